@@ -281,12 +281,12 @@ public final class Allocation {
     return alignment;
   }
 
-  /** The NUMA node that the host's bytes shall come from; empty for any. */
+  /** The NUMA node that is preferred for the host's bytes; empty for any. */
   public OptionalInt node() {
     return node;
   }
 
-  /** Whether the host's bytes shall lie on huge pages. */
+  /** Whether huge pages are preferred for the host's bytes. */
   public boolean wantsHugePages() {
     return hugePages;
   }

@@ -88,8 +88,9 @@ public final class ElementType<A> {
   private final Class<?> component;
   private final MemoryLayout layout;
   private final long byteSize;
-  // Of a buffer whose bytes can be counted; a division costs as much as the rest of an allocation's
-  // checks.
+  // The most elements of a buffer whose bytes fit in a long. Computed once, because a division
+  // costs
+  // as much as the rest of an allocation's checks.
   private final long mostElements;
   private final boolean unsigned;
   private final ElementCopier<A> copier;

@@ -278,7 +278,7 @@ public final class MemoryOptions {
   /**
    * {@code spill-directory}: where idle buffers go when the host's memory or the limit is
    * exhausted, the least recently used first, to be brought back when they are touched; none. An
-   * existing directory on a local disk with room for what shall not be in memory. Each manager has
+   * existing directory on a local disk with room for what memory does not hold. Each manager has
    * one file there, which only its owner may open, and which is gone when the manager closes or its
    * process dies.
    */

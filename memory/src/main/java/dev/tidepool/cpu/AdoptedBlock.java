@@ -4,7 +4,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 
-/** Memory of somebody else that kernels use where it lies. */
+/** Memory that is not the library's, which kernels use in place. */
 record AdoptedBlock(MemorySegment segment) implements Block {
   @Override
   public long byteSize() {

@@ -21,7 +21,7 @@ final class ElementwiseProgram implements CpuProgram {
   private final TypedProgram program;
   private final CpuLoop loop;
 
-  /** Of each array of the loop, the index of its argument. */
+  /** For each array of the loop, the index of its argument. */
   private final int[] arrays;
 
   /** The names of scalar arguments; null where an argument is an array. */

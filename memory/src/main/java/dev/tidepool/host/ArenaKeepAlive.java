@@ -17,9 +17,9 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps memory of somebody else from ending: until this is closed, the arena that it is of cannot
- * be closed, which is an {@link IllegalStateException} there. Java holds an arena open for no
- * longer than a native call that takes the memory; so a thread makes one, of the C library's {@code
+ * Keeps memory of a caller from ending: until this is closed, the arena that it is of cannot be
+ * closed, which is an {@link IllegalStateException} there. Java holds an arena open for no longer
+ * than a native call that takes the memory; so a thread makes one, of the C library's {@code
  * bsearch}, whose comparison comes back to Java and waits. The function itself touches nothing.
  *
  * <p>Costs a platform thread: for few and long-lived memories. Safe for use by any thread.

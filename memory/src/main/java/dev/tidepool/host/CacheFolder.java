@@ -37,7 +37,7 @@ public record CacheFolder(@Nullable Path path) {
   /** What is larger was not written here, and might not even fit into an array. */
   private static final long MOST_BYTES = 1 << 28;
 
-  /** Ends the names of these files; others in a folder that somebody chose are not deleted. */
+  /** Ends the names of these files; others in a folder that a user chose are not deleted. */
   private static final String ENDING = ".kept";
 
   /** A folder of this user's caches, by its name within {@code tidepool}. */
@@ -147,7 +147,7 @@ public record CacheFolder(@Nullable Path path) {
     return folder.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
-  /** Whether it is this user's, and nobody else may write there. */
+  /** Whether it is this user's, and no other user may write there. */
   private static boolean isSafe(Path folder) {
     try {
       if (!Files.isDirectory(folder)) {

@@ -92,7 +92,7 @@ final class DeferredFrees {
     try {
       Thread.sleep(millis);
     } catch (InterruptedException e) {
-      // Nobody has this thread to interrupt it; the next round looks again.
+      // No other code has this thread to interrupt it. The next round looks again.
       return;
     }
   }

@@ -22,7 +22,8 @@ public record PageResidency(
   private static final Path NODES = Path.of("/proc/self/numa_maps");
 
   /**
-   * Of the addresses of a mapping; empty if the system merged them with others, or does not tell.
+   * The residency of the addresses of a mapping; empty if the system merged them with others, or
+   * does not tell.
    */
   static Optional<PageResidency> of(long address, long bytes) {
     return read(address, bytes, ProcFiles.lines(MAPS), ProcFiles.lines(NODES));

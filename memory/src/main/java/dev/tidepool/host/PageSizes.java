@@ -89,7 +89,7 @@ final class PageSizes {
         .findFirst();
   }
 
-  /** Of a file that lists all modes, the one in force: it stands in brackets. */
+  /** The mode in force, from a file that lists all modes and has that one in brackets. */
   static Optional<String> bracketed(String line) {
     int from = line.indexOf('[');
     int to = line.indexOf(']', from + 1);

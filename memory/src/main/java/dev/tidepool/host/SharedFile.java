@@ -33,10 +33,10 @@ import org.jspecify.annotations.Nullable;
  * the file, and deletes it before it gives the lock up: that is how the last user leaves, and how
  * what killed processes left is swept.
  *
- * <p>Between the opening of a path and the lock, somebody may delete the file, and create another
- * one. So a thread that has a lock checks that the path still names the file that it named before
- * the opening; if not, it starts again. A file is made under a name that nobody else takes, locked,
- * and linked to its own name when it is whole.
+ * <p>Between the opening of a path and the lock, another process may delete the file, and create
+ * another one. So a thread that has a lock checks that the path still names the file that it named
+ * before the opening; if not, it starts again. A file is made under a name that no other process
+ * takes, locked, and linked to its own name when it is whole.
  *
  * <p><b>Threads.</b> Locks belong to the process, and all of them on a file go when the process
  * closes any channel to it. So there is one channel, and one mapping, however often the process has
@@ -114,7 +114,7 @@ final class SharedFile {
   /**
    * A new file of zeros.
    *
-   * @param begun the name that it is made under, which nobody else takes
+   * @param begun the name that it is made under, which no other process takes
    * @throws FileAlreadyExistsException if there is one that is in use, or none of ours
    * @throws OutOfDeviceMemoryException if there is no room
    */
@@ -129,7 +129,7 @@ final class SharedFile {
         });
   }
 
-  /** Null if somebody took the file for one that was left behind, before it was locked. */
+  /** Null if another process took the file for one that was left behind, before it was locked. */
   private static @Nullable SharedFile tryCreate(Path path, Path begun, SharedHeader header)
       throws IOException {
     // Another process may be at it just now, and hold the lock for that moment.
@@ -181,7 +181,7 @@ final class SharedFile {
   /**
    * A file that others use.
    *
-   * @throws NoSuchFileException if there is none, or nobody used it any more
+   * @throws NoSuchFileException if there is none, or it was not used any more
    * @throws IllegalArgumentException if it holds elements of another type
    * @throws TransferException if it is not this user's, damaged, or another version's
    */
@@ -325,7 +325,7 @@ final class SharedFile {
     }
   }
 
-  /** Deletes a file of ours that nobody uses; whether the path is free now. */
+  /** Deletes a file of ours that is not in use; whether the path is free now. */
   static boolean discardIfUnused(Path path) throws IOException {
     return discardIfUnused(path, null);
   }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * the entry of another one that is touching the file looks again a moment later.
  *
  * <p>A virtual machine that ends in an orderly way leaves every file on its way, which deletes
- * those that nobody else uses. What is mapped stays so until the process is gone.
+ * those that no other process uses. What is mapped stays so until the process is gone.
  *
  * <p>Two class loaders that both load this library must not share the same names: each would give
  * the other's locks up.
@@ -226,7 +226,7 @@ final class SharedFileTable {
               SharedFile.discardIfUnused(path);
             }
           } catch (NoSuchFileException e) {
-            // Somebody else was faster.
+            // Another process was faster.
           } finally {
             forget(path);
           }

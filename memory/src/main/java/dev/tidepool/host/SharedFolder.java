@@ -27,20 +27,20 @@ import java.util.UUID;
 import java.util.regex.Pattern;
 
 /**
- * The folder of the files that processes share, one for each user: nobody else may list it, read in
- * it, or plant something there.
+ * The folder of the files that processes share, one for each user. No other user may list it, read
+ * in it, or create files there.
  *
  * <p>Without a choice it is {@code /dev/shm/tidepool-UID} on Linux, where files are memory, and
  * {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere, where files are on disk. It is made for
  * its owner only. A folder that is there already is taken only if it belongs to this process's
  * user, no other may write to it, and it is no symbolic link: in a folder that all may write to,
- * somebody may have been there first. Where the system keeps no such permissions (Windows) none of
- * this is checked, and {@link HostPlatform#describe()} says so.
+ * another user may have created it first. Where the system keeps no such permissions (Windows) none
+ * of this is checked, and {@link HostPlatform#describe()} says so.
  *
  * @param path the folder, without symbolic links
  */
 public record SharedFolder(Path path) {
-  /** Ends the names of shared files; others in the folder are nobody's business. */
+  /** Ends the names of shared files; others in the folder are left alone. */
   private static final String ENDING = ".shared";
 
   private static final int LONGEST_NAME = 128;

@@ -12,11 +12,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.stream.Collectors;
 
 /**
- * What a shared file says of itself, at its front, so that nobody takes its bytes for something
+ * What a shared file says of itself, at its front, so that its bytes are not taken for something
  * else. The elements follow at the next multiple of {@link #GRANULE}.
  *
  * <p>Numbers are big-endian, whatever the elements are. The first field is the same in every
- * version: it tells whose a file is that nobody uses any more.
+ * version: it tells whose a file is that is not in use any more.
  *
  * <pre>
  *  0  long  "TIDEPOOL"

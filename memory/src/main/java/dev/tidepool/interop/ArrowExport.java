@@ -198,7 +198,7 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** The arrays that nobody has released yet, of all managers. */
+  /** The arrays that were not released yet, of all managers. */
   static int open() {
     return OPEN.size();
   }

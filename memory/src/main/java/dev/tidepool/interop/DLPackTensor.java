@@ -140,7 +140,7 @@ public final class DLPackTensor implements AutoCloseable {
   private static void delete(TensorStruct struct) {
     MemorySegment deleter = struct.deleter();
     if (deleter.address() == 0) {
-      // Of a tensor whose memory needs no end, which DLPack allows.
+      // DLPack allows a tensor without a deleter, whose memory needs no end.
       return;
     }
     try {

@@ -10,7 +10,7 @@ final class ForgottenExports {
   private ForgottenExports() {}
 
   /**
-   * Has something looked at when an export is unreachable.
+   * Registers a check that runs when an export is unreachable.
    *
    * @param look does not refer to the export
    * @return what the end of the export {@linkplain Cleaner.Cleanable#clean cleans}: it looks then,

@@ -49,7 +49,7 @@ final class TensorStruct {
     this.tensor = versioned ? 32 : 0;
   }
 
-  /** A structure at an address, which somebody else filled. */
+  /** A structure at an address, which another library filled. */
   static TensorStruct at(long address, boolean versioned) {
     return new TensorStruct(
         MemorySegment.ofAddress(address)

@@ -33,9 +33,10 @@ public final class SizeClasses {
   /** How many classes there are. */
   public static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
 
-  // For each number of leading zeros of a size, less 1: how many of its bits say nothing of the
-  // class, and the class of the size where the others are all 0. Sizes come in no order that a
-  // processor could foretell, so a table is quicker than asking which of the ranges it is.
+  // For each number of leading zeros of a size, less 1: how many of its bits do not matter for the
+  // class, and the class of the size where the others are all 0. A processor cannot predict
+  // branches
+  // on sizes, so a table is faster than comparisons with the ranges.
   private static final byte[] SHIFTS = new byte[Long.SIZE];
   private static final short[] BASES = new short[Long.SIZE];
 

@@ -5,16 +5,16 @@ import dev.tidepool.MemoryLocation;
 import java.util.OptionalInt;
 
 /**
- * Which memory a block shall be made of. A wish: what the system or the driver lacks becomes the
- * next simpler memory.
+ * The memory that is preferred for a block. Where the system or the driver lacks it, the block has
+ * the next simpler memory.
  *
  * @param node the NUMA node whose memory is preferred; it exists
- * @param hugePages whether it shall be made of the largest pages there are
- * @param mostlyRead of managed memory: whether each reader shall have a copy of its own
- * @param mostlyDevice of managed memory: whether it shall stay on the device; of pinned memory:
- *     whether the host's writes shall be combined and go past its caches
- * @param mostlyHost of managed memory: whether it shall stay in the host's memory
- * @param mostlyShared of managed memory: whether host and device shall reach it wherever it is
+ * @param hugePages whether the largest pages are preferred
+ * @param mostlyRead of managed memory: whether each reader gets a copy of its own
+ * @param mostlyDevice of managed memory: whether it stays on the device; of pinned memory: whether
+ *     the host's writes are combined and bypass its caches
+ * @param mostlyHost of managed memory: whether it stays in the host's memory
+ * @param mostlyShared of managed memory: whether host and device both reach it wherever it is
  */
 public record Placement(
     OptionalInt node,
@@ -26,12 +26,12 @@ public record Placement(
   /** Any memory. */
   public static final Placement ANYWHERE = new Placement(OptionalInt.empty(), false);
 
-  /** A wish about pages alone. */
+  /** A preference for a node and for pages alone. */
   public Placement(OptionalInt node, boolean hugePages) {
     this(node, hugePages, false, false);
   }
 
-  /** A wish without those of hosts. */
+  /** A placement that prefers neither the host nor sharing. */
   public Placement(OptionalInt node, boolean hugePages, boolean mostlyRead, boolean mostlyDevice) {
     this(node, hugePages, mostlyRead, mostlyDevice, false, false);
   }

@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Several accelerators take chunks from one queue, by their measured speed. One that fails
  * leaves its chunks to the others; {@link #dropped()} tells. When memory runs out, chunks are
- * halved and the work goes on. The first failure that nobody can make good stops all lanes and is
- * thrown by {@link #run()}, with those of other lanes attached.
+ * halved and the work goes on. The first failure that neither other accelerators nor smaller chunks
+ * repair stops all lanes and is thrown by {@link #run()}, with those of other lanes attached.
  *
  * <p>A pipeline runs once. {@link #run()} is for one thread, {@link #cancel()} for any.
  */

@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  * it reads a stream.
  */
 public final class Pipeline {
-  /** Of a stream, the bytes of arrays that are gathered before they are computed. */
+  /** The bytes of a stream's arrays that are gathered before they are computed. */
   private static final long GATHERED_BYTES = 64L << 20;
 
   private final Map<String, Path> inputFiles = new LinkedHashMap<>();

@@ -28,7 +28,7 @@ final class ReducedResults {
   private final long length;
   private final boolean fortran;
 
-  // Of the run that was begun last.
+  // Belong to the run that was begun last.
   private @Nullable Mask mask;
   private Map<String, Reducer> values = Map.of();
   private List<OrderedConsumer> files = List.of();

@@ -59,7 +59,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   }
 
   /**
-   * Refuses what no kernel uses, and results that none makes: nobody could tell what they hold.
+   * Refuses what no kernel uses, and results that none makes, whose contents would be undefined.
    *
    * @param kernels in their order
    * @param sources names of arrays that are given

@@ -9,7 +9,7 @@ public interface StreamProgress {
   /** Ignores all calls. */
   StreamProgress NONE =
       (_, _) -> {
-        // Nobody asked.
+        // No listener was given.
       };
 
   /**

@@ -17,14 +17,14 @@ final class StreamedArrays<A> {
   private ArraySource<A> window;
   // Where the window begins among all elements.
   private long start;
-  // Of all arrays together; -1 as long as nobody knows.
+  // Elements of all arrays together; -1 as long as that is unknown.
   private long length;
   private boolean begun;
 
   /**
    * A stream.
    *
-   * @param length elements of all arrays together; -1 if nobody knows
+   * @param length elements of all arrays together; -1 if that is unknown
    */
   StreamedArrays(String name, ElementType<A> type, Iterator<? extends A> arrays, long length) {
     this.name = name;

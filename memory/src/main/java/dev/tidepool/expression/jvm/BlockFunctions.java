@@ -13,8 +13,8 @@ import java.util.Set;
 /**
  * Functions on whole blocks of floats, written so that C2 vectorises them: arithmetic in double
  * without branches, good to about 1e-8 of a result before the one rounding to float. Arguments for
- * which that fails (not finite, overflowing, huge) are noticed on the way by an integer that ought
- * to stay zero, and only then computed again, one by one.
+ * which that fails (not finite, overflowing, huge) set an integer that is zero otherwise. Only then
+ * the elements are computed again, one by one.
  *
  * <p>The polynomials interpolate at Chebyshev's nodes. Exponentials are those of a 256th part of
  * the argument, squared eight times: in double that costs eight bits of 53, and no bits of a float

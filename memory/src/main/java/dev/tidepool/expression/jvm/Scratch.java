@@ -22,7 +22,7 @@ final class Scratch {
     }
   }
 
-  /** Arrays that somebody else made, for code without routines, which needs no more. */
+  /** Arrays of the caller's, for code without routines, which needs no more. */
   Scratch(Object[] slots) {
     this.slots = slots;
     this.segments = new MemorySegment[0];

@@ -7,17 +7,17 @@ import java.util.concurrent.ConcurrentSkipListMap;
 /**
  * Tells memory that this library allocated from all other memory.
  *
- * <p>The bytes of other memory can vanish: it may be a mapped file that somebody truncates. Plain
- * access to them is an {@link InternalError} then, but a native call, a driver or a vector
- * instruction ends the process. {@link MemorySegment#isMapped} does not tell such memory apart,
- * because a view of a mapped buffer, as {@code MemorySegment.ofBuffer(mapped.asFloatBuffer())} is,
- * answers no. So native calls, drivers and vector code touch only what {@link #contains} knows.
+ * <p>The bytes of other memory can vanish: it may be a mapped file that is truncated. Plain access
+ * to them is an {@link InternalError} then, but a native call, a driver or a vector instruction
+ * ends the process. {@link MemorySegment#isMapped} does not tell such memory apart, because a view
+ * of a mapped buffer, as {@code MemorySegment.ofBuffer(mapped.asFloatBuffer())} is, answers no. So
+ * native calls, drivers and vector code touch only what {@link #contains} knows.
  *
  * <p>Memory is known by its addresses: a slice, a view or a segment with another scope is known as
  * well as the segment that it was made of. Code that allocates memory adds it, and removes it when
  * its segment has ended and before it goes back to the system. So an address that the system gives
- * to somebody else is not in here, and a segment that was found here before its memory ended fails
- * by its own scope.
+ * to other code is not in here, and a segment that was found here before its memory ended fails by
+ * its own scope.
  *
  * <p>Safe for use by any thread, without locks. A question costs 10 to 50 nanoseconds.
  */

@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
  * How many pages of the machine are in use for what, as the macOS kernel counts them ({@code
  * vm_statistics64} of {@code mach/vm_statistics.h}).
  *
- * @param free nobody's, including those that were read ahead of files
+ * @param free unused, including those that were read ahead of files
  * @param readAhead those of the free pages that hold bytes of files
  * @param purgeable of programs that let the kernel discard them
  * @param fileBacked with the bytes of a file behind them

@@ -61,7 +61,7 @@ public final class MethodGenerator {
   private int depth = 1;
   private boolean faults;
   private int nextLabel;
-  // Of a kernel with barriers: where an item goes that returns or fails.
+  // Where an item goes that returns or fails, in a kernel with barriers.
   private @Nullable Label exit;
 
   private MethodGenerator(

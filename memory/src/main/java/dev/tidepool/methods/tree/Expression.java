@@ -134,9 +134,9 @@ public sealed interface Expression {
     ADD("+"),
     SUBTRACT("-"),
     MULTIPLY("*"),
-    /** Of floats and doubles. */
+    /** Division of floats and doubles. */
     DIVIDE("/"),
-    /** Of floats and doubles: Java's, which is C's {@code fmod}. */
+    /** The remainder of floats and doubles: Java's, which is C's {@code fmod}. */
     REMAINDER("%"),
     AND("&"),
     OR("|"),

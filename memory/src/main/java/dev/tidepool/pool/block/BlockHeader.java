@@ -31,7 +31,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** One thread or tenant owns it alone, or it lies on a shared list. */
+  /** One thread or tenant owns it alone, or it is idle on a shared list. */
   private static final long OWNED = 0;
 
   /** It is idle, in its stripe. */
@@ -57,13 +57,13 @@ abstract class BlockHeader extends CacheLinePadding {
   @SuppressWarnings("unused") // through HOLDER
   private volatile long holder;
 
-  // Of the last dormant tenant. Written by the block's owner while no tenant is dormant.
+  // Describe the last dormant tenant. Written by the block's owner while no tenant is dormant.
   private long length;
   private @Nullable ElementType<?> type;
   private @Nullable Allocation allocation;
   private @Nullable Object watch;
 
-  // Of the last tenant that copied while it was dormant; written while it is COPYING.
+  // Describe the last tenant that copied while it was dormant; written while it is COPYING.
   private long copier;
   private long copies;
   private int copyTick;
@@ -269,21 +269,21 @@ abstract class BlockHeader extends CacheLinePadding {
     holder |= LAID_DOWN;
   }
 
-  /** Takes the block if it lies in its stripe; returns whether it is the caller's now. */
+  /** Takes the block if it is idle in its stripe; returns whether it is the caller's now. */
   boolean takeUp() {
     long now = holder;
     return (now & STATE) == LAID_DOWN && HOLDER.compareAndSet(this, now, now & ~STATE);
   }
 
   /**
-   * Takes the block if it lies in its stripe, and the next dormant tenant is still the one with
+   * Takes the block if it is idle in its stripe, and the next dormant tenant is still the one with
    * that number; returns whether it is the caller's now.
    */
   boolean takeUp(long next) {
     return HOLDER.compareAndSet(this, word(next - 1, LAID_DOWN), word(next - 1, OWNED));
   }
 
-  /** Whether it lies in its stripe. */
+  /** Whether it is idle in its stripe. */
   boolean isLaidDown() {
     return (holder & STATE) == LAID_DOWN;
   }

@@ -8,7 +8,7 @@ public interface BlockMover {
   /**
    * Contents that change their block.
    *
-   * @param from a block that somebody has
+   * @param from a block that is in use
    * @param to a block of the same class, taken for it
    */
   record Move(PooledBlock from, PooledBlock to) {}

@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
 /**
- * Keeps what a pool holds near to what lives. Before the source is asked for more, idle blocks go
- * back to it while the pool would hold more than 1.25 times the most bytes that lived since the
- * last trim. An idle block of one class does not serve another. So without this, a program that
- * changes its sizes would hold the sum of what each phase needed.
+ * Keeps the size of a pool close to what is in use. Before the source is asked for more, idle
+ * blocks go back to it while the pool would hold more than 1.25 times the most bytes that were in
+ * use since the last trim. An idle block of one class does not serve another. So without this, a
+ * program that changes its sizes would hold the sum of what each phase needed.
  *
- * <p>The bytes that live are not counted where blocks change hands. They are computed when the
- * source is about to be asked, from the bytes that are held and those that are charged.
+ * <p>The bytes in use are not counted where blocks change hands. They are computed when the source
+ * is about to be asked, from the bytes that are held and those that are charged.
  *
  * <p>Evictions are at most three quarters of the misses and {@value #FREE_EVICTIONS} more. In a
  * program that asks for the same sizes in turns, each miss is due to an eviction. So such a program
@@ -20,8 +20,8 @@ import java.util.function.BooleanSupplier;
  * <p>Takes no lock. Threads that ask the source at once may each free as much.
  */
 final class HighWater {
-  /** Bytes that a pool may hold whatever lives. */
-  private static final long UNHEEDED = 8L << 20;
+  /** Bytes that a pool may hold whatever is in use. */
+  private static final long FREE_BYTES = 8L << 20;
 
   private static final int FREE_EVICTIONS = 256;
 
@@ -32,10 +32,9 @@ final class HighWater {
   private final AtomicLong evictions = new AtomicLong();
 
   /**
-   * Nothing lived yet.
+   * Nothing was in use yet.
    *
-   * @param evict gives the idle block or slab that goes first back to the source; false if there is
-   *     none
+   * @param evict gives an idle block or slab back to the source; false if there is none
    */
   HighWater(IdleBlocks idle, PoolCounters counters, BooleanSupplier evict) {
     this.idle = idle;
@@ -46,10 +45,10 @@ final class HighWater {
   /**
    * Gives idle blocks back, while the pool would hold too much with so many more bytes.
    *
-   * @return what will live with them, for {@link #lived} once the source has given them
+   * @return the bytes in use with them, for {@link #used} once the source has given them
    */
   long makeRoomFor(long bytes) {
-    // What is charged is idle, or leased with its credit: first the bound that costs nothing.
+    // What is charged is idle, or leased with its credit. This lower bound is quick to compute.
     long live = counters.heldBytes() + bytes - idle.chargedBytes();
     if (isExceededBy(bytes, live)) {
       live += leasedCredits();
@@ -60,21 +59,21 @@ final class HighWater {
     return live;
   }
 
-  /** So many bytes live. What others are about to free counts as well, for a moment. */
-  void lived(long bytes) {
+  /** So many bytes are in use. Bytes that are about to be freed may be among them for a moment. */
+  void used(long bytes) {
     if (bytes > mostLive.get()) {
       mostLive.accumulateAndGet(bytes, Math::max);
     }
   }
 
-  /** After a trim: what lived before counts no more. */
+  /** After a trim: what was in use before counts no more. */
   void restart() {
     mostLive.set(0);
   }
 
   private boolean isExceededBy(long bytes, long live) {
     long most = Math.max(mostLive.get(), live);
-    return counters.heldBytes() + bytes > Math.max(UNHEEDED, most + most / 4);
+    return counters.heldBytes() + bytes > Math.max(FREE_BYTES, most + most / 4);
   }
 
   private boolean mayEvict() {

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * at every moment.
  *
  * <p><b>A credit that is taken while its block comes back.</b> The returning thread puts the block
- * down, then looks at the credit; the other takes the credit, then looks whether the block lies.
+ * down, then looks at the credit; the other takes the credit, then looks whether the block is down.
  * Whatever the order, one of them sees the other's step and {@linkplain #recover recovers} it.
  *
  * <p>When a limit is reached, the blocks that the policy names first are let go: by default the
@@ -39,7 +39,7 @@ final class IdleBlocks implements IdleSet {
    */
   private static final int MOST_ROUNDS = 16;
 
-  /** Blocks of a class that are compared when one must go. */
+  /** Blocks of a class that are compared when one is evicted. */
   private static final int SAMPLE = 64;
 
   private final ThreadStripes stripes =
@@ -274,15 +274,15 @@ final class IdleBlocks implements IdleSet {
   }
 
   /**
-   * Evicts the block that goes first, but for parts of slabs; false if there was none. Blocks that
-   * came back before are older from now on than those that come back later.
+   * Evicts the block that the policy names, never a part of a slab; false if there was none. Blocks
+   * that came back before are older from now on than those that come back later.
    */
   boolean evictFirst() {
     clock.incrementAndGet();
     return evictFirst(0, BEYOND_CLASSES);
   }
 
-  /** Whether more lies idle than should. */
+  /** Whether more is idle than the budget admits. */
   boolean isOverfull() {
     return budget.isOverdrawn();
   }
@@ -321,7 +321,7 @@ final class IdleBlocks implements IdleSet {
     }
   }
 
-  /** Sees to a block that lies in its stripe although its credit may be gone. */
+  /** Charges or evicts a block that is idle in its stripe without credit. */
   private void recover(PooledBlock block, boolean keeps) {
     while (block.takeUp()) {
       if (!block.isCredited()) {
@@ -355,22 +355,22 @@ final class IdleBlocks implements IdleSet {
     return true;
   }
 
-  /** Evicts the block of some classes that goes first; false if there was none. */
+  /** Evicts the block that the policy names, of some classes; false if there was none. */
   private boolean evictFirst(int first, int last) {
-    PooledBlock victim = null;
+    PooledBlock evicted = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      victim = sharedLists[sizeClass].firstToGo(SAMPLE, policy, victim);
+      evicted = sharedLists[sizeClass].firstToEvict(SAMPLE, policy, evicted);
       if (sizeClass != BEYOND_CLASSES) {
-        victim = stripes.firstToGo(sizeClass, policy, victim);
+        evicted = stripes.firstToEvict(sizeClass, policy, evicted);
       }
     }
-    if (victim == null) {
+    if (evicted == null) {
       return false;
     }
-    if (take(victim)) {
-      evict.accept(victim);
+    if (take(evicted)) {
+      evict.accept(evicted);
     }
-    // If somebody else took it, there is less idle than before all the same.
+    // If another thread took it, less is idle too.
     return true;
   }
 }

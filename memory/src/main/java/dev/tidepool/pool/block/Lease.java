@@ -92,8 +92,8 @@ public final class Lease {
   }
 
   /**
-   * Frees the block, so that nobody gets it again: for blocks whose segment may still be in
-   * someone's hands. Never throws; after the lease's end it is counted and ignored.
+   * Frees the block, so that it is never leased again: for blocks whose segment a user may still
+   * have. Never throws; after the lease's end it is counted and ignored.
    */
   public void discard() {
     if (ENDED.compareAndSet(this, false, true)) {

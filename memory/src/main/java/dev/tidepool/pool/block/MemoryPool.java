@@ -56,7 +56,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private final boolean zeroesOnRelease;
 
   private final IdleBlocks idle;
-  // Those of the idle blocks; here too, where they are nearer by a load.
+  // The same object as in `idle`, kept here to save one load.
   private final ThreadStripes stripes;
   private final PoolCounters counters = new PoolCounters();
   private final PendingFrees pendingFrees = new PendingFrees();
@@ -279,7 +279,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       counters.enrol(pooled);
       return pooled;
     } catch (RuntimeException | Error e) {
-      // The heap may be full: what nobody knows yet must not be lost.
+      // The heap may be full. The pool does not know the block yet, so it must be freed here.
       if (pooled != null) {
         idle.unsettle(pooled);
         counters.forget(pooled);
@@ -375,7 +375,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     drain();
     long live = highWater.makeRoomFor(bytes);
     Block block = source.allocate(bytes, blockAlignment);
-    highWater.lived(live);
+    highWater.used(live);
     counters.gained(block.byteSize());
     if (block.byteSize() < bytes) {
       freeQuietly(block);
@@ -465,14 +465,14 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Frees the idle block or slab that goes first; false if there was none. */
+  /** Frees the idle block that the policy names, or else an idle slab; false if there was none. */
   private boolean evictNow() {
     boolean evicted = idle.evictFirst() || evictSlab();
     drain();
     return evicted;
   }
 
-  /** Dooms an idle slab, by its first part; false if there was none. */
+  /** Queues an idle slab to be freed, by its first part; false if there was none. */
   private boolean evictSlab() {
     for (Slab slab = counters.slabs().first(); slab != null; slab = slab.next) {
       if (slab.isAllIdle() && slab.claim(idle)) {
@@ -644,7 +644,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return counters.peakReservedBytes();
   }
 
-  /** Shows all blocks, idle or taken. Stops nobody; a block may change hands meanwhile. */
+  /** Shows all blocks, idle or taken. Stops no thread; a block may change hands meanwhile. */
   public void forEachBlock(Consumer<PooledBlock> action) {
     counters.forEach(action);
   }
@@ -654,7 +654,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return new BlockCursor(counters.singles(), counters.slabs());
   }
 
-  /** Shows the blocks that somebody has, or that are on their way. */
+  /** Shows the blocks that are taken, or about to be taken or given back. */
   public void forEachTaken(Consumer<PooledBlock> action) {
     counters.forEach(
         block -> {
@@ -664,7 +664,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         });
   }
 
-  /** Whether somebody allocates a block, or frees one, right now. */
+  /** Whether a thread allocates a block, or frees one, right now. */
   public boolean isBusy() {
     return calls.get() > 0;
   }

@@ -161,7 +161,7 @@ final class PoolCounters {
     return reserved.get();
   }
 
-  /** Bytes that are held; the peak is never below what somebody was told. */
+  /** Bytes that are held; the peak is never below a number that was returned before. */
   long reservedBytes() {
     long now = reserved.get();
     peakReserved.accumulateAndGet(now, Math::max);

@@ -235,7 +235,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /** Whether it is let go before another one, which may be none; parts of slabs never go alone. */
-  boolean goesBefore(@Nullable PooledBlock other, EvictionPolicy policy) {
+  boolean isEvictedBefore(@Nullable PooledBlock other, EvictionPolicy policy) {
     return slab == null && (other == null || rank(policy) < other.rank(policy));
   }
 

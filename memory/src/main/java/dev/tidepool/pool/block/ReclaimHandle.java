@@ -26,7 +26,7 @@ public final class ReclaimHandle {
     return piece.rank(EvictionPolicy.FIFO);
   }
 
-  /** Gives it back to the source, if nobody has it; how many bytes that gave back. */
+  /** Gives it back to the source if it is idle; how many bytes that gave back. */
   public long free() {
     return trimmer.one(piece);
   }

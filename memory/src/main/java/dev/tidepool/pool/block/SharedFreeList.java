@@ -122,7 +122,7 @@ final class SharedFreeList {
     this.lastGoesFirst = lastGoesFirst;
   }
 
-  /** Takes an idle block: the one that was put down last, if that shall be and is known. */
+  /** Takes an idle block: the one that was put down last, if that is wanted and known. */
   @Nullable PooledBlock take() {
     PooledBlock block = lastGoesFirst ? takeLatest() : null;
     return block == null ? takeAny() : block;
@@ -215,8 +215,9 @@ final class SharedFreeList {
     }
   }
 
-  /** The block that goes first, of a sample of those that seem idle and the best so far. */
-  @Nullable PooledBlock firstToGo(int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
+  /** The block to evict first, of a sample of those that seem idle and the best so far. */
+  @Nullable PooledBlock firstToEvict(
+      int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;
     int more = sample;
     for (Section section : sections) {
@@ -224,7 +225,7 @@ final class SharedFreeList {
         SlotBitmap bitmap = section.bitmaps[i];
         if (bitmap != null) {
           int idle = bitmap.idleBlocks();
-          first = bitmap.firstToGo(more, policy, first);
+          first = bitmap.firstToEvict(more, policy, first);
           more -= idle;
         }
       }

@@ -83,9 +83,9 @@ public final class Slab implements Reclaimable {
     long idle = 0;
     boolean used = false;
     for (PooledBlock part : parts) {
-      boolean lies = part.isIdle();
-      idle += lies ? part.bytes : 0;
-      used |= !lies && !part.ending;
+      boolean isIdle = part.isIdle();
+      idle += isIdle ? part.bytes : 0;
+      used |= !isIdle && !part.ending;
     }
     return used ? idle : 0;
   }

@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  * Empties slabs that are used a little, so that they can go back to the source.
  *
  * <p>Of each class the emptiest slab is emptied first, into the idle parts of the fullest, until
- * the two meet. While a slab is being emptied its idle parts are out of reach, so nobody moves in
- * again; allocations find others, or ask the source, and wait for nothing. If one part cannot be
- * moved the slab stays, and its idle parts come back.
+ * the two meet. While a slab is being emptied, its idle parts cannot be taken. Allocations find
+ * others, or ask the source, and never wait. If one part cannot be moved the slab stays, and its
+ * idle parts can be taken again.
  */
 final class SlabCompactor {
   /** Moves that are made together. */

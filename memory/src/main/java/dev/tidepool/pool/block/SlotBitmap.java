@@ -149,13 +149,13 @@ final class SlotBitmap {
     return Long.bitCount(idle);
   }
 
-  /** The block that goes first, of a number of those that seem idle and the best so far. */
-  @Nullable PooledBlock firstToGo(int most, EvictionPolicy policy, @Nullable PooledBlock best) {
+  /** The block to evict first, of a number of those that seem idle and the best so far. */
+  @Nullable PooledBlock firstToEvict(int most, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;
     int more = most;
     for (long left = idle; left != 0 && more > 0; left &= left - 1) {
       PooledBlock block = at(left);
-      if (block != null && block.goesBefore(first, policy)) {
+      if (block != null && block.isEvictedBefore(first, policy)) {
         first = block;
       }
       more--;

@@ -9,18 +9,18 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A few blocks of each class for each stripe of threads, where a thread finds again what it gave
- * back before, and meets no other.
+ * A few blocks of each class for each stripe of threads. A thread finds the blocks there that it
+ * gave back before, without contention with threads of other stripes.
  *
- * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first with a
- * free place, and goes back there from any thread: a consumer that closes what a producer allocates
- * feeds the producer.
+ * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first thread
+ * with a free place. It goes back there from any thread, so a producer gets the blocks again that a
+ * consumer closes.
  *
- * <p>It keeps its place while it is leased, and says itself whether it is idle, in the word that
- * also names its dormant tenant: so the exchange that ends the tenant's hold puts it down, and
- * nothing else is written when it changes hands. A thread that takes one follows a chain of loads,
- * which cannot begin before the exchange before it is over. So a stripe is a plain array, its
- * places class by class.
+ * <p>A block keeps its place while it is leased. One word of the block says whether it is idle, and
+ * which buffer without a storage has it. So one exchange takes the block from such a buffer and
+ * puts it down, and nothing else is written. A thread that takes a block follows a chain of loads,
+ * which cannot begin before the previous exchange is over. So a stripe is a plain array, its places
+ * class by class.
  */
 final class ThreadStripes {
   private static final VarHandle PLACES_OF_ALL;
@@ -47,8 +47,8 @@ final class ThreadStripes {
 
   private final int count;
 
-  // Of all stripes, and null while none has any. Written under the monitor of the array, and read
-  // without: the word in the block decides.
+  // The places of all stripes; null while none has any. Written under the monitor of the array, and
+  // read without it: the word in the block decides.
   private volatile @Nullable PooledBlock @Nullable [] places;
 
   ThreadStripes(int processors) {
@@ -189,20 +189,20 @@ final class ThreadStripes {
     }
   }
 
-  /** The block that goes first, of those of a class that seem idle and the best so far. */
-  @Nullable PooledBlock firstToGo(
+  /** The block to evict first, of those of a class that seem idle and the best so far. */
+  @Nullable PooledBlock firstToEvict(
       int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
-    PooledBlock goes = best;
+    PooledBlock chosen = best;
     @Nullable PooledBlock[] known = places;
     for (int stripe = 0; known != null && stripe < count; stripe++) {
       for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
         PooledBlock block = known[i];
-        if (block != null && block.isLaidDown() && block.goesBefore(goes, policy)) {
-          goes = block;
+        if (block != null && block.isLaidDown() && block.isEvictedBefore(chosen, policy)) {
+          chosen = block;
         }
       }
     }
-    return goes;
+    return chosen;
   }
 
   /** Shows blocks of a class that seem taken; whether any of them was what is looked for. */

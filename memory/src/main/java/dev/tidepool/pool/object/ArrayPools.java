@@ -47,7 +47,7 @@ public final class ArrayPools implements AutoCloseable {
    *
    * @param maximumBytes of idle arrays of all types
    * @param clearing when arrays are filled with zeros
-   * @param idleTimeout after which {@link #maintain()} drops what nobody used; zero means never
+   * @param idleTimeout after which {@link #maintain()} drops unused arrays; zero means never
    */
   public ArrayPools(long maximumBytes, ArrayPool.Clearing clearing, Duration idleTimeout) {
     this.quota = new IdleQuota(maximumBytes);
@@ -91,14 +91,14 @@ public final class ArrayPools implements AutoCloseable {
     return pools.values().stream().mapToLong(ArrayPool::trim).sum();
   }
 
-  /** Drops arrays that nobody used for the idle timeout, as far as it is known. */
+  /** Drops arrays that were unused for the idle timeout, as far as it is known. */
   public void maintain() {
     pools.values().forEach(SizedArrayPool::maintain);
   }
 
   /**
    * A figure added up over all pools. Those that were closed and have a successor count with their
-   * rents and hits; arrays of theirs that are still out are nobody's but their holders'.
+   * rents and hits. Arrays of theirs that are still out belong to no pool.
    */
   public synchronized long sum(ToLongFunction<ArrayPoolStatistics> figure) {
     return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum()

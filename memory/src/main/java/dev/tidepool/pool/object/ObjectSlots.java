@@ -223,7 +223,7 @@ final class ObjectSlots<T> {
   private PooledObject<T> evictFor(PooledObject<T> member) {
     alignClocks();
     for (int round = 0; round < MOST_ROUNDS; round++) {
-      PooledObject<T> first = firstToGo();
+      PooledObject<T> first = firstToEvict();
       if (first == null || !order.yields(first, member)) {
         return member;
       }
@@ -249,7 +249,7 @@ final class ObjectSlots<T> {
     return first.tryOwnAt(PooledObject.NO_SLOT);
   }
 
-  private @Nullable PooledObject<T> firstToGo() {
+  private @Nullable PooledObject<T> firstToEvict() {
     PooledObject<T> first = firstShared();
     for (int i = 0; i < slots.length(); i++) {
       PooledObject<T> member = slots.getAcquire(i);

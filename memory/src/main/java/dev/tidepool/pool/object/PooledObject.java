@@ -65,7 +65,7 @@ final class PooledObject<T> {
   /** Its slot; right while it is idle, owned or leased. */
   int place = NO_SLOT;
 
-  /** The pool's clock when it came back last, or when somebody tried to return it once more. */
+  /** The pool's clock when it came back last, or when a thread tried to return it once more. */
   long returnedTick;
 
   /** What it is ordered by while it lies on the shared list. Written by its owner alone. */
@@ -85,7 +85,7 @@ final class PooledObject<T> {
   @SuppressWarnings("unused") // through HINT
   private long hint = NO_HINT;
 
-  // Nobody uses these: they keep what two threads write off one cache line, which halved the time
+  // These are unused: they keep what two threads write off one cache line, which halved the time
   // of
   // a return.
   long pad1;

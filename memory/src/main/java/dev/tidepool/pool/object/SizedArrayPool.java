@@ -36,7 +36,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
    * A pool.
    *
    * @param quota idle bytes, perhaps shared with other pools
-   * @param idleTimeout after which {@link #maintain()} drops what nobody used
+   * @param idleTimeout after which {@link #maintain()} drops unused arrays
    */
   SizedArrayPool(
       ElementType<A> type,
@@ -159,7 +159,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     return type.bytes(type.length(array));
   }
 
-  /** Drops arrays that nobody used for the idle timeout; see {@link ObjectPool#maintain()}. */
+  /** Drops arrays that were unused for the idle timeout; see {@link ObjectPool#maintain()}. */
   void maintain() {
     open().forEach(StripedObjectPool::maintain);
   }

@@ -90,8 +90,8 @@ public final class BufferAllocator {
     Thread thread = Thread.currentThread();
     AllocationCounters.Tally tally = counters.of(thread);
     LeakGroup.Token token = leakDetector.join(tally);
-    // Well before the block is taken: the exchanges that take it and give it back each wait until
-    // all that was written before is in the cache. Nothing that is thrown can lose the block, too.
+    // Made well before the block is taken: the exchanges that take the block and give it back each
+    // wait until all earlier stores are in the cache. And an error here cannot lose the block.
     RootBuffer<A> buffer = new RootBuffer<>(releaser, token, type, length, allocation);
     PooledBlock seen = pool.seenNear(bytes);
     PooledBlock block = seen != null && buffer.movesInto(seen) ? seen : shared(pool, bytes, buffer);
@@ -152,7 +152,7 @@ public final class BufferAllocator {
       buffer = new RootBuffer<>(releaser, token, type, length, allocation);
       buffer.moveInto(block);
     } catch (Throwable e) {
-      // The heap may be full: the block is nobody's, and must not be lost.
+      // The heap may be full. No buffer has the block yet, so it must go back here.
       block.giveBack();
       throw e;
     }

@@ -143,7 +143,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return token;
   }
 
-  /** Of its elements, also after it was closed. */
+  /** The type of its elements, also after it was closed. */
   ElementType<A> type() {
     return type;
   }
@@ -180,7 +180,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return count() * type.byteSize();
   }
 
-  /** Of one element, also after it was closed. */
+  /** Bytes of one element, also after it was closed. */
   long elementBytes() {
     return type.byteSize();
   }

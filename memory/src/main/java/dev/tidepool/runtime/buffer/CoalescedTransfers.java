@@ -27,7 +27,7 @@ public final class CoalescedTransfers implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
-  /** Of those that come one behind the other in a queue, which can be under way only together. */
+  /** The most bytes of transfers that follow each other in a queue. They travel together or not. */
   private static final long MOST_BYTES_OF_LANE = 8L << 20;
 
   private final SmallTransfer like;
@@ -46,7 +46,7 @@ public final class CoalescedTransfers implements Runnable {
   private long bytes;
   private TransferWay way = TransferWay.STAGED_PINNED;
 
-  // Of one line, and so of one list of transfers, if of any.
+  // Taken from one line, and so from one list of transfers, if from any.
   private final List<Operation> ready;
   private final boolean tells;
 
@@ -57,8 +57,8 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   /**
-   * Takes the next task from a line, and with it what may travel with it; null if there is none.
-   * Nobody else takes meanwhile.
+   * Takes the next task from a line, and with it what may travel with it; null if there is none. No
+   * other thread takes tasks meanwhile.
    */
   public static @Nullable Runnable next(Queue<Runnable> line) {
     Runnable first = line.peek();

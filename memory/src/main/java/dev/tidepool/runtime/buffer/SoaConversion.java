@@ -45,7 +45,7 @@ record SoaConversion(
     /** At the front of a buffer. */
     record InBuffer(BufferHandle<?> buffer) implements Structs {}
 
-    /** On the host: an array of records, or a buffer that somebody else implemented. */
+    /** On the host: an array of records, or a buffer of another implementation. */
     record OnHost(HostRegion bytes) implements Structs {}
   }
 
@@ -133,7 +133,7 @@ record SoaConversion(
     Lease lease = context.blocks().forStaging(step * each);
     try {
       MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
-      // The padding of structs that are made here shall not tell what the block held before.
+      // Earlier contents of the block must not leak through the padding of structs made here.
       block.asSlice(0, joins ? step * ends.getFirst().stagedBytes() : 0).fill((byte) 0);
       for (long at = 0; at < count; at += step) {
         convert(ends, block, step, at);

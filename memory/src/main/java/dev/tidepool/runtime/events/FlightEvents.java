@@ -4,7 +4,7 @@ import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where events begin; null, or nothing, where nobody records them.
+ * Where events begin; null, or nothing, where no recording has them.
  *
  * <p>An event that has begun takes the time until its last method, which hands it to the recorder.
  * With no recording a call costs a look at a field, if anything. The classes of events are loaded
@@ -21,12 +21,12 @@ public final class FlightEvents {
     return PRESENT && FlightRecorder.isInitialized();
   }
 
-  /** Whether somebody records allocations. */
+  /** Whether a recording has allocations. */
   public static boolean recordsAllocations() {
     return isPresent() && AllocationEvent.isRecorded();
   }
 
-  /** A buffer was allocated; for callers that know that somebody records it. */
+  /** A buffer was allocated; for callers that know that a recording has allocations. */
   public static void allocated(
       String accelerator, String location, String type, String tag, long bytes) {
     AllocationEvent.allocated(accelerator, location, type, tag, bytes);

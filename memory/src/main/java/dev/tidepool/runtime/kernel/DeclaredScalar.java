@@ -42,7 +42,7 @@ final class DeclaredScalar {
     return converted;
   }
 
-  /** Digits of a number that nobody reads would take longer than all else. */
+  /** Digits that are not needed would take longer to compute than all else. */
   private static String shown(Object value) {
     return value instanceof BigInteger integer && integer.bitLength() > 4 * Long.SIZE
         ? "an integer of " + integer.bitLength() + " bits"

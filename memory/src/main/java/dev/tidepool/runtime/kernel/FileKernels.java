@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.ServiceLoader;
 
 /**
- * Runs kernels over files, and over arrays and buffers in chunks. That is done on a floor above
- * this one, so it is found as a service.
+ * Runs kernels over files, and over arrays and buffers in chunks. A higher package implements this,
+ * so it is found as a service.
  */
 public interface FileKernels {
   /**

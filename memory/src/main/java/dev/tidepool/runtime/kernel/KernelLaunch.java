@@ -66,7 +66,8 @@ final class KernelLaunch implements AutoCloseable {
   private final List<Copy> inbound = new ArrayList<>();
   private final List<Copy> outbound = new ArrayList<>();
   private @Nullable Operation operation;
-  // Of the launch: what it would do again may not be the same then. Its attempts follow each other.
+  // Used only by the attempts to run the launch, which follow each other. A submitted launch is not
+  // tried again.
   private boolean submitted;
   // Set where the device orders the launch.
   private @Nullable DeviceLaunch command;
@@ -75,8 +76,8 @@ final class KernelLaunch implements AutoCloseable {
   private boolean[] expected = {};
   private boolean[] revocable = {};
   private int[] revocations = {};
-  // Of the device for each of `placed`, where that is in place; and whether all were found so by
-  // the thread that asked.
+  // For each of `placed` its block on the device, if that needs no movement; and whether the thread
+  // that asked found all of them so.
   private @Nullable Block[] blocks = {};
   private boolean isInPlace;
 

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * argument types for an expression. They are held until the kernel is closed or unreachable, and
  * its last run has ended.
  *
- * <p>Refers to no handle of the kernel, which tells by becoming unreachable that nobody closes it.
- * The monitor guards the fields and is not held while anything is compiled or freed.
+ * <p>Refers to no handle of the kernel, so a kernel that was not closed can become unreachable. The
+ * monitor guards the fields and is not held while anything is compiled or freed.
  */
 final class KernelPrograms {
   /** The latest program, by the identity of what was asked for. */

@@ -192,7 +192,7 @@ public final class ProgramCache implements AutoCloseable {
   /**
    * Ends the hold of a kernel on programs.
    *
-   * @param keeps whether a program that nobody else holds is kept for the next kernel of its source
+   * @param keeps whether a program that no kernel holds is kept for the next kernel of its source
    */
   void release(List<Entry> held, boolean keeps) {
     // A manager that has ended has freed all programs.

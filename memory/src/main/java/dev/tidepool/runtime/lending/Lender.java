@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lends the memory of one manager's buffers to native code, and knows what is lent: an access that
- * nobody can close any more is ended here. Safe for use by any thread.
+ * is unreachable and was not closed is ended here. Safe for use by any thread.
  */
 public final class Lender {
   private final StorageContext context;
@@ -166,7 +166,7 @@ public final class Lender {
         access.site);
   }
 
-  /** Ends what nobody can close any more, and reports it. */
+  /** Ends accesses that are unreachable and were not closed, and reports them. */
   public void endUnreachable() {
     List<UnclosedAccessReport> ended = new ArrayList<>();
     for (Reference<?> gone = unreachable.poll(); gone != null; gone = unreachable.poll()) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Ranges that native code has until it {@link #end}s: one operation in the order of their buffers,
  * which begins when the bytes are where native code wants them, and ends when its commands have.
- * The storages refuse conflicting work meanwhile, because nobody knows how long it would wait.
+ * The storages refuse conflicting work meanwhile, because its wait would have no bound.
  */
 final class Lending {
   private final StorageContext context;

@@ -140,7 +140,7 @@ public final class AllocationCounters {
   private final LongAdder evictions = new LongAdder();
   private final LongAdder leaks = new LongAdder();
   private final LongAdder lostResults = new LongAdder();
-  // No adders: they may allocate, and these count while a block is nobody else's.
+  // No adders: they may allocate, and these count while only the calling thread has the block.
   private final AtomicLong misses = new AtomicLong();
   // Blocks that were taken, less buffers that were allocated.
   private final AtomicLong furtherBlocks = new AtomicLong();

@@ -35,7 +35,7 @@ public final class DiagnosticSink {
     LOG.log(level, line);
   }
 
-  /** Has the listener called, after all earlier reports. Does not wait for it. */
+  /** Queues a report for the listener, behind all earlier reports. Does not wait for it. */
   public void tell(DiagnosticReport report) {
     listener.ifPresent(
         present -> {

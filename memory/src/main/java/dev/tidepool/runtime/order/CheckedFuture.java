@@ -4,7 +4,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** A future of work: the body of a kernel that would wait for it in vain is told so. */
+/**
+ * The future of an operation. Waiting for it fails in the body of a kernel that the operation
+ * itself waits for, instead of waiting for ever.
+ */
 abstract class CheckedFuture extends CompletableFuture<Void> {
   /**
    * Checks that the calling thread may wait for the work.

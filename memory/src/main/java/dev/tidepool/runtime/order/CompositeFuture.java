@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Several parts that count as one operation: done when all are, failed with the first failure in
  * their order, else cancelled if any part was stopped. Cancelling stops the parts that have not
- * started; those that have run to their end first, for arrays must stay untouched until then.
+ * started. Parts that have started run to their end before this completes, because the caller must
+ * not change arrays that are still in use.
  */
 public final class CompositeFuture extends CheckedFuture {
   private final List<CompletableFuture<Void>> parts;

@@ -77,7 +77,7 @@ public final class DeviceLaunch {
   private @Nullable LaunchQueue queue;
   private boolean ended;
 
-  // Of the queue, changed under its monitor.
+  // Used only by the queue, under its monitor.
   boolean hasPlace;
   boolean isListed;
   @Nullable DeviceLaunch next;
@@ -373,7 +373,7 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Has a thread settle the operation, whose command and everything ahead have ended. */
+  /** Hands the operation to a thread that settles it. Its command and all ahead have ended. */
   void settleLater() {
     try {
       queues.threads().execute(operation());

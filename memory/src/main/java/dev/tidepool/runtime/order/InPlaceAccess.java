@@ -38,8 +38,8 @@ abstract class InPlaceAccess {
   private static final int READER = 32;
   private static final int ALLOWED = READABLE | WRITABLE;
 
-  /** After so many tries a write keeps further reads off. */
-  private static final int PATIENCE = 2;
+  /** After a write was overtaken by reads this often, no further reads begin before it. */
+  private static final int MOST_OVERTAKEN = 2;
 
   /** After so many tries a thread waits on the monitor. */
   private static final int TRIES = 8;
@@ -82,7 +82,7 @@ abstract class InPlaceAccess {
       if (writing ? enterToWrite(seen) : (seen & WANTED) == 0 && enterToRead(seen)) {
         return true;
       }
-      if (writing && tries == PATIENCE) {
+      if (writing && tries == MOST_OVERTAKEN) {
         WORD.compareAndSet(this, seen, seen | WANTED);
       }
       for (int i = 0; i < spin; i++) {
@@ -135,7 +135,7 @@ abstract class InPlaceAccess {
     return entered;
   }
 
-  /** Has the copy that ends last wake a waiting thread; false if the word has changed. */
+  /** Asks the copy that ends last to wake a waiting thread; false if the word has changed. */
   private boolean awaitEnd(int seen, boolean writing) {
     return WORD.compareAndSet(this, seen, seen | WAITING | (writing ? WANTED : 0));
   }

@@ -34,7 +34,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   private final Queue queue;
   private final Executor threads;
 
-  // Of the thread that waits.
+  // Used only by the thread that waits.
   private long lastNanos;
   private int fastEnds;
 
@@ -140,7 +140,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     resume();
   }
 
-  /** Has a thread wait for what is under way, at once or a little later. */
+  /** Starts a thread that waits for what is under way, at once or a little later. */
   @Override
   public void resume() {
     try {

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * How work over several buffers gets memory for all of them where that is short: one piece of work
  * of a device after another, and what each has already may be taken by the others until it is its
- * turn. If each kept a part while it waits for the rest, nobody would get all. Work over buffers of
+ * turn. If each kept a part while it waits for the rest, none would get all. Work over buffers of
  * several devices has its turn on all of them, in the order of their turns' numbers.
  */
 public final class MultiBufferAdmission {
@@ -33,7 +33,7 @@ public final class MultiBufferAdmission {
     private final MemoryWaiters waiters;
 
     /**
-     * A turn that nobody has.
+     * A turn that no work has.
      *
      * @param waiters of the session, which are told when work waits for its turn
      */

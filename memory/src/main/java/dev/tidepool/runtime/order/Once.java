@@ -14,7 +14,7 @@ public final class Once {
   private boolean begun;
   private boolean done;
 
-  /** Runs the action if no thread has asked before; whether it ran. Waits for nobody. */
+  /** Runs the action if no thread has asked before; whether it ran. Does not wait. */
   public boolean tryRun(Runnable action) {
     synchronized (this) {
       if (begun) {

@@ -80,7 +80,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   // The thread that runs the body, or is about to.
   private volatile @Nullable Thread runner;
 
-  // Of the end; touched only by the thread that ends it.
+  // Used only by the thread that ends the operation.
   private boolean ending;
   private @Nullable Throwable own;
   private boolean over;
@@ -240,17 +240,17 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return true;
   }
 
-  /** Checks that the thread that asked may wait for the turn; if it may not, it takes that back. */
+  /** Checks that the calling thread may wait for its turn; if not, cancels the operation. */
   private void checkMayAwait() {
     try {
       KernelBody.checkMayAwait(this);
-    } catch (IllegalStateException forEver) {
-      // The turn comes when the body that asked has ended, and is nobody's on that thread then.
+    } catch (IllegalStateException mayNotWait) {
+      // The turn comes after the end of the body that asked. No thread waits for it then.
       awaited = false;
       if (!always) {
         cancel();
       }
-      throw forEver;
+      throw mayNotWait;
     }
   }
 
@@ -356,7 +356,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
   }
 
-  /** Has the work handed in a little later, since that failed now. Its turn has come. */
+  /** Leaves the hand-in to the maintenance thread, because it failed. Its turn has come. */
   @Override
   public void leaveToBeHandedIn() {
     synchronized (this) {
@@ -711,7 +711,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return lost;
   }
 
-  /** Whether the body shall run; from now on it cannot be stopped. The turn has come. */
+  /** Whether the body will run; from now on it cannot be stopped. The turn has come. */
   public boolean claim() {
     // Before its own monitor, which is taken after those of storages.
     if (!occupies() && isWanted()) {
@@ -732,7 +732,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return stage == Stage.WAITING && lost == null && (failure == null || always);
   }
 
-  /** Runs the body of work that was claimed, and ends, unless it shall be tried again later. */
+  /** Runs the claimed body, and ends unless the body is tried again later. */
   public void runClaimed() {
     Throwable thrown = attempt();
     long pause = thrown == null ? -1 : pause(thrown);

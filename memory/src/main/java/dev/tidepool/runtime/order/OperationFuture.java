@@ -7,8 +7,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of one piece of work. Cancelling stops what has not started; what has started runs to
- * its end, and the future says so, for arrays must stay untouched until then.
+ * The future of one operation. Cancelling stops an operation that has not started. One that has
+ * started runs to its end before the future completes, because the caller must not change arrays
+ * that are still in use.
  */
 final class OperationFuture extends CheckedFuture {
   private final Operation operation;

@@ -104,7 +104,7 @@ final class ResourceAccesses {
     return any;
   }
 
-  /** Has what several storages have in files brought to memory together. */
+  /** Brings spilled bytes of the storages back to memory, for all of them together. */
   static void provideMemory(ResourceAccess[] uses, MultiBufferAdmission.Holder holder) {
     if (isAnySpilled(uses)) {
       MultiBufferAdmission.inTurn(

@@ -53,7 +53,7 @@ public record RetryPolicy(
   }
 
   /**
-   * How long to wait before the next attempt, which is counted; -1 if there shall be none.
+   * How long to wait before the next attempt, which is counted; -1 if there is none.
    *
    * @param attempts how often it was tried so far
    * @param sinceNanos how long ago it failed first

@@ -118,7 +118,7 @@ public final class BlockAllocator implements BlockSource {
    * Takes the block of a new buffer, unless the manager is closed: the thread that closes it waits
    * for this one, which must not wait for memory any more.
    */
-  private PooledBlock takeForBirth(
+  private PooledBlock takeForNewBuffer(
       MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
     context.checkOpen();
     return pools.take(kind, bytes, alignment, pooled);
@@ -155,7 +155,7 @@ public final class BlockAllocator implements BlockSource {
             () ->
                 inWork
                     ? pools.take(kind, bytes, alignment, pooled)
-                    : takeForBirth(kind, bytes, alignment, pooled))
+                    : takeForNewBuffer(kind, bytes, alignment, pooled))
         : recover(
             kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
   }
@@ -281,7 +281,7 @@ public final class BlockAllocator implements BlockSource {
   /**
    * Like {@link #forStaging(long)}.
    *
-   * @param pinned whether it shall be page-locked while the budget lasts
+   * @param pinned whether to page-lock it while the budget lasts
    */
   public Lease forStaging(long bytes, boolean pinned) {
     MemoryPools.Kind kind = pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST;

@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One pass that moves the device copies of idle buffers together. The pools say which block goes
- * where; this moves the bytes, in the order of the buffers' work, and waits for nobody: a buffer
- * with work under way stays, and so does one that is mapped, or exposed where the host sees its
- * block. Used by one thread.
+ * where. This moves the bytes, in the order of the buffers' operations, and never waits: a buffer
+ * with operations under way stays, and so does one that is mapped, or whose address a user has.
+ * Used by one thread.
  */
 final class Defragmenter implements BlockMover {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -110,12 +110,12 @@ final class Defragmenter implements BlockMover {
     relocations.forEach(each -> clean(each, each.from()));
   }
 
-  /** Overwrites what nobody has any more, where that is wished for. */
+  /** Overwrites a block that no buffer has any more, if the options ask for that. */
   private static void clean(Relocation each, PooledBlock abandoned) {
     var _ = each.storage().context().scrubber().overwroteAbandoned(abandoned.block());
   }
 
-  /** Copies everything, side by side where the device does it; nobody uses the bytes meanwhile. */
+  /** Copies all bytes, concurrently where the device does it. No operation uses them meanwhile. */
   private static void copyAll(List<Relocation> relocations) {
     List<Event> events = new ArrayList<>();
     Throwable failure = null;

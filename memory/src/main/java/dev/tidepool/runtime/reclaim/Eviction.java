@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Frees memory of buffers for one request: their device copies are given up, or they go to the
- * spill file. Idle buffers go first, the least recently used of them before the others; after them
- * those that only work waits for which has not begun. For one thread.
+ * spill file. Idle buffers are taken first, the least recently used of them before the others. Then
+ * come buffers whose queued operations have not begun. For one thread.
  *
  * <p>Bounded: a round passes each buffer once, each round must free memory, and 32 are the most.
  * Several rounds are needed: after the first ones another limit may refuse the request, and other
@@ -155,7 +155,7 @@ final class Eviction {
 
   /**
    * Frees memory of buffers with queued operations that have not begun. The buffer that was queued
-   * last goes first, because it is needed last.
+   * last is taken first, because it is needed last.
    */
   long freeQueued(long bytes) {
     if (queued == null) {
@@ -187,7 +187,7 @@ final class Eviction {
 
   /**
    * The request has its block. A full device will be asked again, and then the next buffer gives up
-   * its copy: what is newer there begins to travel.
+   * its copy: its newer bytes are fetched now.
    */
   void succeeded() {
     BufferCore next = evictedLast ? nextToEvict(false) : null;

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * <p>There is no list of buffers by their last use, because every new buffer would have to be added
  * to it, and all threads would contend for it. A cursor passes the blocks of the pools, a few for
  * each search, and goes on at the next search where it stopped. Of the blocks that it passed, those
- * whose tenants were used longest ago are remembered. A search picks the least recently used of
- * these that will do. So the time of a search depends neither on the number of blocks nor on the
+ * whose buffers were used longest ago are remembered. A search picks the least recently used of
+ * these that match. So the time of a search depends neither on the number of blocks nor on the
  * number of buffers, unless most of them cannot be evicted. Where the blocks are no more than are
  * remembered, the order is exact.
  *
@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * place of random choice, so that every block is passed, and a search that finds nothing has looked
  * at all.
  *
- * <p>A dormant buffer is looked at without being woken. The monitor is held for a search; what the
- * caller wants to know of a buffer may take the monitors of blocks and storages.
+ * <p>A search makes no storage for a buffer that has none. The monitor is held for a search; the
+ * caller's predicate may take the monitors of blocks and storages.
  */
 final class EvictionCandidates {
   /** Blocks that are remembered. */
@@ -45,11 +45,12 @@ final class EvictionCandidates {
   private final @Nullable PooledBlock[] blocks = new PooledBlock[REMEMBERED];
   private final long[] lastUses = new long[REMEMBERED];
   private int count;
-  // Where the remembered block is that was used last.
-  private int youngest;
+  // The index of the remembered block that was used last.
+  private int mostRecent;
   private Iterator<MemoryPool> poolsLeft = Collections.emptyIterator();
   private Iterator<PooledBlock> cursor = Collections.emptyIterator();
-  private long laps;
+  // How often the cursor has passed all blocks.
+  private long passes;
 
   /**
    * A buffer that was found.
@@ -74,34 +75,34 @@ final class EvictionCandidates {
   }
 
   /**
-   * Returns a buffer that will do, which was used longest ago; null if there is none.
+   * Returns the matching buffer that was used longest ago; null if there is none.
    *
    * @param amongAll whether the search goes on until it has looked at all buffers; if not, it ends
    *     with those that are remembered
    */
   synchronized @Nullable Candidate find(Predicate<BufferCore> wanted, boolean amongAll) {
-    // One lap from wherever the cursor is passes all.
-    long lastLap = laps + 2;
+    // The cursor may be anywhere, so it has seen all blocks when it begins the pass after the next.
+    long lastPass = passes + 2;
     while (true) {
       advance();
       Candidate found = leastRecentlyUsed(wanted);
-      if (found != null || !amongAll || laps >= lastLap) {
+      if (found != null || !amongAll || passes >= lastPass) {
         return found;
       }
       forget();
     }
   }
 
-  /** Forgets the blocks that were passed: none of them will do. */
+  /** Forgets the blocks that were passed, because none of them matches. */
   private void forget() {
     Arrays.fill(blocks, 0, count, null);
     count = 0;
   }
 
   private void advance() {
-    long lastLap = laps + 2;
+    long lastPass = passes + 2;
     for (int steps = 0;
-        laps < lastLap && steps < MOST_STEPS && (steps < STEPS || count < REMEMBERED);
+        passes < lastPass && steps < MOST_STEPS && (steps < STEPS || count < REMEMBERED);
         steps++) {
       PooledBlock block = nextBlock();
       BufferCore core = block == null ? null : core(block);
@@ -111,12 +112,12 @@ final class EvictionCandidates {
     }
   }
 
-  /** The next block; null at the end of a lap. */
+  /** The next block; null at the end of a pass. */
   private @Nullable PooledBlock nextBlock() {
     while (!cursor.hasNext()) {
       if (!poolsLeft.hasNext()) {
         poolsLeft = pools.all().iterator();
-        laps++;
+        passes++;
         return null;
       }
       cursor = poolsLeft.next().blocks();
@@ -130,8 +131,8 @@ final class EvictionCandidates {
   }
 
   private void remember(PooledBlock block, long lastUse) {
-    // Of many blocks that are passed few are older than all that are remembered.
-    if (count == REMEMBERED && lastUse - lastUses[youngest] >= 0) {
+    // This test rejects most blocks, before the loop below compares them with all remembered ones.
+    if (count == REMEMBERED && lastUse - lastUses[mostRecent] >= 0) {
       return;
     }
     for (int i = 0; i < count; i++) {
@@ -139,11 +140,11 @@ final class EvictionCandidates {
         return;
       }
     }
-    put(count < REMEMBERED ? count++ : youngest, block, lastUse);
-    youngest = youngest();
+    put(count < REMEMBERED ? count++ : mostRecent, block, lastUse);
+    mostRecent = mostRecent();
   }
 
-  private int youngest() {
+  private int mostRecent() {
     int found = 0;
     for (int i = 1; i < count; i++) {
       found = lastUses[i] - lastUses[found] > 0 ? i : found;
@@ -177,7 +178,7 @@ final class EvictionCandidates {
       }
       i++;
     }
-    youngest = youngest();
+    mostRecent = mostRecent();
     return best;
   }
 }

@@ -172,7 +172,7 @@ public final class OutOfMemoryRecovery {
           return block;
         }
       }
-      // What others gave back meanwhile, and nobody counted here.
+      // Other threads may have given memory back, which is not counted here.
       return request.attempt();
     }
 

@@ -134,8 +134,8 @@ public final class Reclaimer {
   }
 
   /**
-   * Returns the buffer that was used longest ago, approximately, of those that will do; null if
-   * there is none.
+   * Returns the buffer that was used longest ago, approximately, of those that match; null if there
+   * is none.
    *
    * @param ownOnly whether it is to be one of this manager's, and not of any of the device
    * @param amongAll see {@link EvictionCandidates#find}
@@ -178,11 +178,11 @@ public final class Reclaimer {
     AtomicBoolean evicted = new AtomicBoolean();
     Operation eviction = eviction(storage, () -> evicted.set(true));
     boolean here = !Thread.currentThread().isVirtual();
-    boolean performed = eviction.performIfIdle(here);
+    boolean failureOf = eviction.performIfIdle(here);
     // A storage that is just being moved is no less idle: its bytes may be on their way to the host
     // already.
-    while (!performed && storage.isIdleWhenMoved()) {
-      performed = eviction.performIfIdle(here);
+    while (!failureOf && storage.isIdleWhenMoved()) {
+      failureOf = eviction.performIfIdle(here);
     }
     return evicted.get();
   }
@@ -222,8 +222,8 @@ public final class Reclaimer {
                 try {
                   storage.moveIfUnused(
                       () -> {
-                        // Closed meanwhile, it is worth no transfer.
-                        if (!storage.isDoomed()) {
+                        // A closed buffer need not be fetched.
+                        if (!storage.isFreePending()) {
                           storage.coherence().prefetch();
                         }
                       });
@@ -281,10 +281,10 @@ public final class Reclaimer {
 
   /**
    * Gives the memory of a closed storage back whose release waits for a thread; whether there was
-   * any. Its bytes are nobody's, so it comes before all that moves bytes.
+   * any. Nothing needs its bytes, so this is done before bytes are moved.
    */
   boolean freeEarly(Storage storage) {
-    if (!storage.isDoomed()) {
+    if (!storage.isFreePending()) {
       return false;
     }
     AtomicBoolean freed = new AtomicBoolean();

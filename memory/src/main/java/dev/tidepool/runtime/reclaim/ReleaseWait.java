@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Frees memory for one request that others use: it waits for them. An operation behind the work
  * that uses each buffer gives its memory up. The request waits as long as that work goes on and
  * does not wait for memory itself, ten seconds at most. It waits one second at most for buffers
- * that are lent or mapped, because nobody knows when that ends. For one thread.
+ * that are lent or mapped, because the end of that is unknown. For one thread.
  *
  * <p>It waits without polling; see {@link MemoryWaiters}. After each change only what was released
  * is looked at. The exception is the end: memory that a thread has just taken, or is about to give
@@ -29,8 +29,9 @@ final class ReleaseWait implements AutoCloseable {
   private static final long TAKING_WAIT_NANOS = 1_000_000_000L;
 
   /**
-   * How long a thread takes at most, but for a busy processor, from the moment when it takes a
-   * block until others see whose the block is. It tells nobody, which would cost each allocation.
+   * The longest time, unless the processor is busy, from the moment when a thread takes a block
+   * until other threads see which buffer has it. The thread notifies no one, because that would
+   * cost each allocation.
    */
   private static final long TAKING_NANOS = 1_000_000;
 
@@ -254,7 +255,7 @@ final class ReleaseWait implements AutoCloseable {
     return request.isServedBy(storage.context()) && storage.isClosing();
   }
 
-  /** From now on, work that the request is for waits, as others see it. */
+  /** From now on, other requests count the work of this one as waiting for memory. */
   private void stop() {
     if (request.isInWork() && !stopped) {
       stopped = true;
@@ -270,8 +271,8 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   /**
-   * Moves bytes. Meanwhile the work goes on, as others see it, because it will let go of what it
-   * moves.
+   * Moves bytes. Meanwhile other requests do not count the work of this one as waiting, because it
+   * will let go of what it moves.
    */
   private long going(LongSupplier move) {
     boolean before = stopped;

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * How a manager's idle buffers go to a file when memory is short, and come back when touched.
  *
  * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
- * nothing is ahead, or ahead of work that has not begun: so nobody meets a buffer that is half in
+ * nothing is ahead, or ahead of work that has not begun. So no work finds a buffer that is half in
  * the file, and no thread waits for another buffer's work while it frees memory for its own.
  */
 final class Spiller {

@@ -193,8 +193,8 @@ public final class Suspender {
   }
 
   /**
-   * Whether it was brought back. A buffer that is closed, or mapped to be written, is not, nor one
-   * whose host bytes somebody may be writing this moment: its own next use says when that is over.
+   * Whether it was brought back. A buffer that is closed, or mapped to be written, is not. Nor is
+   * one whose host bytes a user may be writing now: its next use brings it back.
    */
   private boolean resume(Storage storage) {
     if (!storage.coherence().lacksDeviceMemory()) {

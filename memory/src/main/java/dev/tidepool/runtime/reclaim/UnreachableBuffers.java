@@ -110,7 +110,7 @@ public final class UnreachableBuffers {
         }
       }
       collects = false;
-      // What another thread reclaimed, which nobody counted here.
+      // Another thread may have reclaimed buffers, which are not counted here.
       return leaks() > before || pools.idleBytes() > 0 ? 1 : 0;
     }
 
@@ -128,7 +128,7 @@ public final class UnreachableBuffers {
   }
 
   /**
-   * Has the collector run, and waits for its answer. An interrupt stays set.
+   * Runs the garbage collector, and waits for its first reference. An interrupt stays set.
    *
    * @return for how many nanoseconds it waited for the first reference after the collection; 0 if
    *     none came

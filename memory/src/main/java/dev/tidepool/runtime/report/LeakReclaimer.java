@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Buffers that nobody closed: those that no handle is left of are closed here, and those that were
- * open when their manager closed are told of. Safe for use by any thread.
+ * Buffers that were not closed: those that no handle is left of are closed here, and those that
+ * were open when their manager closed are told of. Safe for use by any thread.
  */
 public final class LeakReclaimer {
   private final StorageContext context;

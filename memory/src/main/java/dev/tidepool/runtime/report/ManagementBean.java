@@ -25,7 +25,7 @@ public final class ManagementBean implements UnifiedMemoryMXBean {
     this.memory = new WeakReference<>(memory);
   }
 
-  /** Registers a manager; null where that is impossible, which is reported: somebody asked. */
+  /** Registers a manager; null where that is impossible, which is logged. */
   public static @Nullable AutoCloseable register(UnifiedMemoryManager memory) {
     if (!SERVER_PRESENT) {
       System.getLogger("dev.tidepool")
@@ -42,7 +42,9 @@ public final class ManagementBean implements UnifiedMemoryMXBean {
     UnifiedMemoryManager present = memory.get();
     if (present == null) {
       throw new IllegalStateException(
-          "the memory manager of " + accelerator + " is gone: nobody closed it, or held it");
+          "the memory manager of "
+              + accelerator
+              + " is gone: it became unreachable before it was closed");
     }
     return present;
   }

@@ -477,7 +477,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /**
    * Runs what may block for long. {@link #synchronize()} does not wait for such work.
    *
-   * @param undo takes a result that nobody waits for, because the future was cancelled
+   * @param undo takes the result if the future was cancelled
    */
   private <T> CompletableFuture<T> inBackground(Supplier<T> work, Consumer<T> undo) {
     state.checkOpen();
@@ -648,7 +648,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     QuietClose.quietly("queues", link.end()::run);
     QuietClose.quietly("reservations", reservations::closeAll);
     QuietClose.quietly("pools", pools);
-    // Of a buffer that was allocated while all ended, and closes itself.
+    // A buffer that was allocated meanwhile closes itself and gives its block back.
     pools.awaitReturned();
     SpillStore spilling = context.spilling();
     if (spilling != null) {

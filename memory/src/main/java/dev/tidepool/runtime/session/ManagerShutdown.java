@@ -19,7 +19,7 @@ import dev.tidepool.spi.support.Uninterruptibly;
 final class ManagerShutdown {
   /**
    * How long a closing thread waits at most before it looks again: a thread that trims a pool on
-   * behalf of another manager tells nobody when it is done.
+   * behalf of another manager does not notify this one when it is done.
    */
   private static final long LONGEST_WAIT_MILLIS = 10;
 
@@ -108,7 +108,7 @@ final class ManagerShutdown {
    * and a block that is on its way just now until the maintenance thread looks again.
    */
   private void endIfSettled() {
-    // In this order: what is inside may make a buffer, and nobody comes in after it.
+    // In this order: an operation inside may make a buffer, and none enters after it.
     if (gate.isQuiet() && registry.isEmpty() && gate.end()) {
       end.run(last);
     }

@@ -67,7 +67,7 @@ public final class RuntimeProvider implements TidepoolRuntime {
     try {
       return session.managerThatEnds(choice.apply(session));
     } catch (RuntimeException | Error e) {
-      // Nobody has the session, whose devices, threads and files would stay.
+      // The caller gets no session, whose devices, threads and files would stay.
       session.close();
       throw e;
     }

@@ -187,7 +187,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
       session.maintenance.start();
       return session;
     } catch (Throwable e) {
-      // Nobody has the session.
+      // The caller gets no session, so this must close its parts.
       devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
       if (trace != null) {
         trace.close();
@@ -209,7 +209,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
         .stream()
         .map(ServiceLoader.Provider::get)
-        // The order of the path is nobody's choice; this one has cuda and metal before opencl.
+        // The order of the class path is arbitrary; this one has cuda and metal before opencl.
         .sorted(Comparator.comparing(AcceleratorProvider::name))
         .toList();
   }

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The thread that looks after a session's managers: it notices unreachable buffers, trims pools, at
  * intervals and when memory is short, and writes a trace. It holds the session weakly: once a
- * session that nobody closed is unreachable, the thread closes what it left and ends.
+ * session that was not closed is unreachable, the thread closes what it left and ends.
  */
 final class SessionMaintenance implements AutoCloseable {
   // A listener that the thread is calling may wait for the closing thread.
@@ -86,7 +86,8 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   /**
-   * Whatever fails, even for lack of heap, the thread goes on: nobody else trims, or sees leaks.
+   * Whatever fails, even for lack of heap, the thread goes on: no other thread trims pools or finds
+   * leaks.
    */
   private static void attempt(Runnable maintenance) {
     try {

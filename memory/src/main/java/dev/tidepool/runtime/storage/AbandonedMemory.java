@@ -28,7 +28,7 @@ final class AbandonedMemory {
     return executor;
   }
 
-  /** Has memory given back. Does not wait. */
+  /** Queues the release of memory. Does not wait. */
   static void giveBack(Runnable release) {
     RELEASES.execute(
         () -> {

@@ -29,7 +29,7 @@ public final class BackingBlocks {
   private final @Nullable Runnable ending;
   private boolean locked;
   private boolean amongProcesses;
-  // Whether the ending is another library's, and whether nobody waits for it.
+  // Whether another library ends the memory, and whether no thread waits for that.
   private boolean endsElsewhere;
   private volatile boolean abandoned;
   private @Nullable Object file;
@@ -297,7 +297,7 @@ public final class BackingBlocks {
     }
   }
 
-  /** The blocks that it has, but for memory that is not the library's. */
+  /** The blocks that it has, without memory that is not the library's. */
   List<Block> owned() {
     return leases().map(Lease::block).toList();
   }
@@ -344,7 +344,7 @@ public final class BackingBlocks {
     return ending != null;
   }
 
-  /** No handle is left: nobody waits for another library to take its memory back. */
+  /** No handle is left, so no thread waits for another library to take its memory back. */
   void abandon() {
     abandoned = true;
   }

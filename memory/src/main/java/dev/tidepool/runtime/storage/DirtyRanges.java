@@ -32,7 +32,7 @@ public final class DirtyRanges {
   /** Whether all bytes are dirty; then there are no ranges. */
   private boolean all;
 
-  /** Of a storage of so many bytes. */
+  /** The ranges of a storage of so many bytes, none of them dirty. */
   public DirtyRanges(long size) {
     this.size = size;
   }

@@ -37,7 +37,7 @@ public final class FillPattern {
       throw new IllegalArgumentException("a pattern to fill with has at least one element, not 0");
     }
     long size = type.bytes(count);
-    // Of longs, for elements want to be aligned.
+    // An array of longs, because elements must be aligned.
     long[] room = new long[Math.toIntExact(Math.ceilDiv(size, Long.BYTES))];
     MemorySegment bytes = MemorySegment.ofArray(room).asSlice(0, size);
     type.write(elements, 0, bytes, 0, count);

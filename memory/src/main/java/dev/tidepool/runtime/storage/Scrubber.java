@@ -49,7 +49,7 @@ public final class Scrubber {
     return wanted && backing.hasDevice() && own ? backing.device() : null;
   }
 
-  /** Overwrites a block that nobody has any more; whether that worked. */
+  /** Overwrites a block that no buffer has any more; whether that worked. */
   boolean overwroteQuietly(Block block) {
     try {
       overwrite(block);

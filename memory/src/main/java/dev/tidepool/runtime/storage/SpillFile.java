@@ -37,7 +37,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p><b>What is left of it.</b> The file is deleted as it is opened, and its space goes back when
  * it closes or its process dies, however that dies. Where a system cannot delete what is open, the
  * file is deleted when it closes; a killed process leaves it behind, without the lock that it held,
- * and the next manager that names the directory deletes it then. Nobody but its owner may open it.
+ * and the next manager that names the directory deletes it then. Only its owner may open it.
  *
  * <p><b>Threads.</b> Files are touched by threads of this class alone: an interrupt would close the
  * channel, and with it the deleted file, under everybody. The calling thread waits for them, which
@@ -142,7 +142,7 @@ public final class SpillFile implements AutoCloseable {
     return channel;
   }
 
-  /** Deletes the files of processes that have ended: nobody holds their locks. */
+  /** Deletes the files of processes that have ended: their locks are free. */
   private static void sweep(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       throw Files.exists(directory)

@@ -55,7 +55,7 @@ public final class Storage extends PendingReleases.Link {
   private volatile boolean closed;
   private boolean leaked;
   // Whether it is closed and nothing but an open mapping or a hold keeps it from being freed.
-  private boolean settled;
+  private boolean freeable;
   private boolean freed;
   // The thread that closed memory that outlives the buffer, and those that run work on it now.
   private @Nullable Thread closer;
@@ -74,7 +74,7 @@ public final class Storage extends PendingReleases.Link {
   // Written by each thread that takes a view again; of concurrent writes one is lost.
   private int viewedTick;
 
-  // Whether a suspension took its memory on the device, and nobody has brought it back.
+  // Whether a suspension took its memory on the device, and it was not brought back since.
   private volatile boolean suspended;
 
   // Whether its memory could not be given back yet, though nothing is under way any more.
@@ -428,7 +428,7 @@ public final class Storage extends PendingReleases.Link {
     return isMapped() || pins().isLent();
   }
 
-  /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
+  /** Whether no operation is queued, and no thread moves its bytes; the monitor is held. */
   private boolean isUnused() {
     return queue().isIdle() && !pins().isMoving();
   }
@@ -450,7 +450,7 @@ public final class Storage extends PendingReleases.Link {
     return suspended;
   }
 
-  /** Whether its host bytes must stay where they are, because somebody holds their address. */
+  /** Whether its host bytes must stay where they are, because a user holds their address. */
   public boolean isHeldByHost() {
     synchronized (this) {
       return holds.keepHost();
@@ -525,7 +525,7 @@ public final class Storage extends PendingReleases.Link {
     unhold(true);
   }
 
-  /** Whether the device's copy must stay where it is, because somebody holds its address. */
+  /** Whether the device's copy must stay where it is, because a user holds its address. */
   public boolean isHeldOnDevice() {
     synchronized (this) {
       return holds.keepDevice();
@@ -541,7 +541,7 @@ public final class Storage extends PendingReleases.Link {
     boolean frees;
     synchronized (this) {
       holds.unhold(onDevice);
-      frees = settled && !holds.keepMemory();
+      frees = freeable && !holds.keepMemory();
     }
     if (frees) {
       release();
@@ -553,7 +553,7 @@ public final class Storage extends PendingReleases.Link {
     boolean frees;
     synchronized (this) {
       holds.mappingEnded(mode, opened);
-      frees = settled && !holds.keepMemory();
+      frees = freeable && !holds.keepMemory();
     }
     if (frees) {
       release();
@@ -589,7 +589,7 @@ public final class Storage extends PendingReleases.Link {
       }
       pins().stop();
       closed = true;
-      settled = true;
+      freeable = true;
       view = View.NONE;
       frees = !holds.keepMemory();
       freesAtOnce = frees && isUnused() && context.releaser().mayFreeOnThisThread(this);
@@ -637,16 +637,16 @@ public final class Storage extends PendingReleases.Link {
           // It may wait later on, when the bytes are not lent any more.
           closer = null;
         }
-        settle(false);
+        writeBackEnded(false);
       }
       return true;
     }
     @Nullable TransferException lost;
     try {
-      Throwable failure = performed(writeBack);
+      Throwable failure = failureOf(writeBack);
       lost = failure == null ? null : lost(failure);
     } finally {
-      settle(true);
+      writeBackEnded(true);
     }
     if (lost != null) {
       throw lost;
@@ -666,8 +666,8 @@ public final class Storage extends PendingReleases.Link {
             failure);
   }
 
-  /** What the work failed with, be it that the heap is full; null if it did not. */
-  private @Nullable Throwable performed(Operation writeBack) {
+  /** Returns what the operation failed with, also if the heap is full; null if it succeeded. */
+  private @Nullable Throwable failureOf(Operation writeBack) {
     try {
       return writeBack.performAlways(runsHere());
     } catch (RuntimeException | Error e) {
@@ -684,10 +684,10 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** The newest bytes are where they belong, or are lost: frees unless a mapping is open. */
-  private void settle(boolean waits) {
+  private void writeBackEnded(boolean waits) {
     boolean frees;
     synchronized (this) {
-      settled = true;
+      freeable = true;
       frees = !holds.keepMemory();
       notifyAll();
     }
@@ -716,7 +716,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Waits until another thread has closed it. An interrupt stays set. */
   private void awaitFreed() {
-    Uninterruptibly.await(this, () -> freed || (settled && holds.keepMemory()));
+    Uninterruptibly.await(this, () -> freed || (freeable && holds.keepMemory()));
   }
 
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
@@ -778,9 +778,9 @@ public final class Storage extends PendingReleases.Link {
       pins().stop();
       wasOpen = !closed;
       // What holds the memory holds a handle too, so that none does here.
-      frees = wasOpen || (settled && holds.isMappingAsked());
+      frees = wasOpen || (freeable && holds.isMappingAsked());
       closed = true;
-      settled |= wasOpen;
+      freeable |= wasOpen;
       leaked = true;
       coherence.backing().abandon();
       view = View.NONE;
@@ -793,8 +793,8 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Has the memory given back in the order of the work; a little later if the heap has no room for
-   * that now.
+   * Enters the operation that gives the memory back. If the heap is full now, the maintenance
+   * thread does so later.
    */
   private void release() {
     context.releaser().pending().add(this);
@@ -860,7 +860,7 @@ public final class Storage extends PendingReleases.Link {
    * Whether it is closed, and nothing wants its bytes any more, but no thread has come to give its
    * memory back.
    */
-  public boolean isDoomed() {
+  public boolean isFreePending() {
     Operation freeing;
     synchronized (this) {
       freeing = closed && !holds.keepMemory() ? release : null;
@@ -869,14 +869,14 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Gives the memory back here and now if it {@linkplain #isDoomed waits} for another thread to do
-   * so; whether it did.
+   * Gives the memory back here and now if it {@linkplain #isFreePending waits} for another thread
+   * to do so; whether it did.
    */
   public boolean freeEarly() {
     boolean[] frees = new boolean[1];
     moveIfUnused(
         () -> {
-          frees[0] = isDoomed();
+          frees[0] = isFreePending();
           if (frees[0]) {
             free();
             freedEarly = true;
@@ -885,7 +885,7 @@ public final class Storage extends PendingReleases.Link {
     return frees[0];
   }
 
-  /** Gives the memory back; nothing is under way, and nothing is let in any more. Never throws. */
+  /** Gives the memory back. No operation is under way, and none enters any more. Never throws. */
   private void free() {
     try {
       freeNow();

@@ -116,7 +116,7 @@ public final class StorageContext extends ManagerContext {
     return spilling;
   }
 
-  /** Waits for what is under way on buffers, but for those that are lent. */
+  /** Waits for what is under way on buffers, except on those that are lent. */
   public void awaitWork() {
     for (Storage storage : awake()) {
       if (!storage.isLent()) {

@@ -17,7 +17,7 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   private final Runnable beforeLarge;
   private final SessionResources resources;
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
-  // Of the link; set by the operation that opened it.
+  // Closes the link; set by the operation that opened it.
   private volatile Runnable closing = () -> {};
 
   /**

@@ -64,7 +64,7 @@ public final class PressureMonitor {
   }
 
   /**
-   * The marks of a manager's options, which are parts of what it may hold; null if nobody listens.
+   * The marks of a manager's options, which are parts of what it may hold; null without a listener.
    *
    * @param executor calls the listener
    */

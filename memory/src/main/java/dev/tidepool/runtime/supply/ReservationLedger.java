@@ -43,7 +43,7 @@ public final class ReservationLedger {
   public final class Turn implements AutoCloseable {
     private Turn() {}
 
-    /** Whether nobody waits longer. */
+    /** Whether no request waits longer. */
     public boolean isFirst() {
       synchronized (ReservationLedger.this) {
         return this.equals(queue.peekFirst());
@@ -72,7 +72,7 @@ public final class ReservationLedger {
     return device.memory().totalBytes();
   }
 
-  /** A source of which nobody gets what is reserved. */
+  /** A source that keeps what is reserved free. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (bytes, alignment) -> {
       pending.addAndGet(bytes);

@@ -127,7 +127,7 @@ public final class SessionResources {
     blocks.remove(block);
   }
 
-  /** Closes what a session left that nobody closed and nobody reaches any more, and reports it. */
+  /** Closes what a session left that is unreachable and was not closed, and reports it. */
   public void closeForgotten() {
     if (Shutdown.hasBegun()) {
       return;

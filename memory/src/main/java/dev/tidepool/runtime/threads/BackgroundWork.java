@@ -12,7 +12,7 @@ public final class BackgroundWork {
   private BackgroundWork() {}
 
   /**
-   * Starts work whose result nobody has to give back. Cancelling the future stops what has not
+   * Starts work whose result needs no release. Cancelling the future stops work that has not
    * started.
    */
   public static <T> CompletableFuture<T> start(Supplier<T> work) {
@@ -22,7 +22,7 @@ public final class BackgroundWork {
   /**
    * Starts work.
    *
-   * @param undo takes a result that nobody waits for, because the future was cancelled
+   * @param undo takes the result if the future was cancelled
    */
   public static <T> CompletableFuture<T> start(Supplier<T> work, Consumer<T> undo) {
     CompletableFuture<T> future = new CompletableFuture<>();

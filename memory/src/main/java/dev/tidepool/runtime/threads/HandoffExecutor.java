@@ -9,13 +9,14 @@ public interface HandoffExecutor extends Executor {
     /** The thread looks for its next task right after this one. Called before that ends. */
     void endsTask();
 
-    /** Has the task handed in a little later, since the thread could not go on. */
+    /** Leaves the hand-in to the maintenance thread, because the thread could not go on. */
     void leaveToBeHandedIn();
   }
 
   /**
-   * Hands in a task by one of these threads that is about to end its own. It, or another that looks
-   * anyway, takes it: nobody is woken, which would cost more than all else here.
+   * Hands in a task. The caller is one of these threads, about to end its own task. It takes the
+   * new task next, or another thread does that is looking for one. No thread is woken, because that
+   * would cost more than the rest of this method.
    */
   void executeNext(Runnable task);
 

@@ -43,7 +43,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
           IDLE_SECONDS,
           TimeUnit.SECONDS);
 
-  /** Has the pool make a thread that could not be made, for tasks that wait for one. */
+  /** Starts a thread that could not be started before, for tasks that wait for one. */
   private final class Signal extends Resumable {
     @Override
     public void resume() {

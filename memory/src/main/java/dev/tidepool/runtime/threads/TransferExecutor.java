@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Cheap to enter.</b> Waking a thread costs the one that wakes it more than all else here. So
  * there is at most one thread that was woken and has not looked yet; when it finds work and there
  * is more, it wakes the next. The scheme is that of {@code ForkJoinPool} (D. Lea). A thread that
- * ends its task looks anyway, so what it hands in last wakes nobody.
+ * ends its task looks anyway, so what it hands in last wakes no thread.
  *
  * <p><b>Errors.</b> What cannot be handed in throws. Once it is in its queue, it is done whatever
  * is thrown: a thread that finds the heap full looks again, and one that cannot be made is made
@@ -114,7 +114,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     critical = new WorkerGroup(CRITICAL_THREADS);
   }
 
-  /** Transfers that run side by side, but for critical ones. */
+  /** How many transfers run concurrently, without critical ones. */
   public int most() {
     return most;
   }
@@ -150,7 +150,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     }
   }
 
-  /** Has a thread look for what was handed in while none could be made. */
+  /** Starts a thread for tasks that were handed in while no thread could be started. */
   @Override
   public void resume() {
     if (!isEmpty()) {
@@ -159,7 +159,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   }
 
   /**
-   * Claims an idle or new thread that shall look for work; null if there is none. The monitor is
+   * Claims an idle or new thread, which will look for work; null if there is none. The monitor is
    * held.
    */
   private @Nullable Worker claimWorker() {
@@ -301,7 +301,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
           }
         }
         LockSupport.parkNanos(this, Math.max(1, end - System.nanoTime()));
-        // An interrupt is nobody's, and would keep the thread from parking.
+        // No one interrupts this thread on purpose, and an interrupt would keep it from parking.
         Thread.interrupted();
       }
     }

@@ -189,7 +189,7 @@ record TransferTask(
             : null);
   }
 
-  /** Whether others may decide how it goes: a small one, or one that nobody has wishes for. */
+  /** Whether the library may choose how it travels: it is small, or has no options of its own. */
   private static boolean mayGoWithOthers(long bytes, TransferOptions options) {
     boolean asUsual =
         options.pipelining()

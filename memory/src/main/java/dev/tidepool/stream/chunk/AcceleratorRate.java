@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * ChunkScheduler}.
  */
 public final class AcceleratorRate {
-  /** Of what is measured, the weight of the latest chunk. */
+  /** The weight of the latest chunk in what is measured. */
   private static final double LATEST = 0.5;
 
   private final String accelerator;

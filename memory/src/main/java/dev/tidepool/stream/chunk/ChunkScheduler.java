@@ -36,7 +36,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Of a chunk, the least that is worth a lane's while. */
+  /** The smallest part of a chunk that is worth a lane. */
   private static final int LEAST = 16;
 
   private static final int GROWTH = 8;
@@ -319,7 +319,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Whether somebody cancelled before all was done. */
+  /** Whether it was cancelled before all was done. */
   public boolean isCancelled() {
     lock.lock();
     try {

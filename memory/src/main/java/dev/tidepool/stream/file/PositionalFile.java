@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Positional reads and writes of whole segments, by any number of threads.
  *
- * <p>A {@link FileChannel} closes for everybody when one thread is interrupted in it. This class
- * keeps the promise that interrupts stay set and harm nobody: the interrupted thread's flag is
+ * <p>A {@link FileChannel} closes for all threads when one is interrupted in it. This class keeps
+ * the promise that interrupts stay set and harm no other thread: the interrupted thread's flag is
  * taken down for the time of the call, and a channel that closed nevertheless is opened again,
  * provided that the path still leads to the same file.
  *

@@ -11,8 +11,7 @@ import java.util.Set;
  * deletes them on its way.
  *
  * <p>Locking: everything under the class's monitor. A path is registered before its file is made
- * and forgotten after it was renamed or deleted, so no moment leaves a file that nobody will
- * delete.
+ * and forgotten after it was renamed or deleted, so every unfinished file will be deleted.
  */
 public final class UnfinishedFiles {
   private static final Set<Path> PATHS = new HashSet<>();

@@ -25,9 +25,7 @@ final class PairwiseSum extends Reducer {
   private final ScalarType result;
   private final boolean mean;
 
-  /**
-   * Of each level, the sums whose neighbour has not come yet, by their place; under the monitor.
-   */
+  /** For each level, the sums whose neighbour is missing, by their place; under the monitor. */
   private final List<Map<Long, Double>> waiting = new ArrayList<>();
 
   PairwiseSum(ScalarType type, long length, ScalarType result, boolean mean) {
