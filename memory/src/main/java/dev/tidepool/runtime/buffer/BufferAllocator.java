@@ -40,7 +40,7 @@ public final class BufferAllocator {
   private final ManagerState state;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
-  private final boolean wakesBuffers;
+  private final boolean makesStorages;
 
   public BufferAllocator(
       StorageContext context,
@@ -56,9 +56,9 @@ public final class BufferAllocator {
     this.releaser = context.releaser();
     this.state = context.state();
     this.trace = trace;
-    this.wakesBuffers = context.isParanoid() || trace != null;
+    this.makesStorages = context.isParanoid() || trace != null;
     MemoryPool[][] pools = blocks.poolsByLocation();
-    boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
+    boolean mayReuse = blocks.areKept() && !makesStorages && ledger.history() == null;
     this.near = mayReuse ? pools[0] : new MemoryPool[pools[0].length];
     this.nearByNode = mayReuse && pools.length > 1 ? pools : null;
   }
@@ -167,7 +167,7 @@ public final class BufferAllocator {
 
   /** What the fast way leaves out. */
   private void prepare(BufferHandle<?> buffer, Allocation allocation) {
-    if (wakesBuffers) {
+    if (makesStorages) {
       Storage storage = buffer.storage();
       if (trace != null) {
         storage.record(trace);

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The handle on all of a buffer; closing it closes the buffer.
  *
- * <p>A dormant buffer has nothing else but the notes in its block; its {@link BufferCore} is made
- * when it is first needed. So an allocation makes one object. A buffer that was used for nothing,
- * or only for short copies and as a segment of host memory, is closed with one exchange.
+ * <p>A dormant buffer has nothing else but fields in its block; its {@link BufferCore} is made when
+ * it is first needed. So an allocation makes one object. A buffer that was used for nothing, or
+ * only for short copies and as a segment of host memory, is closed with one exchange.
  */
 final class RootBuffer<A> extends BufferHandle<A> {
   private static final VarHandle CORE;
@@ -57,7 +57,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
     this.allocation = allocation;
   }
 
-  /** The handle of a buffer that is awake. */
+  /** The handle of a buffer with a storage. */
   RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
     this(core.context().releaser(), token, type, core.length(), core.allocation());
     this.core = core;

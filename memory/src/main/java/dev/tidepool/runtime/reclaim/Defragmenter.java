@@ -82,7 +82,7 @@ final class Defragmenter implements BlockMover {
 
   private static @Nullable Storage holder(PooledBlock block) {
     BufferCore core = BufferCore.of(block);
-    return core == null ? null : core.rouse();
+    return core == null ? null : core.storageUnlessClosed();
   }
 
   private void move(List<Relocation> relocations, AtomicBoolean moved) {

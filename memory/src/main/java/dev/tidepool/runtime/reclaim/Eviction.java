@@ -96,7 +96,7 @@ final class Eviction {
     BufferCore next = nextToEvict(amongAll);
     while (next != null) {
       passed.add(next);
-      Storage storage = next.rouse();
+      Storage storage = next.storageUnlessClosed();
       if (storage != null && reclaimer.evict(storage)) {
         evicted++;
         evictedLast = true;
@@ -118,7 +118,7 @@ final class Eviction {
     BufferCore next = nextToSpill(amongAll);
     while (next != null) {
       passed.add(next);
-      Storage storage = next.rouse();
+      Storage storage = next.storageUnlessClosed();
       if (storage != null && spilled(storage, false)) {
         evictedLast = false;
         return storage.byteSize();
@@ -191,7 +191,7 @@ final class Eviction {
    */
   void succeeded() {
     BufferCore next = evictedLast ? nextToEvict(false) : null;
-    Storage storage = next == null ? null : next.awake();
+    Storage storage = next == null ? null : next.storageIfAny();
     if (storage != null) {
       reclaimer.prefetch(storage);
     }

@@ -136,18 +136,18 @@ final class MemoryRequest<T> {
     return owner == context || (!isOwnOnly() && owner.device().equals(context.device()));
   }
 
-  /** Whether the memory of a buffer would help, if nothing used it; wakes nothing. */
+  /** Whether the memory of a buffer would help, if nothing used it; makes no storage. */
   boolean isServedBy(BufferCore core) {
     return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
   }
 
-  /** Whether giving a device copy up frees memory for the request; wakes nothing. */
+  /** Whether giving a device copy up frees memory for the request; makes no storage. */
   boolean evictionHelps(BufferCore core) {
-    Storage awake = core.awake();
+    Storage storage = core.storageIfAny();
     // A dormant buffer has one copy, at the place where it was allocated.
-    return awake == null
+    return storage == null
         ? onDevice && !isLimited() && isOnDeviceAlone(core) && mayTakeFrom(core)
-        : evictionHelps(awake);
+        : evictionHelps(storage);
   }
 
   boolean evictionHelps(Storage storage) {
@@ -159,11 +159,11 @@ final class MemoryRequest<T> {
     return helps && mayTakeFrom(storage.core());
   }
 
-  /** Whether the memory that a buffer occupies is of the kind that is short; wakes nothing. */
+  /** Whether the memory that a buffer occupies is of the kind that is short; makes no storage. */
   boolean spillingHelps(BufferCore core) {
-    Storage awake = core.awake();
-    if (awake != null) {
-      return spillingHelps(awake);
+    Storage storage = core.storageIfAny();
+    if (storage != null) {
+      return spillingHelps(storage);
     }
     return mayTakeFrom(core)
         && (isLimited()

@@ -78,13 +78,13 @@ public final class Reclaimer {
   /** Whether any work of the session goes on that does not wait for memory itself. */
   boolean anyWorkGoesOn() {
     return all.get()
-        .flatMap(manager -> manager.context.awake().stream())
+        .flatMap(manager -> manager.context.storages().stream())
         .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
   }
 
-  /** Whether any storage that was used, of the managers of the device, is as asked for. */
-  boolean anyAwake(Predicate<Storage> asked) {
-    return onDevice().flatMap(manager -> manager.context.awake().stream()).anyMatch(asked);
+  /** Whether any storage of the managers of the device matches. */
+  boolean anyStorage(Predicate<Storage> asked) {
+    return onDevice().flatMap(manager -> manager.context.storages().stream()).anyMatch(asked);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -153,13 +153,13 @@ public final class Reclaimer {
   /**
    * Returns the storages that work uses or waits for, or that are being moved, of this manager
    * alone or of all managers of the device, the least recently used first. Looks at all buffers,
-   * and wakes none.
+   * and makes no storage.
    */
   List<Storage> busy(boolean ownOnly) {
     record Busy(Storage storage, long lastUse) {}
     // Others use them meanwhile, and an order that changes cannot be sorted by.
     return (ownOnly ? Stream.of(this) : onDevice())
-        .flatMap(manager -> manager.context.awake().stream())
+        .flatMap(manager -> manager.context.storages().stream())
         .filter(Storage::isBusy)
         .map(storage -> new Busy(storage, storage.lastUse()))
         .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))

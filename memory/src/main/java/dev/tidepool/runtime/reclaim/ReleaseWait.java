@@ -141,7 +141,7 @@ final class ReleaseWait implements AutoCloseable {
       return left;
     }
     long heldLeft = left - WAIT_NANOS + HELD_WAIT_NANOS;
-    if (heldLeft > 0 && reclaimer.anyAwake(this::isHeldForNow)) {
+    if (heldLeft > 0 && reclaimer.anyStorage(this::isHeldForNow)) {
       waitsForHeld = true;
       return heldLeft;
     }
@@ -197,7 +197,7 @@ final class ReleaseWait implements AutoCloseable {
     return goesOn()
         || (askForMore() && goesOn())
         || asked.stream().anyMatch(each -> each.operation().isItsTurn())
-        || reclaimer.anyAwake(this::isInTransit);
+        || reclaimer.anyStorage(this::isInTransit);
   }
 
   /**

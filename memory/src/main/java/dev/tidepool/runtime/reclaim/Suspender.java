@@ -42,7 +42,7 @@ public final class Suspender {
     long before = pools.reservedDeviceBytes();
     Tally tally = new Tally();
     for (BufferCore core : context.registry().all()) {
-      Storage storage = mayBeOnDevice(core) ? core.rouse() : null;
+      Storage storage = mayBeOnDevice(core) ? core.storageUnlessClosed() : null;
       if (storage != null) {
         tally.note(storage, suspend(storage));
       }
@@ -51,9 +51,9 @@ public final class Suspender {
     return tally.result(Math.max(0, before - pools.reservedDeviceBytes()));
   }
 
-  /** Whether a buffer may have memory of the device; wakes nothing. */
+  /** Whether a buffer may have memory of the device; makes no storage. */
   private boolean mayBeOnDevice(BufferCore core) {
-    return core.awake() != null
+    return core.storageIfAny() != null
         || context.device().info().can(Capability.SHARED_MEMORY)
         || core.location() == MemoryLocation.DEVICE
         || core.location() == MemoryLocation.UNIFIED;
@@ -175,7 +175,7 @@ public final class Suspender {
     record Suspended(Storage storage, long lastUse) {}
     // Other threads use them meanwhile, and an order that changes cannot be sorted by.
     List<Storage> suspended =
-        context.awake().stream()
+        context.storages().stream()
             .filter(Storage::isSuspended)
             .map(storage -> new Suspended(storage, storage.lastUse()))
             .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))

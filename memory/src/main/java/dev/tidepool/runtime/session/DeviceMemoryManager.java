@@ -539,7 +539,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   void checkMayAwaitAll(String what) {
     KernelBody.checkMayAwaitAll(
         context,
-        () -> context.awake().stream().flatMap(storage -> storage.unfinished().stream()),
+        () -> context.storages().stream().flatMap(storage -> storage.unfinished().stream()),
         what);
   }
 
@@ -549,7 +549,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
    */
   private void writeBack() {
     RuntimeException failure = null;
-    for (Storage storage : context.awake()) {
+    for (Storage storage : context.storages()) {
       try {
         if (storage.isOutlived() && storage.isOpen() && !storage.isLent()) {
           storage.writeBackIfOpen();

@@ -16,21 +16,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * One buffer's hold on its memory, from the first use to the close.
  *
- * <p>A buffer begins dormant: it has a block and nothing else, not even this. Short copies and
- * segments of its memory leave it so; if it is closed then, the block goes back with one exchange.
- * Any other use wakes it, which makes the {@link Storage} that keeps order, coherence and mappings
- * from then on. One atomic exchange, in the block, decides which of the two comes first.
+ * <p>A buffer is dormant at first: it has no storage, only its handle and fields in its block.
+ * Short copies and segments of its memory need no storage. If the buffer is closed then, the block
+ * goes back with one exchange. Any other use makes the {@link Storage}, which keeps order,
+ * coherence and mappings from then on. One atomic exchange, in the block, decides which of the two
+ * is first.
  *
- * <p>Blocks are occupied by the buffer core of a buffer that is awake, and hold notes of a dormant
- * one. So live buffers are found: a buffer core is made from the notes, which is {@linkplain
- * #equals equal} to the one that the handle has or will make. If the one that was found wakes the
- * buffer, that of the handle finds the storage in the registry. It holds no handle.
+ * <p>The tenant of a block is the core of the buffer that has it, once that has a storage; before
+ * that, fields of the block describe the dormant buffer. So live buffers can be found: a core is
+ * made from these fields, and is {@linkplain #equals equal} to the one that the handle has or will
+ * make. If the core that was found makes the storage, the core of the handle gets it from the
+ * registry. A core holds no handle.
  */
 public final class BufferCore {
   private static final VarHandle STORAGE;
 
-  /** Takes the place of the storage once a dormant buffer is closed. */
-  private static final Object GONE = new Object();
+  /** The value of the storage once a dormant buffer is closed. */
+  private static final Object CLOSED = new Object();
 
   static {
     try {
@@ -51,7 +53,7 @@ public final class BufferCore {
   /** Its number among the dormant tenants of the block. */
   private final long number;
 
-  /** Whether it was made from a block's notes: the handle has another one, equal to it. */
+  /** Whether it was made from a block's fields: the handle has another one, equal to it. */
   private final boolean found;
 
   private volatile @Nullable Object storage;
@@ -94,7 +96,7 @@ public final class BufferCore {
   public static @Nullable BufferCore of(PooledBlock block) {
     BufferCore found = find(block);
     if (found == null && block.isOnItsWay()) {
-      // It may be waking up, or be made just now.
+      // The buffer may be about to get its storage, or be made just now.
       synchronized (block) {
         found = find(block);
       }
@@ -102,23 +104,23 @@ public final class BufferCore {
     return found;
   }
 
-  /** Like {@link #of}, but does not wait for a buffer that is waking up or being made. */
+  /** Like {@link #of}, but does not wait for a buffer that gets its storage or is being made. */
   public static @Nullable BufferCore seen(PooledBlock block) {
     return find(block);
   }
 
   private static @Nullable BufferCore find(PooledBlock block) {
-    PooledBlock.Dormant notes = block.dormant();
-    if (notes == null) {
+    PooledBlock.Dormant buffer = block.dormant();
+    if (buffer == null) {
       return block.tenant() instanceof BufferCore core ? core : null;
     }
     return new BufferCore(
-        notes.type(),
-        notes.length(),
-        notes.allocation(),
-        (LeakGroup) notes.watch(),
+        buffer.type(),
+        buffer.length(),
+        buffer.allocation(),
+        (LeakGroup) buffer.watch(),
         block,
-        notes.number(),
+        buffer.number(),
         true);
   }
 
@@ -156,47 +158,50 @@ public final class BufferCore {
     return length * type.byteSize();
   }
 
-  /** The storage, woken if need be. */
+  /** The storage, which is made if there is none. */
   public Storage storage() {
-    return storage instanceof Storage awake ? awake : wake();
+    return storage instanceof Storage present ? present : orMadeStorage();
   }
 
-  private Storage wake() {
-    Storage awake = rouse();
-    if (awake == null) {
+  private Storage orMadeStorage() {
+    Storage made = storageUnlessClosed();
+    if (made == null) {
       throw closed();
     }
-    return awake;
+    return made;
   }
 
-  /** The storage, woken if need be; null if the buffer was closed while it was dormant. */
-  public @Nullable Storage rouse() {
+  /**
+   * The storage, which is made if there is none; null if the buffer was closed while it was
+   * dormant.
+   */
+  public @Nullable Storage storageUnlessClosed() {
     if (storage == null && block != null) {
       synchronized (block) {
         if (storage == null) {
-          storage = rouse(block);
+          storage = makeStorage(block);
         }
       }
     }
-    return storage instanceof Storage awake ? awake : null;
+    return storage instanceof Storage present ? present : null;
   }
 
-  /** Ends the dormancy, or finds the storage that was made; the block's monitor is held. */
-  private Object rouse(PooledBlock held) {
+  /** Makes the storage, or finds the one that was made; the block's monitor is held. */
+  private Object makeStorage(PooledBlock held) {
     if (held.isDormant(number)) {
       BackingBlocks backing =
           BackingBlocks.initial(context().device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, backing, true);
       if (found) {
         // Before the exchange, so that the handle's own core finds this storage after it.
-        context().registry().roused(this, fresh);
+        context().registry().madeStorage(this, fresh);
       }
       boolean ended = false;
       try {
         ended = held.endDormancy(number);
       } finally {
         if (!ended) {
-          forgetRoused();
+          forgetMadeStorage();
         }
       }
       if (ended) {
@@ -205,17 +210,17 @@ public final class BufferCore {
         return fresh;
       }
     }
-    Storage roused = context().registry().roused(this);
-    if (roused == null && held.tenant() instanceof BufferCore other && other.equals(this)) {
-      roused = other.awake();
+    Storage made = context().registry().storageMadeFor(this);
+    if (made == null && held.tenant() instanceof BufferCore other && other.equals(this)) {
+      made = other.storageIfAny();
     }
-    return roused == null ? GONE : roused;
+    return made == null ? CLOSED : made;
   }
 
   /** Its storage has ended: it will not be looked for any more. */
-  void forgetRoused() {
+  void forgetMadeStorage() {
     if (found) {
-      context().registry().forgetRoused(this);
+      context().registry().forgetMadeStorage(this);
     }
   }
 
@@ -225,18 +230,18 @@ public final class BufferCore {
   }
 
   /** The storage; null if the buffer is dormant, or was closed like that. */
-  public @Nullable Storage awake() {
+  public @Nullable Storage storageIfAny() {
     if (storage == null && block != null && !block.isDormant(number)) {
-      return rouse();
+      return storageUnlessClosed();
     }
-    return storage instanceof Storage awake ? awake : null;
+    return storage instanceof Storage present ? present : null;
   }
 
-  /** About when it was used last, in terms of {@link System#nanoTime()}; wakes nothing. */
+  /** About when it was used last, in terms of {@link System#nanoTime()}; makes no storage. */
   public long lastUse() {
-    Storage awake = awake();
-    if (awake != null) {
-      return awake.lastUse();
+    Storage present = storageIfAny();
+    if (present != null) {
+      return present.lastUse();
     }
     return block == null || block.copies(number) == 0
         ? leakGroup.createdNanos()
@@ -244,20 +249,20 @@ public final class BufferCore {
   }
 
   /**
-   * Whether it is open, and nothing but a move of its bytes is under way or asked for; wakes
-   * nothing.
+   * Whether it is open, and nothing but a move of its bytes is under way or asked for; makes no
+   * storage.
    */
   public boolean isUnasked() {
-    Storage awake = awake();
-    return awake == null ? isDormant() : awake.isUnasked();
+    Storage present = storageIfAny();
+    return present == null ? isDormant() : present.isUnasked();
   }
 
-  /** Whether it has memory that could go to the spill file; wakes nothing. */
+  /** Whether it has memory that could go to the spill file; makes no storage. */
   public boolean isSpillable() {
-    Storage awake = awake();
-    return awake == null
+    Storage present = storageIfAny();
+    return present == null
         ? byteSize() > 0 && (block == null || !block.isExposed(number))
-        : awake.coherence().isSpillable();
+        : present.coherence().isSpillable();
   }
 
   /** Whether it has no storage yet. */
@@ -267,9 +272,9 @@ public final class BufferCore {
 
   /** Where the newest bytes are. */
   public BufferState state() {
-    Storage awake = awake();
-    if (awake != null) {
-      return awake.coherence().state();
+    Storage present = storageIfAny();
+    if (present != null) {
+      return present.coherence().state();
     }
     BufferState state = initialState();
     boolean written = state != BufferState.HOST_ONLY && block != null && block.isExposed(number);
@@ -289,11 +294,11 @@ public final class BufferCore {
     if (storage == null && (block == null || block.isDormant(number))) {
       return;
     }
-    Storage awake = awake();
-    if (awake == null) {
+    Storage present = storageIfAny();
+    if (present == null) {
       throw closed();
     }
-    awake.checkOpen();
+    present.checkOpen();
   }
 
   IllegalStateException closed() {
@@ -305,8 +310,8 @@ public final class BufferCore {
     if (closedDormant(false)) {
       return true;
     }
-    Storage awake = awake();
-    return awake != null && awake.close();
+    Storage present = storageIfAny();
+    return present != null && present.close();
   }
 
   /** Closes because no handle is left; returns whether it was open. */
@@ -314,8 +319,8 @@ public final class BufferCore {
     if (closedDormant(true)) {
       return true;
     }
-    Storage awake = awake();
-    return awake != null && awake.reclaim();
+    Storage present = storageIfAny();
+    return present != null && present.reclaim();
   }
 
   private boolean closedDormant(boolean leaked) {
@@ -326,14 +331,14 @@ public final class BufferCore {
 
   /** Whether memory is still on its way back. */
   public boolean isClosing() {
-    Storage awake = awake();
-    return awake != null ? awake.isClosing() : storage != null;
+    Storage present = storageIfAny();
+    return present != null ? present.isClosing() : storage != null;
   }
 
   /** Whether it is closed, and an open mapping keeps its memory. */
   boolean awaitsMapping() {
-    Storage awake = awake();
-    return awake != null && awake.awaitsMapping();
+    Storage present = storageIfAny();
+    return present != null && present.awaitsMapping();
   }
 
   /** The stack that allocated it, a line for each frame; empty if that is not recorded. */

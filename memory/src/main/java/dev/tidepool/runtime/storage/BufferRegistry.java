@@ -28,8 +28,8 @@ public final class BufferRegistry {
   private final MemoryPools pools;
   private final Set<BufferCore> withoutBlock = ConcurrentHashMap.newKeySet();
 
-  // Storages of dormant buffers that another thread has woken, until their handles know.
-  private final Map<BufferCore, Storage> roused = new ConcurrentHashMap<>();
+  // Storages that other threads made for dormant buffers, until the handles know them.
+  private final Map<BufferCore, Storage> madeStorages = new ConcurrentHashMap<>();
 
   // Those under way just now.
   private final List<Look> looks = new CopyOnWriteArrayList<>();
@@ -69,19 +69,19 @@ public final class BufferRegistry {
     withoutBlock.remove(core);
   }
 
-  /** A dormant buffer is woken by another than its handle. */
-  void roused(BufferCore core, Storage storage) {
-    roused.put(core, storage);
+  /** A thread makes the storage of a dormant buffer without its handle. */
+  void madeStorage(BufferCore core, Storage storage) {
+    madeStorages.put(core, storage);
   }
 
-  /** The storage of a buffer that was woken so. */
-  @Nullable Storage roused(BufferCore core) {
-    return roused.get(core);
+  /** The storage that was made so for a buffer; null if there is none. */
+  @Nullable Storage storageMadeFor(BufferCore core) {
+    return madeStorages.get(core);
   }
 
-  /** Its memory is on its way back, or it was not woken after all. */
-  void forgetRoused(BufferCore core) {
-    roused.remove(core);
+  /** The memory is on its way back, or the storage was not needed. */
+  void forgetMadeStorage(BufferCore core) {
+    madeStorages.remove(core);
   }
 
   /** A buffer has arrived somewhere, and is about to leave where it was. */
@@ -118,9 +118,9 @@ public final class BufferRegistry {
     return all;
   }
 
-  /** The storages of the buffers that were used. */
-  List<Storage> awake() {
-    return all().stream().map(BufferCore::awake).filter(Objects::nonNull).toList();
+  /** The storages of the buffers that have one. */
+  List<Storage> storages() {
+    return all().stream().map(BufferCore::storageIfAny).filter(Objects::nonNull).toList();
   }
 
   /**

@@ -87,7 +87,7 @@ public final class BufferReleaser {
     storage.pins().freed();
     try {
       context.registry().gone(storage.core());
-      storage.core().forgetRoused();
+      storage.core().forgetMadeStorage();
       waiters.released(device);
       state.goOn();
     } catch (OutOfMemoryError e) {

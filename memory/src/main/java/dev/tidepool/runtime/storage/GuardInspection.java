@@ -14,7 +14,7 @@ public final class GuardInspection {
   public static List<GuardReport> of(StorageContext context) {
     List<GuardReport> found = new ArrayList<>();
     StackReserve.check();
-    for (Storage storage : context.awake()) {
+    for (Storage storage : context.storages()) {
       if (storage.isLent()) {
         continue;
       }

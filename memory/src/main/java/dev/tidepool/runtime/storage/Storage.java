@@ -68,8 +68,8 @@ public final class Storage extends PendingReleases.Link {
   // Written while the bytes are moved, when no work is under way; read by work.
   private boolean freedEarly;
 
-  private final long woken = System.nanoTime();
-  private volatile long lastUse = woken;
+  private final long createdNanos = System.nanoTime();
+  private volatile long lastUse = createdNanos;
 
   // Written by each thread that takes a view again; of concurrent writes one is lost.
   private int viewedTick;
@@ -374,8 +374,8 @@ public final class Storage extends PendingReleases.Link {
     if (uses > 0) {
       bufferCounters.accessed(uses);
       viewedTick = tick;
-      // Never the moment of the wake itself, by which a buffer that was not used is told.
-      lastUse = Math.min(woken - 1, context.releaser().nanosOf(tick));
+      // Never `createdNanos` itself, which stands for a buffer that was not used.
+      lastUse = Math.min(createdNanos - 1, context.releaser().nanosOf(tick));
     }
   }
 
@@ -961,8 +961,8 @@ public final class Storage extends PendingReleases.Link {
 
   public BufferMetrics metrics() {
     long used = lastUse;
-    // Asking for metrics wakes a buffer, which does not count as a use.
-    long nanosAgo = used == woken ? core.ageNanos() : System.nanoTime() - used;
+    // Metrics make the storage of a buffer, which does not count as a use.
+    long nanosAgo = used == createdNanos ? core.ageNanos() : System.nanoTime() - used;
     return bufferCounters.metrics(Instant.now().minusNanos(nanosAgo));
   }
 

@@ -82,8 +82,8 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** The storages of the buffers that were used. */
-  public List<Storage> awake() {
-    return registry.awake();
+  public List<Storage> storages() {
+    return registry.storages();
   }
 
   /** What looks at guard zones. */
@@ -118,7 +118,7 @@ public final class StorageContext extends ManagerContext {
 
   /** Waits for what is under way on buffers, except on those that are lent. */
   public void awaitWork() {
-    for (Storage storage : awake()) {
+    for (Storage storage : storages()) {
       if (!storage.isLent()) {
         storage.unfinished().forEach(OrderedOperation::await);
       }

@@ -76,14 +76,15 @@ class BufferCoreTest {
   }
 
   @Test
-  void whatAnotherThanItsHandleWokeIsTheHandlesBuffer() {
+  void aStorageThatAnotherThreadMadeIsTheHandlesBuffer() {
     try (UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 4)) {
-      List<Storage> woken = internals().registry().all().stream().map(BufferCore::rouse).toList();
-      assertThat(woken).hasSize(1).doesNotContainNull();
+      List<Storage> storages =
+          internals().registry().all().stream().map(BufferCore::storageUnlessClosed).toList();
+      assertThat(storages).hasSize(1).doesNotContainNull();
 
       buffer.copyFrom(new int[] {1, 2, 3, 4});
 
-      assertThat(internals().awake()).containsExactlyElementsOf(woken);
+      assertThat(internals().storages()).containsExactlyElementsOf(storages);
       assertThat(memory.buffers()).hasSize(1);
       int[] read = new int[4];
       buffer.copyTo(read);
@@ -94,9 +95,9 @@ class BufferCoreTest {
   }
 
   @Test
-  void whatAnotherThanItsHandleWokeIsClosedByItsHandle() {
+  void aStorageThatAnotherThreadMadeIsClosedByTheHandle() {
     UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 4);
-    internals().registry().all().forEach(BufferCore::rouse);
+    internals().registry().all().forEach(BufferCore::storageUnlessClosed);
 
     buffer.close();
     buffer.close();
@@ -107,14 +108,14 @@ class BufferCoreTest {
   }
 
   @Test
-  void buffersThatAreWokenFromBothSidesAreOneAndKeepTheirBytes() throws Exception {
+  void buffersWhoseStorageTwoThreadsMakeAreOneAndKeepTheirBytes() throws Exception {
     AtomicBoolean done = new AtomicBoolean();
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       Future<?> waker =
           threads.submit(
               () -> {
                 while (!done.get()) {
-                  internals().registry().all().forEach(BufferCore::rouse);
+                  internals().registry().all().forEach(BufferCore::storageUnlessClosed);
                 }
               });
       List<Callable<Void>> users = new ArrayList<>();
@@ -146,11 +147,11 @@ class BufferCoreTest {
       MemorySegment segment = buffer.asSegment();
       segment.setAtIndex(ValueLayout.JAVA_INT, 3, 17);
       BufferCore core = internals().registry().all().iterator().next();
-      assertThat(internals().awake()).as("storages").isEmpty();
+      assertThat(internals().storages()).as("storages").isEmpty();
       assertThat(core.isSpillable()).isFalse();
       BufferState state = buffer.state();
 
-      Storage storage = core.rouse();
+      Storage storage = core.storageUnlessClosed();
 
       assertThat(storage).isNotNull().returns(true, Storage::isHeldByHost);
       assertThat(buffer.state()).isEqualTo(state);
@@ -172,7 +173,7 @@ class BufferCoreTest {
           UnifiedBuffer<int[]> used = memory.allocate(ElementType.INT, 4, location)) {
         internals().registry().all().stream()
             .filter(core -> core.equals(((BufferHandle<?>) used).core()))
-            .forEach(BufferCore::rouse);
+            .forEach(BufferCore::storageUnlessClosed);
         for (UnifiedBuffer<int[]> buffer : List.of(fresh, used)) {
           assertThat((reads ? buffer.asReadOnlySegment() : buffer.asSegment()).isReadOnly())
               .isEqualTo(reads);
