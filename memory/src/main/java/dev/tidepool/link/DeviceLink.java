@@ -530,7 +530,8 @@ public final class DeviceLink implements AutoCloseable {
   /**
    * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
    * never waits for the host and others can go between. Chunks grow while they end soon: how fast
-   * the link is need not be known.
+   * the link is need not be known. Towards the end they shrink again: a thread that wakes late from
+   * the wait for a long one is awake when the last one ends.
    *
    * @param step bytes of the first chunk
    */
@@ -552,7 +553,8 @@ public final class DeviceLink implements AutoCloseable {
           }
           lastEnd = end;
         }
-        long count = Math.min(chunk, size - at);
+        long left = size - at;
+        long count = Math.min(left, grows ? Math.min(chunk, Math.max(step, left / 2)) : chunk);
         turn.chunk(count);
         pending.makeRoom();
         pending.add(part.submit(at, count));
