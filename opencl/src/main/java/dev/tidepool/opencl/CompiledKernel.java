@@ -6,6 +6,7 @@ import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.CompilerLog;
 import dev.tidepool.spi.support.GroupSizes;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.function.LongFunction;
 
 /**
  * One entry of a program that the driver compiled for one device.
@@ -107,14 +108,24 @@ final class CompiledKernel implements AutoCloseable {
     return maxGroup;
   }
 
-  /** A kernel object for one thread and one launch. */
-  long borrow() {
-    Long kernel = idle.poll();
-    return kernel != null ? kernel : createKernel();
+  /** Calls with a kernel object that no other thread uses meanwhile. */
+  <T> T borrowed(LongFunction<T> use) {
+    if (!device.properties().launchesProgramsInTurn()) {
+      return withOne(use);
+    }
+    synchronized (this) {
+      return withOne(use);
+    }
   }
 
-  void giveBack(long kernel) {
-    idle.push(kernel);
+  private <T> T withOne(LongFunction<T> use) {
+    Long known = idle.poll();
+    long kernel = known != null ? known : createKernel();
+    try {
+      return use.apply(kernel);
+    } finally {
+      idle.push(kernel);
+    }
   }
 
   @Override

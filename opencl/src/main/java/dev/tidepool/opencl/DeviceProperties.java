@@ -33,7 +33,7 @@ import java.util.regex.Pattern;
  * @param localMemory what one group may share
  * @param maxGroup the most work items in a group
  * @param maxGroupSizes the most work items in each dimension of a group
- * @param pocl whether PoCL drives it
+ * @param maker whose driver it is
  */
 record DeviceProperties(
     long handle,
@@ -53,7 +53,20 @@ record DeviceProperties(
     long localMemory,
     long maxGroup,
     List<Long> maxGroupSizes,
-    boolean pocl) {
+    Maker maker) {
+
+  /** Makers of drivers that need something special. */
+  enum Maker {
+    POCL,
+    NVIDIA,
+    OTHER;
+
+    /** Read from the version, which ends with what the driver is built on. */
+    static Maker of(String version) {
+      String text = version.toLowerCase(Locale.ROOT);
+      return text.contains("pocl") ? POCL : text.contains("cuda") ? NVIDIA : OTHER;
+    }
+  }
 
   private static final int CL_DEVICE_TYPE = 0x1000;
   private static final int CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004;
@@ -103,7 +116,7 @@ record DeviceProperties(
         value(device, CL_DEVICE_LOCAL_MEM_SIZE),
         value(device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
         sizes(OpenCL.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES)),
-        string(device, CL_DEVICE_VERSION).toLowerCase(Locale.ROOT).contains("pocl"));
+        Maker.of(string(device, CL_DEVICE_VERSION)));
   }
 
   /** Why a device cannot be used at all, if it cannot. */
@@ -142,9 +155,30 @@ record DeviceProperties(
     return (type & OpenCL.CL_DEVICE_TYPE_CPU) != 0;
   }
 
+  boolean pocl() {
+    return maker == Maker.POCL;
+  }
+
   /** Whether two of its kernels at once may end the process. */
   boolean runsKernelsAlone() {
-    return pocl && isCpu();
+    return pocl() && isCpu();
+  }
+
+  /**
+   * Whether kernel objects of one program may be used by one thread at a time only. NVIDIA's driver
+   * (580.159.04) refused arguments, and ended the process, where several threads set arguments of
+   * kernel objects of their own.
+   */
+  boolean launchesProgramsInTurn() {
+    return maker == Maker.NVIDIA;
+  }
+
+  /**
+   * Whether a context is better not released. NVIDIA's driver (580.159.04) does not return from
+   * {@code clReleaseContext} where several threads have used the context.
+   */
+  boolean keepsContext() {
+    return maker == Maker.NVIDIA;
   }
 
   /**

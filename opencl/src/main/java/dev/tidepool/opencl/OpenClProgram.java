@@ -32,14 +32,15 @@ abstract sealed class OpenClProgram implements Program
     if (closed.get()) {
       throw new IllegalStateException("kernel '" + code.entry() + "' is launched after its close");
     }
-    long kernel = code.borrow();
-    try (KernelArguments bound =
-        new KernelArguments(submission, code.device().properties(), kernel)) {
-      launch(bound, launch);
-      bound.copyBack();
-    } finally {
-      code.giveBack(kernel);
-    }
+    code.<Void>borrowed(
+        kernel -> {
+          try (KernelArguments bound =
+              new KernelArguments(submission, code.device().properties(), kernel)) {
+            launch(bound, launch);
+            bound.copyBack();
+          }
+          return null;
+        });
   }
 
   /** Binds the arguments and enqueues the kernel. */

@@ -2,6 +2,8 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.AcceleratorException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,10 +11,13 @@ import org.jspecify.annotations.Nullable;
  * another without a detour. A driver that cannot put all its devices into one context gets one for
  * each.
  *
- * <p>The shared context exists while at least one device is open. The monitor guards which context
- * that is.
+ * <p>The shared context exists while at least one device is open, or until the process ends where
+ * the driver does not survive its release. The monitor guards which context that is.
  */
 final class Platform {
+  // Contexts that stay until the process ends, by the handles of their platforms.
+  private static final Map<Long, Context> KEPT = new ConcurrentHashMap<>();
+
   private final long handle;
   private final List<DeviceProperties> devices;
   private boolean refusesToShare;
@@ -33,10 +38,12 @@ final class Platform {
     if (shared != null) {
       return shared.held();
     }
+    if (device.keepsContext()) {
+      return KEPT.computeIfAbsent(handle, _ -> new Context(createContext())).held();
+    }
     if (devices.size() > 1 && !refusesToShare) {
-      long[] all = devices.stream().mapToLong(DeviceProperties::handle).toArray();
       try {
-        shared = new Context(OpenCL.clCreateContext(handle, all));
+        shared = new Context(createContext());
         return shared;
       } catch (AcceleratorException refused) {
         refusesToShare = true;
@@ -47,6 +54,12 @@ final class Platform {
       shared = own;
     }
     return own;
+  }
+
+  /** Of all devices. */
+  private long createContext() {
+    return OpenCL.clCreateContext(
+        handle, devices.stream().mapToLong(DeviceProperties::handle).toArray());
   }
 
   synchronized void letGo(Context context) {

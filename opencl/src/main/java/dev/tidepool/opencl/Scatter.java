@@ -84,9 +84,22 @@ final class Scatter implements AutoCloseable {
             piece.bytes());
       }
     }
-    int stagedArgument = gathers ? 1 : 0;
     CompiledKernel code = kernel.get().orElseThrow();
-    long handle = code.borrow();
+    code.<Void>borrowed(
+        handle -> {
+          launch(submission, code, handle, staged, rows, gathers);
+          return null;
+        });
+  }
+
+  private void launch(
+      Submission submission,
+      CompiledKernel code,
+      long handle,
+      AsBuffer staged,
+      Map<BufferBlock, List<long[]>> rows,
+      boolean gathers) {
+    int stagedArgument = gathers ? 1 : 0;
     try (Arena arena = Arena.ofConfined();
         AsBuffer table = table(arena, rows)) {
       OpenCL.clSetKernelArg(handle, stagedArgument, arena.allocateFrom(JAVA_LONG, staged.buffer()));
@@ -103,8 +116,6 @@ final class Scatter implements AutoCloseable {
                 submission.queue(), handle, new long[] {groups * lanes}, new long[] {lanes}));
         first += groups;
       }
-    } finally {
-      code.giveBack(handle);
     }
   }
 

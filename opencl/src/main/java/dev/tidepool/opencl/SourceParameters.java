@@ -73,13 +73,10 @@ final class SourceParameters {
   }
 
   static SourceParameters of(CompiledKernel code) {
-    long kernel = code.borrow();
-    try {
-      return new SourceParameters(
-          code.entry(), code.argumentCount(), known(kernel, code.argumentCount()));
-    } finally {
-      code.giveBack(kernel);
-    }
+    return code.borrowed(
+        kernel ->
+            new SourceParameters(
+                code.entry(), code.argumentCount(), known(kernel, code.argumentCount())));
   }
 
   private static Optional<List<Parameter>> known(long kernel, int count) {

@@ -188,6 +188,6 @@ class AllocationTest {
         device.localMemory(),
         device.maxGroup(),
         device.maxGroupSizes(),
-        true);
+        DeviceProperties.Maker.POCL);
   }
 }
