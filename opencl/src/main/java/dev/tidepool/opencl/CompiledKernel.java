@@ -110,21 +110,26 @@ final class CompiledKernel implements AutoCloseable {
 
   /** Calls with a kernel object that no other thread uses meanwhile. */
   <T> T borrowed(LongFunction<T> use) {
-    if (!device.properties().launchesProgramsInTurn()) {
-      return withOne(use);
+    if (device.properties().spoilsKernels()) {
+      synchronized (this) {
+        return withNew(use);
+      }
     }
-    synchronized (this) {
-      return withOne(use);
-    }
-  }
-
-  private <T> T withOne(LongFunction<T> use) {
     Long known = idle.poll();
     long kernel = known != null ? known : createKernel();
     try {
       return use.apply(kernel);
     } finally {
       idle.push(kernel);
+    }
+  }
+
+  private <T> T withNew(LongFunction<T> use) {
+    long kernel = createKernel();
+    try {
+      return use.apply(kernel);
+    } finally {
+      Closing.surviving("clReleaseKernel", () -> OpenCL.clReleaseKernel(kernel));
     }
   }
 

@@ -165,11 +165,11 @@ record DeviceProperties(
   }
 
   /**
-   * Whether kernel objects of one program may be used by one thread at a time only. NVIDIA's driver
-   * (580.159.04) refused arguments, and ended the process, where several threads set arguments of
-   * kernel objects of their own.
+   * Whether each launch needs a new kernel object, one at a time for a program. NVIDIA's driver
+   * (580.159.04) ended the process where several threads set arguments of kernel objects of their
+   * own, and refused launches of objects that had been given both buffers and SVM pointers.
    */
-  boolean launchesProgramsInTurn() {
+  boolean spoilsKernels() {
     return maker == Maker.NVIDIA;
   }
 
