@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * variable {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -}) overrides that where no
  * property is set.
  *
- * <p>Options hold for each manager by itself, but for {@code peer-access}, {@code pinned-limit},
+ * <p>Options hold for each manager by itself, except for {@code peer-access}, {@code pinned-limit},
  * {@code managed-memory}, {@code zero-copy-buffers}, {@code concurrent-transfers} and {@code
  * trace}: those are the whole {@link Tidepool}'s, and {@link
  * UnifiedMemoryManager#create(Accelerator, MemoryOptions)} refuses other values.
@@ -268,8 +268,8 @@ public final class MemoryOptions {
    * The listener that is called for leaks and other findings, which are logged as well; none. A
    * manager calls it on a thread of the library, for one report after another, in their order, and
    * under no lock; what it throws is logged. {@link UnifiedMemoryManager#close()} waits until it
-   * has been called for all reports, but for five seconds at most where it blocks: the rest comes
-   * when it goes on, unless the process has ended by then.
+   * has been called for all reports, five seconds at most. If it blocks for longer, it gets the
+   * rest of the reports when it goes on, unless the process has ended by then.
    */
   public Optional<Consumer<DiagnosticReport>> reportListener() {
     return reportListener;

@@ -4,7 +4,7 @@ import java.util.List;
 
 /**
  * What a pool of blocks has (<i>current</i>) and has done (<i>cumulative</i>); exact when no thread
- * is using it. Then what is reserved is idle or leased, but for blocks that wait to be freed (a
+ * is using it. Then what is reserved is idle or leased, except for blocks that wait to be freed (a
  * quarter of a second at most), for parts of slabs that are never leased again because somebody may
  * still hold their segments, and for what a driver rounded up.
  *

@@ -44,8 +44,8 @@ public interface Device extends AutoCloseable {
   Block allocate(long bytes, long alignment, BlockKind kind);
 
   /**
-   * Allocates a block as {@link #allocate(long, long, BlockKind)} does, at a wished place. The wish
-   * counts for blocks of host memory only, and a device that has no choice ignores it.
+   * Allocates a block as {@link #allocate(long, long, BlockKind)} does, with a preferred placement.
+   * That counts for blocks of host memory only, and a device that has no choice ignores it.
    */
   default Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     return allocate(bytes, alignment, kind);

@@ -288,7 +288,7 @@ public final class NpyEvaluation implements AutoCloseable {
     return program;
   }
 
-  /** The scalars but for those that only a reduction's settings name. */
+  /** The scalars, except those that only a reduction's settings name. */
   private Map<String, Object> elementwiseScalars() {
     Map<String, Object> scalars = new LinkedHashMap<>(request.scalars());
     for (Reduction reduction : request.expression().reductions()) {

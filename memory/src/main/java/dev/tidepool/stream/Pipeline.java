@@ -46,8 +46,8 @@ import org.jspecify.annotations.Nullable;
  * writes and a later one reads stays on the accelerator, a chunk at a time. Elements of a buffer
  * are taken in the order of the files.
  *
- * <p>For one thread, but for {@link #cancel()}. A pipeline runs as often as it is asked to, unless
- * it reads a stream.
+ * <p>For one thread, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
+ * unless it reads a stream.
  */
 public final class Pipeline {
   /** The bytes of a stream's arrays that are gathered before they are computed. */
@@ -552,7 +552,7 @@ public final class Pipeline {
     return plan;
   }
 
-  /** The scalars but for those that only a reduction's settings name. */
+  /** The scalars, except those that only a reduction's settings name. */
   private Set<String> kernelScalars() {
     Set<String> needed = new LinkedHashSet<>(scalars.keySet());
     reductions.forEach(reduction -> needed.removeAll(reduction.scalars()));

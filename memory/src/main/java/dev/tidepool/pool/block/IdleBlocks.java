@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * down, then looks at the credit; the other takes the credit, then looks whether the block is down.
  * Whatever the order, one of them sees the other's step and {@linkplain #recover recovers} it.
  *
- * <p>When a limit is reached, the blocks that the policy names first are let go: by default the
+ * <p>When a limit is reached, the blocks that the policy names first are evicted: by default the
  * least recently used, as told by a clock that ticks whenever a block is put down that is not
  * credited: blocks that came back between two ticks count as equally old. Among many only a sample
  * of each class is compared.
@@ -34,9 +34,7 @@ final class IdleBlocks implements IdleSet {
    */
   static final int BEYOND_CLASSES = SizeClasses.COUNT;
 
-  /**
-   * After so many rounds of letting others go for a returning block, that block is let go instead.
-   */
+  /** After so many rounds of evictions for a returning block, that block is evicted instead. */
   private static final int MOST_ROUNDS = 16;
 
   /** Blocks of a class that are compared when one is evicted. */
@@ -49,14 +47,14 @@ final class IdleBlocks implements IdleSet {
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
-  // Made once: returning a block allocates nothing, not even if another must be let go for it.
+  // Made once: returning a block allocates nothing, not even if another is evicted for it.
   private final Predicate<PooledBlock> reclaiming = this::reclaimCredit;
   private final BooleanSupplier evictSlab;
 
   /**
    * Nothing idle yet.
    *
-   * @param evict takes over a block that is let go
+   * @param evict takes over a block that is evicted
    * @param evictSlab frees an idle slab, if there is one
    */
   IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {

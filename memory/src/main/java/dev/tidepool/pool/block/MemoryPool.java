@@ -138,7 +138,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     this.largestBlock = largestBlock;
     this.limits = limits;
     this.zeroesOnRelease = limits.zeroOnRelease();
-    this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
+    this.idle = new IdleBlocks(limits, this::evict, this::evictSlab);
     this.stripes = idle.stripes();
     this.highWater = new HighWater(idle, counters, this::evictNow);
     this.trimmer = new Trimmer(idle, counters, limits, this::free);
@@ -394,7 +394,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       return;
     }
     if (!idle.put(block)) {
-      letGo(block);
+      evict(block);
     }
     if (closed) {
       // Closed meanwhile, and swept before that.
@@ -435,7 +435,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /** Takes over a block for which there is no room. */
-  private void letGo(PooledBlock block) {
+  private void evict(PooledBlock block) {
     if (block.slab != null) {
       idle.putAnyway(block);
       return;

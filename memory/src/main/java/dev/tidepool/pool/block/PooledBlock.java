@@ -234,7 +234,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     };
   }
 
-  /** Whether it is let go before another one, which may be none; parts of slabs never go alone. */
+  /** Whether it is evicted before another one, if any; parts of slabs are never evicted alone. */
   boolean isEvictedBefore(@Nullable PooledBlock other, EvictionPolicy policy) {
     return slab == null && (other == null || rank(policy) < other.rank(policy));
   }

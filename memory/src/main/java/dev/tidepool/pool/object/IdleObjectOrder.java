@@ -4,7 +4,7 @@ import dev.tidepool.pooling.EvictionPolicy;
 import java.util.Comparator;
 import java.util.function.LongSupplier;
 
-/** Orders idle members by an eviction policy: the first to be let go is the least. */
+/** Orders idle members by an eviction policy: the first to be evicted is the least. */
 final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   private final EvictionPolicy policy;
   private final long timeToLiveNanos;
@@ -47,7 +47,7 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
     };
   }
 
-  /** Whether an idle member is let go for one that comes back. */
+  /** Whether an idle member is evicted for one that comes back. */
   boolean yields(PooledObject<T> idle, PooledObject<T> returning) {
     return policy == EvictionPolicy.TIME_TO_LIVE ? hasExpired(idle) : compare(idle, returning) < 0;
   }

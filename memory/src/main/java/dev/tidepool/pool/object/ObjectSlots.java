@@ -29,7 +29,7 @@ final class ObjectSlots<T> {
   private static final int CLOCK_STRIDE = 8;
 
   /**
-   * After so many rounds of freeing a place for a returning member, the member is let go instead.
+   * After so many rounds of freeing a place for a returning member, the member is evicted instead.
    */
   private static final int MOST_ROUNDS = 16;
 

@@ -62,7 +62,7 @@ final class Lending {
     return ranges;
   }
 
-  /** Has something done when native code has submitted its commands; at once if it has. */
+  /** Registers an action for when native code has submitted its commands; at once if it has. */
   void whenEnded(Runnable action) {
     ending = action;
     if (ended.get()) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * while it reads.
  */
 public final class AllocationHistory {
-  private final long bornNanos;
+  private final long createdNanos;
   private final AtomicLong next = new AtomicLong();
   private final AtomicReferenceArray<@Nullable Entry> ring;
 
@@ -25,10 +25,10 @@ public final class AllocationHistory {
    * No events yet.
    *
    * @param capacity events that are kept, at least 1
-   * @param bornNanos when the manager was made
+   * @param createdNanos when the manager was made
    */
-  AllocationHistory(int capacity, long bornNanos) {
-    this.bornNanos = bornNanos;
+  AllocationHistory(int capacity, long createdNanos) {
+    this.createdNanos = createdNanos;
     ring = new AtomicReferenceArray<>(capacity);
   }
 
@@ -40,7 +40,7 @@ public final class AllocationHistory {
   void add(long bytes, String tag) {
     long number = next.getAndIncrement();
     try {
-      Entry entry = new Entry(number, System.nanoTime() - bornNanos, bytes, tag);
+      Entry entry = new Entry(number, System.nanoTime() - createdNanos, bytes, tag);
       ring.setRelease((int) (number % ring.length()), entry);
     } catch (OutOfMemoryError e) {
       // A missing entry does less harm than a lost block, which the caller holds.

@@ -12,26 +12,26 @@ public final class AllocationLedger {
   private static final int USUAL_HISTORY = 100_000;
 
   private final AllocationCounters counters;
-  private final long bornNanos = System.nanoTime();
+  private final long createdNanos = System.nanoTime();
   private final @Nullable AllocationHistory history;
 
   /** Nothing was allocated yet. */
   public AllocationLedger(MemoryOptions options, AllocationCounters counters) {
     this.counters = counters;
-    this.history = history(options, bornNanos);
+    this.history = history(options, createdNanos);
   }
 
-  private static @Nullable AllocationHistory history(MemoryOptions options, long bornNanos) {
+  private static @Nullable AllocationHistory history(MemoryOptions options, long createdNanos) {
     // An entry costs more than an allocation, so the history is kept only where options ask for it.
     boolean usual =
         options.diagnostics() == DiagnosticsLevel.PARANOID || options.dumpDirectory().isPresent();
     int events = options.history() == -1 && usual ? USUAL_HISTORY : options.history();
-    return events > 0 ? new AllocationHistory(events, bornNanos) : null;
+    return events > 0 ? new AllocationHistory(events, createdNanos) : null;
   }
 
   /** Since when allocations are written down, by {@link System#nanoTime}. */
-  public long bornNanos() {
-    return bornNanos;
+  public long createdNanos() {
+    return createdNanos;
   }
 
   /** The latest allocations and frees; null if none are kept. */

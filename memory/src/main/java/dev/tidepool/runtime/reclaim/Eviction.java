@@ -38,7 +38,7 @@ final class Eviction {
     this.request = request;
   }
 
-  /** Begins anew, because other buffers may be idle now. */
+  /** Begins again, because other buffers may be idle now. */
   void restart() {
     passed.clear();
     round = 0;

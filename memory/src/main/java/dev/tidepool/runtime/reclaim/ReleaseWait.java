@@ -150,7 +150,7 @@ final class ReleaseWait implements AutoCloseable {
         : 0;
   }
 
-  /** No help comes: searches once more, and ends if that was in vain. */
+  /** No help comes: searches once more, and ends if that finds nothing. */
   private long awaitNoHelp(MemoryWaiters.Waiter waiter) {
     // A thread that has freed memory tells of it a moment later.
     MemoryWaiters.Changes changes = waiter.await(searchedInVain ? TAKING_NANOS : 0);

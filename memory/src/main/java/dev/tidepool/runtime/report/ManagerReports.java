@@ -88,7 +88,7 @@ public final class ManagerReports {
         pools.peakReservedBytes(),
         allocatedBytes,
         freedBytes,
-        System.nanoTime() - ledger.bornNanos(),
+        System.nanoTime() - ledger.createdNanos(),
         spilling == null ? 0 : spilling.spilledBytes(),
         spilling == null ? 0 : spilling.spills(),
         spilling == null ? 0 : spilling.returns(),
@@ -104,7 +104,7 @@ public final class ManagerReports {
   public Snapshot snapshot(String reason) {
     return new SnapshotBuilder(context)
         .take(
-            ledger.bornNanos(),
+            ledger.createdNanos(),
             reason,
             this::statistics,
             pools.all().toList(),

@@ -35,14 +35,14 @@ final class SnapshotBuilder {
   /**
    * Takes it.
    *
-   * @param bornNanos when the manager was made
+   * @param createdNanos when the manager was made
    * @param statistics of the manager, asked for last
    * @param foreign the buffers over memory that no pool has
    * @param history null if none is kept
    * @param reservations the manager's that are open
    */
   Snapshot take(
-      long bornNanos,
+      long createdNanos,
       String reason,
       Supplier<MemoryStatistics> statistics,
       List<MemoryPool> pools,
@@ -62,7 +62,7 @@ final class SnapshotBuilder {
     // After all ages: nothing is older than the manager that allocated it.
     return new Snapshot(
         Instant.now(),
-        Duration.ofNanos(System.nanoTime() - bornNanos),
+        Duration.ofNanos(System.nanoTime() - createdNanos),
         reason,
         context.id(),
         context.accelerator().memory(),

@@ -58,7 +58,10 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
   }
 
-  /** A function that returns an {@code int}: what all of CUDA's functions do, but for texts. */
+  /**
+   * A function that returns an {@code int}: what all of CUDA's functions do, except those for
+   * texts.
+   */
   public MethodHandle code(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(JAVA_INT, parameters));
   }
