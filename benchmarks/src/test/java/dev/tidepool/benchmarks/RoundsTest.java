@@ -45,8 +45,8 @@ class RoundsTest {
 
   /** {@code run 3 `OneBenchmark AnotherBenchmark`}, as the page writes its commands. */
   @Test
-  void theCommandsOfThePerformancePageNameBenchmarks() throws IOException {
-    String page = Files.readString(Path.of("../docs/performance.md"));
+  void theCommandsOfTheReadmeNameBenchmarks() throws IOException {
+    String page = Files.readString(Path.of("README.md"));
     Matcher commands = Pattern.compile("\\b[Rr]un\\s\\d\\s`([^`]+)`").matcher(page);
     List<String> names = new ArrayList<>();
     while (commands.find()) {
