@@ -42,8 +42,18 @@ public final class DeviceLink implements AutoCloseable {
   /** Bytes of a transfer that may pay for a calibration. */
   private static final long WORTHWHILE = 8 << 20;
 
+  /** Bytes of a transfer that several threads may move. */
+  private static final long DIVISIBLE = 16 << 20;
+
+  /** Bytes of such a transfer that pay for one of its threads. */
+  private static final long SHARE = 4 << 20;
+
+  /** Staging blocks of one of its threads. */
+  private static final int DIVIDED_DEPTH = 3;
+
   private final Device device;
   private final StagingAllocator staging;
+  private final StagingThreads helpers;
   private final long chunk;
   private final TransferPaths ways;
   private final Runnable calibrator;
@@ -63,16 +73,28 @@ public final class DeviceLink implements AutoCloseable {
   private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
   private final AtomicReference<@Nullable Queue> criticalLocal = new AtomicReference<>();
 
+  /** Opens the queues of a link that transfers are moved over by their callers alone. */
+  public DeviceLink(Device device, StagingAllocator staging, long chunk, Runnable calibrator) {
+    this(device, staging, StagingThreads.NONE, chunk, calibrator);
+  }
+
   /**
    * Opens the queues.
    *
    * @param staging gives staging blocks
+   * @param helpers help with long transfers through staging
    * @param chunk bytes of a staging block at most
    * @param calibrator is run once, before the first transfer that is worth a calibration
    */
-  public DeviceLink(Device device, StagingAllocator staging, long chunk, Runnable calibrator) {
+  public DeviceLink(
+      Device device,
+      StagingAllocator staging,
+      StagingThreads helpers,
+      long chunk,
+      Runnable calibrator) {
     this.device = device;
     this.staging = staging;
+    this.helpers = helpers;
     this.chunk = chunk;
     this.ways = new TransferPaths(chunk);
     this.calibrator = calibrator;
@@ -167,8 +189,7 @@ public final class DeviceLink implements AutoCloseable {
     }
     return staged(
         way,
-        source.byteSize(),
-        source.granule(),
+        source,
         ways.pace(way, true),
         uploads,
         passage,
@@ -219,8 +240,7 @@ public final class DeviceLink implements AutoCloseable {
     }
     return staged(
         way,
-        destination.byteSize(),
-        destination.granule(),
+        destination,
         ways.pace(way, false),
         downloads,
         passage,
@@ -451,6 +471,75 @@ public final class DeviceLink implements AutoCloseable {
         // The heap or the stack did not suffice to ask: the command may be under way still.
         event.await();
         throw e;
+      }
+    }
+  }
+
+  /** Moves bytes of the host by several threads if that is faster. */
+  private TransferWay staged(
+      TransferWay way,
+      HostRegion bytes,
+      @Nullable AdaptiveCostModel pace,
+      PriorityGate gate,
+      TransferContext passage,
+      StagingRing.Legs legs) {
+    int threads = threads(bytes, pace, gate, passage);
+    return threads > 1
+        ? divided(way, bytes, threads, gate, passage, legs)
+        : staged(way, bytes.byteSize(), bytes.granule(), pace, gate, passage, legs);
+  }
+
+  /**
+   * How many threads shall move bytes of the host: more than one only while no other transfer goes
+   * in this direction, because its thread copies meanwhile.
+   */
+  private int threads(
+      HostRegion bytes,
+      @Nullable AdaptiveCostModel pace,
+      PriorityGate gate,
+      TransferContext passage) {
+    if (bytes.byteSize() < DIVISIBLE
+        || helpers.most() == 0
+        || !passage.pipelined()
+        || !bytes.isForAllThreads()
+        || gate.isBusy()) {
+      return 1;
+    }
+    long share = Math.max(SHARE, DIVIDED_DEPTH * dividedStep(bytes, passage));
+    int useful = pace == null ? Integer.MAX_VALUE : pace.model().usefulThreads();
+    return (int) Math.min(Math.min(useful, 1 + helpers.most()), bytes.byteSize() / share);
+  }
+
+  private long dividedStep(HostRegion bytes, TransferContext passage) {
+    return StagingRing.step(bytes.granule(), passage.chunkOr(Math.min(chunk, HostRegion.CACHED)));
+  }
+
+  /** The model of the link learns nothing here, because the threads share the link. */
+  private TransferWay divided(
+      TransferWay way,
+      HostRegion bytes,
+      int threads,
+      PriorityGate gate,
+      TransferContext passage,
+      StagingRing.Legs legs) {
+    long size = bytes.byteSize();
+    long step = dividedStep(bytes, passage);
+    boolean pinned = way != STAGED_PLAIN && passage.pinned();
+    ParallelStaging parallel =
+        new ParallelStaging(new ChunkSequence(size, step), legs, gate, passage);
+    StagingRing[] rings = new StagingRing[threads];
+    try {
+      for (int i = 0; i < threads; i++) {
+        rings[i] = new StagingRing(size, 1, step, DIVIDED_DEPTH, pinned, staging, null);
+      }
+      parallel.run(rings, helpers);
+      boolean wasPinned = device.isPinned(rings[0].first());
+      return way == STAGED_PINNED && !wasPinned ? STAGED_PLAIN : way;
+    } finally {
+      for (StagingRing ring : rings) {
+        if (ring != null) {
+          ring.close();
+        }
       }
     }
   }

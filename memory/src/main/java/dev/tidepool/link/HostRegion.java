@@ -2,6 +2,7 @@ package dev.tidepool.link;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.host.system.TruncatedMapCheck;
+import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -35,6 +36,11 @@ public sealed interface HostRegion {
   /** Bytes of one element, which chunks do not cut. */
   long granule();
 
+  /** Returns whether threads other than the caller may access them. */
+  default boolean isForAllThreads() {
+    return true;
+  }
+
   /**
    * A segment.
    *
@@ -63,6 +69,11 @@ public sealed interface HostRegion {
     @Override
     public long granule() {
       return 1;
+    }
+
+    @Override
+    public boolean isForAllThreads() {
+      return SegmentAccess.isForAllThreads(segment);
     }
   }
 

@@ -29,17 +29,24 @@ final class PriorityGate {
   Turn enterWithOneChunk(TransferContext passage) {
     synchronized (this) {
       Turn turn = enter(passage);
-      pass(passage.priority());
+      try {
+        pass(passage.priority());
+      } catch (RuntimeException | Error e) {
+        turn.close();
+        throw e;
+      }
       return turn;
     }
   }
 
   /** Lets a transfer in, which from now on goes before less urgent ones. */
   Turn enter(TransferContext passage) {
+    // First, because a transfer whose turn cannot be made never leaves.
+    Turn turn = new Turn(passage);
     synchronized (this) {
       inside[index(passage.priority())]++;
     }
-    return new Turn(passage);
+    return turn;
   }
 
   /** Returns whether a transfer is inside. */
@@ -52,7 +59,7 @@ final class PriorityGate {
     return false;
   }
 
-  /** One transfer inside. Used by one thread. */
+  /** One transfer inside, or one of the threads that move it. Used by one thread. */
   final class Turn implements AutoCloseable {
     private final TransferContext passage;
 

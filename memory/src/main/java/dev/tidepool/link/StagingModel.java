@@ -85,6 +85,11 @@ record StagingModel(
     return best;
   }
 
+  /** How many threads copy faster together than the link moves bytes, with something to spare. */
+  int usefulThreads() {
+    return (int) Math.min(64, Math.ceil(1.5 * hostNanosPerByte / linkNanosPerByte));
+  }
+
   private Plan plan(long bytes, long chunk, int depth) {
     return new Plan(chunk, depth, nanos(bytes, chunk, depth));
   }

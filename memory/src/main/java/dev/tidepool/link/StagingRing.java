@@ -3,19 +3,18 @@ package dev.tidepool.link;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Event;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One staged transfer: a ring of staging blocks that the host and the device use in turn. While the
- * device copies one, the host fills or empties another. For one thread; its blocks go back when it
- * is closed, which waits for the commands that use them.
+ * A staged transfer, or the part of one thread: a ring of staging blocks that the host and the
+ * device use in turn. While the device copies one, the host fills or empties another. For one
+ * thread; its blocks go back when it is closed, which waits for the commands that use them.
  */
 public final class StagingRing implements AutoCloseable {
-  private final List<Slot> slots = new ArrayList<>();
+  // As many as there are; the array is made before the first block is leased.
+  private final Slot[] slots;
   private final @Nullable AdaptiveCostModel pace;
   private final long step;
   private final long bytes;
@@ -49,15 +48,21 @@ public final class StagingRing implements AutoCloseable {
       @Nullable AdaptiveCostModel pace) {
     this.bytes = bytes;
     this.pace = pace;
-    step = Math.max(granule, chunk - chunk % granule);
+    step = step(granule, chunk);
+    slots = new Slot[Math.clamp(Math.ceilDiv(bytes, step), 1, depth)];
     try {
-      for (long i = 0; i < depth && (i == 0 || i * step < bytes); i++) {
-        slots.add(new Slot(staging.lease(Math.max(1, Math.min(step, bytes)), pinned)));
+      for (int i = 0; i < slots.length; i++) {
+        slots[i] = new Slot(staging.lease(Math.max(1, Math.min(step, bytes)), pinned));
       }
     } catch (RuntimeException | Error e) {
       close();
       throw e;
     }
+  }
+
+  /** Returns how long chunks of about that length are if they do not cut granules. */
+  static long step(long granule, long chunk) {
+    return Math.max(granule, chunk - chunk % granule);
   }
 
   /** A ring of so many blocks of so many bytes, whatever the link is like. */
@@ -67,7 +72,7 @@ public final class StagingRing implements AutoCloseable {
 
   /** The first block's bytes. */
   MemorySegment first() {
-    return slots.getFirst().segment;
+    return slots[0].segment;
   }
 
   /** Moves everything; returns when it has arrived. */
@@ -81,23 +86,36 @@ public final class StagingRing implements AutoCloseable {
    * @param turn is told the bytes of a chunk before the host fills it, and may wait
    */
   void run(Legs legs, LongConsumer turn) {
+    run(legs, turn, new ChunkSequence(bytes, step));
+  }
+
+  /**
+   * Moves those chunks of a transfer that this ring's thread takes; returns when they have arrived.
+   *
+   * @param chunks no longer than the ring's own
+   */
+  void run(Legs legs, LongConsumer turn, ChunkSequence chunks) {
     int next = 0;
-    for (long at = 0; at < bytes; at += step) {
-      Slot slot = slots.get(next);
-      long count = Math.min(step, bytes - at);
+    for (long at = chunks.take(); at >= 0; at = chunks.take()) {
+      Slot slot = slots[next];
+      long count = chunks.length(at);
       slot.arrive(legs);
       turn.accept(count);
       slot.submit(legs, at, count);
-      next = (next + 1) % slots.size();
+      next = (next + 1) % slots.length;
     }
-    for (int i = 0; i < slots.size(); i++) {
-      slots.get((next + i) % slots.size()).arrive(legs);
+    for (int i = 0; i < slots.length; i++) {
+      slots[(next + i) % slots.length].arrive(legs);
     }
   }
 
   @Override
   public void close() {
-    slots.forEach(Slot::close);
+    for (Slot slot : slots) {
+      if (slot != null) {
+        slot.close();
+      }
+    }
   }
 
   /** One staging block and the command that uses it. */

@@ -14,7 +14,7 @@ import java.util.function.Supplier;
  * @param pinned whether bytes may go through, or straight from, page-locked memory
  * @param pipelined whether a chunk may begin before the one before it has arrived
  * @param submitted is told the bytes of each chunk before it is handed to the device, on the thread
- *     that moves it; must not wait
+ *     that performs the transfer; must not wait
  */
 public record TransferContext(
     TransferPriority priority,
@@ -52,14 +52,17 @@ public record TransferContext(
     if (of.submitted.equals(nobody)) {
       return movement.get();
     }
-    TransferContext unreported =
-        new TransferContext(of.priority, of.chunk, of.pinned, of.pipelined, nobody);
-    return ScopedValue.where(CURRENT, unreported).call(movement::get);
+    return ScopedValue.where(CURRENT, of.reportingTo(nobody)).call(movement::get);
   }
 
   /** Performs a transfer under this. */
   public void run(Runnable transfer) {
     ScopedValue.where(CURRENT, this).run(transfer);
+  }
+
+  /** Returns this, but that its chunks are reported to another. */
+  TransferContext reportingTo(LongConsumer listener) {
+    return new TransferContext(priority, chunk, pinned, pipelined, listener);
   }
 
   /** Bytes of one chunk, where the link finds {@code best} best. */

@@ -111,4 +111,10 @@ class StagingModelTest {
     once.linkMoved(1_000_000, 1_000_000_000);
     assertThat(once.model().linkNanosPerByte()).as("as is a long halt").isLessThan(0.27);
   }
+
+  @ParameterizedTest
+  @CsvSource({"0.09, 0.018, 8", "0.09, 0.09, 2", "0.05, 0.09, 1", "0.09, 0, 64"})
+  void asManyThreadsCopyAsALinkCanFollow(double host, double link, int threads) {
+    assertThat(new StagingModel(host, 0, link, 0).usefulThreads()).isEqualTo(threads);
+  }
 }

@@ -188,6 +188,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         new OnDemandLink(
             device,
             blocks::forStaging,
+            shared.workers().staging(),
             options.stagingChunk(),
             calibrations::whenWorthwhile,
             session.resources());

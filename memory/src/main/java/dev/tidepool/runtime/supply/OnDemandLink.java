@@ -2,6 +2,7 @@ package dev.tidepool.runtime.supply;
 
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.StagingAllocator;
+import dev.tidepool.link.StagingThreads;
 import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.TransferCalibration;
 import java.util.Objects;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 public final class OnDemandLink implements Supplier<DeviceLink> {
   private final Device device;
   private final StagingAllocator staging;
+  private final StagingThreads helpers;
   private final long chunk;
   private final Runnable beforeLarge;
   private final SessionResources resources;
@@ -24,17 +26,20 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
    * Not open.
    *
    * @param staging gives blocks for bytes on their way
+   * @param helpers help to fill and empty them
    * @param chunk bytes of one of them
    * @param calibrate measures what the ways cost, where that is worth its time
    */
   public OnDemandLink(
       Device device,
       StagingAllocator staging,
+      StagingThreads helpers,
       long chunk,
       Runnable calibrate,
       SessionResources resources) {
     this.device = device;
     this.staging = staging;
+    this.helpers = helpers;
     this.chunk = chunk;
     this.beforeLarge = calibrate;
     this.resources = resources;
@@ -47,7 +52,7 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   }
 
   private DeviceLink open() {
-    DeviceLink fresh = new DeviceLink(device, staging, chunk, beforeLarge);
+    DeviceLink fresh = new DeviceLink(device, staging, helpers, chunk, beforeLarge);
     if (link.compareAndSet(null, fresh)) {
       closing = resources.queues(fresh.queues());
       return fresh;

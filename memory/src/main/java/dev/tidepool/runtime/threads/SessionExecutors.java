@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.threads;
 
+import dev.tidepool.link.StagingThreads;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
@@ -33,6 +34,8 @@ public final class SessionExecutors implements AutoCloseable {
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
           factory("tidepool-event-"));
+  private final StagingExecutor staging =
+      new StagingExecutor(Runtime.getRuntime().availableProcessors(), factory("tidepool-staging-"));
   private final ThreadFactory callbackThreads =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
@@ -65,6 +68,11 @@ public final class SessionExecutors implements AutoCloseable {
   /** Returns the threads that kernels run on. */
   public Executor kernels() {
     return kernels;
+  }
+
+  /** Returns the threads that help with long transfers. */
+  public StagingThreads staging() {
+    return staging;
   }
 
   /** Returns the threads that wait for commands on devices. */
@@ -120,6 +128,7 @@ public final class SessionExecutors implements AutoCloseable {
   public void close() {
     transfers.close();
     kernels.close();
+    staging.close();
     events.shutdown();
   }
 }

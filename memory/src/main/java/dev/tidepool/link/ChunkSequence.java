@@ -1,0 +1,31 @@
+package dev.tidepool.link;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The chunks of one transfer, which its threads take one after another. */
+final class ChunkSequence {
+  private final long bytes;
+  private final long step;
+  private final AtomicLong next = new AtomicLong();
+
+  ChunkSequence(long bytes, long step) {
+    this.bytes = bytes;
+    this.step = step;
+  }
+
+  /** Takes the next chunk; returns where it begins, or -1 if there is none. */
+  long take() {
+    long at = next.getAndAdd(step);
+    return at < bytes ? at : -1;
+  }
+
+  /** Returns how long the chunk is that begins there. */
+  long length(long at) {
+    return Math.min(step, bytes - at);
+  }
+
+  /** From now on there is none. */
+  void stop() {
+    next.set(bytes);
+  }
+}

@@ -1,0 +1,148 @@
+package dev.tidepool.link;
+
+import dev.tidepool.spi.support.Uninterruptibly;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One staged transfer by several threads, because a link can be faster than the copies of one
+ * processor. Each thread has a {@link StagingRing} of its own and takes the next chunk that no
+ * thread has taken. All of them submit to one queue.
+ *
+ * <p>The calling thread takes chunks too, and never waits for a thread to begin: a helper that
+ * begins after the last chunk was taken does nothing. If a thread fails, the others stop at their
+ * next chunk. {@link #run} returns when no helper uses its ring any more, so the caller closes the
+ * rings.
+ *
+ * <p>Only the calling thread reports progress, also for the chunks of the others.
+ */
+final class ParallelStaging {
+  private final ChunkSequence chunks;
+  private final StagingRing.Legs legs;
+  private final PriorityGate gate;
+  private final TransferContext passage;
+  private final TransferContext helperPassage;
+  // Bytes that helpers submitted, and that are not reported yet.
+  private final AtomicLong unreported = new AtomicLong();
+
+  // Written under the monitor.
+  private boolean over;
+  private volatile int helping;
+  private @Nullable Throwable failure;
+
+  ParallelStaging(
+      ChunkSequence chunks, StagingRing.Legs legs, PriorityGate gate, TransferContext passage) {
+    this.chunks = chunks;
+    this.legs = legs;
+    this.gate = gate;
+    this.passage = passage;
+    helperPassage = passage.reportingTo(unreported::addAndGet);
+  }
+
+  /**
+   * Moves everything; returns when it has arrived.
+   *
+   * @param rings one for the calling thread, and one for each helper
+   * @throws RuntimeException the first failure of a thread, with those of others suppressed
+   */
+  void run(StagingRing[] rings, StagingThreads threads) {
+    try (PriorityGate.Turn turn = gate.enter(passage)) {
+      startHelpers(rings, threads);
+      move(
+          rings[0],
+          bytes -> {
+            turn.chunk(bytes);
+            report();
+          });
+    } catch (RuntimeException | Error e) {
+      fail(e);
+    } finally {
+      synchronized (this) {
+        over = true;
+      }
+      while (helping > 0) {
+        try {
+          Uninterruptibly.await(this, () -> helping == 0);
+        } catch (OutOfMemoryError | StackOverflowError e) {
+          // This thread must not leave while helpers use the rings.
+          Thread.onSpinWait();
+        }
+      }
+    }
+    report();
+    throwFailure();
+  }
+
+  private void startHelpers(StagingRing[] rings, StagingThreads threads) {
+    for (int i = 1; i < rings.length; i++) {
+      StagingRing ring = rings[i];
+      if (!threads.tryStart(() -> help(ring))) {
+        return;
+      }
+    }
+  }
+
+  private void help(StagingRing ring) {
+    synchronized (this) {
+      if (over) {
+        return;
+      }
+      helping++;
+    }
+    try (PriorityGate.Turn turn = gate.enter(helperPassage)) {
+      move(ring, turn::chunk);
+    } catch (Throwable e) {
+      fail(e);
+    } finally {
+      synchronized (this) {
+        helping--;
+        notifyAll();
+      }
+    }
+  }
+
+  private void move(StagingRing ring, LongConsumer turn) {
+    ring.run(legs, turn, chunks);
+  }
+
+  private void report() {
+    long bytes = unreported.getAndSet(0);
+    if (bytes > 0) {
+      passage.submitted().accept(bytes);
+    }
+  }
+
+  private void fail(Throwable cause) {
+    chunks.stop();
+    synchronized (this) {
+      if (failure == null) {
+        failure = cause;
+      } else if (!failure.equals(cause)) {
+        suppress(failure, cause);
+      }
+    }
+  }
+
+  private static void suppress(Throwable failure, Throwable cause) {
+    try {
+      failure.addSuppressed(cause);
+    } catch (OutOfMemoryError e) {
+      // The first failure says enough.
+      return;
+    }
+  }
+
+  private synchronized void throwFailure() {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure instanceof RuntimeException refused) {
+      throw refused;
+    }
+    if (failure != null) {
+      // Code that a helper called threw a checked exception that it does not declare.
+      throw new IllegalStateException(failure);
+    }
+  }
+}
