@@ -49,7 +49,9 @@ public final class DeviceLink implements AutoCloseable {
   private static final long SHARE = 4 << 20;
 
   /** Staging blocks of one of its threads. */
-  private static final int DIVIDED_DEPTH = 3;
+  private static final int DIVIDED_DEPTH = 2;
+
+  private static final int CHUNKS_OF_A_THREAD = 4;
 
   private final Device device;
   private final StagingAllocator staging;
@@ -505,13 +507,21 @@ public final class DeviceLink implements AutoCloseable {
         || gate.isBusy()) {
       return 1;
     }
-    long share = Math.max(SHARE, DIVIDED_DEPTH * dividedStep(bytes, passage));
     int useful = pace == null ? Integer.MAX_VALUE : pace.model().usefulThreads();
-    return (int) Math.min(Math.min(useful, 1 + helpers.most()), bytes.byteSize() / share);
+    long most = Math.min(bytes.byteSize() / SHARE, Math.min(useful, 1 + helpers.most()));
+    // All rings together have no more bytes than the transfer.
+    long rings = bytes.byteSize() / DIVIDED_DEPTH / passage.chunkOr(1);
+    return (int) Math.min(most, rings);
   }
 
-  private long dividedStep(HostRegion bytes, TransferContext passage) {
-    return StagingRing.step(bytes.granule(), passage.chunkOr(Math.min(chunk, HostRegion.CACHED)));
+  /**
+   * Bytes of one chunk of a divided transfer: a few chunks for each thread, so that all end at
+   * about the same time, but none smaller than needed, because each costs a command.
+   */
+  private long dividedStep(HostRegion bytes, int threads, TransferContext passage) {
+    long few = Long.highestOneBit(bytes.byteSize() / threads / CHUNKS_OF_A_THREAD);
+    long best = Math.min(chunk, Math.max(HostRegion.CACHED, few));
+    return StagingRing.step(bytes.granule(), passage.chunkOr(best));
   }
 
   /** The model of the link learns nothing here, because the threads share the link. */
@@ -523,7 +533,7 @@ public final class DeviceLink implements AutoCloseable {
       TransferContext passage,
       StagingRing.Legs legs) {
     long size = bytes.byteSize();
-    long step = dividedStep(bytes, passage);
+    long step = dividedStep(bytes, threads, passage);
     boolean pinned = way != STAGED_PLAIN && passage.pinned();
     ParallelStaging parallel =
         new ParallelStaging(new ChunkSequence(size, step), legs, gate, passage);

@@ -60,7 +60,7 @@ class ParallelStagingTest {
   private static final int HELPERS = 3;
 
   /** Staging blocks of one thread. */
-  private static final int BLOCKS = 3;
+  private static final int BLOCKS = 2;
 
   private final Rig rig = new Rig();
 
