@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.RandomWorkload;
+import dev.tidepool.testkit.conformance.Topic;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,6 +29,11 @@ class TwoDevicesConformanceTest {
     }
 
     @Override
+    protected boolean runs(Class<? extends Topic> topic) {
+      return OF_SEVERAL_DEVICES.contains(topic);
+    }
+
+    @Override
     protected Tidepool open() {
       return two(MemoryMode.FINE_SHARED_POINTERS);
     }
@@ -37,6 +43,11 @@ class TwoDevicesConformanceTest {
   class Discrete extends OpenClConformance {
     Discrete() {
       super(MemoryMode.DISCRETE);
+    }
+
+    @Override
+    protected boolean runs(Class<? extends Topic> topic) {
+      return OF_SEVERAL_DEVICES.contains(topic);
     }
 
     @Override

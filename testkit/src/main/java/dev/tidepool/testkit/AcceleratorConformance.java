@@ -31,9 +31,11 @@ import dev.tidepool.testkit.conformance.ReservationConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
 import dev.tidepool.testkit.conformance.SuspensionConformance;
+import dev.tidepool.testkit.conformance.Topic;
 import dev.tidepool.testkit.conformance.TransferConformance;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -43,6 +45,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * What an accelerator promises, as one suite. A backend passes it, and a subclass says which:
@@ -61,8 +64,32 @@ import org.junit.jupiter.api.Timeout;
  * dev.tidepool.spi.Discovery#using}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@ExtendWith(ChosenTopics.class)
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class AcceleratorConformance {
+  /** Topics in which it does not matter where memory lies and how the host reaches it. */
+  protected static final Set<Class<? extends Topic>> OF_ANY_MEMORY =
+      Set.of(
+          Bounds.class, Closed.class, CustomBuffer.class, MethodKernel.class, Reservations.class);
+
+  /** Topics in which it matters which one of several devices the suite is about. */
+  protected static final Set<Class<? extends Topic>> OF_SEVERAL_DEVICES =
+      Set.of(
+          Accounting.class,
+          AdoptedDeviceMemory.class,
+          AdoptedMemory.class,
+          Allocation.class,
+          BufferCopy.class,
+          Coherence.class,
+          Exchange.class,
+          HandWrittenKernel.class,
+          Kernel.class,
+          Lending.class,
+          Order.class,
+          SharedMemory.class,
+          SuspensionAndReturn.class,
+          Transfers.class);
+
   private @Nullable Tidepool tidepool;
   private @Nullable Bench bench;
   private final Map<String, Optional<String>> noCompiler = new ConcurrentHashMap<>();
@@ -80,6 +107,16 @@ public abstract class AcceleratorConformance {
    * they are skipped there, and all others run.
    */
   protected boolean needsCompiler() {
+    return true;
+  }
+
+  /**
+   * Whether a topic, which is one of the nested classes here, is part of the suite; at first each
+   * one is. Where several suites cover variants of one backend, one of them runs everything, and
+   * the others may leave out the topics that their variant has no influence on. The system property
+   * {@code tidepool.test.long=true} makes all suites run everything.
+   */
+  protected boolean runs(Class<? extends Topic> topic) {
     return true;
   }
 

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit;
 
+import dev.tidepool.testkit.conformance.Topic;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 
 class SlowConformanceTest extends SimulatedConformance {
@@ -9,5 +10,10 @@ class SlowConformanceTest extends SimulatedConformance {
             .withPinned(0)
             .withLatency(java.time.Duration.ofNanos(50_000))
             .withBandwidth(4L << 30));
+  }
+
+  @Override
+  protected boolean runs(Class<? extends Topic> topic) {
+    return !OF_ANY_MEMORY.contains(topic);
   }
 }

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit;
 
+import dev.tidepool.testkit.conformance.Topic;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 
 class TwoStrangersConformanceTest extends SimulatedConformance {
@@ -7,5 +8,10 @@ class TwoStrangersConformanceTest extends SimulatedConformance {
     super(
         SimulatedHardware.discrete().withoutPeers().withoutUnified(),
         SimulatedHardware.discrete().withoutPeers());
+  }
+
+  @Override
+  protected boolean runs(Class<? extends Topic> topic) {
+    return OF_SEVERAL_DEVICES.contains(topic);
   }
 }
