@@ -60,9 +60,9 @@ final class Consumers {
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
     builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
-    // Both are the outer build's affair.
+    // The outer build's options are its own affair. As there, a second compiler does not pay.
     builder.environment().remove("MAVEN_ARGS");
-    builder.environment().remove("MAVEN_OPTS");
+    builder.environment().put("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
     if (builder.start().waitFor() != 0) {
       Files.readAllLines(log).forEach(System.err::println);
       throw fail("the consumers failed; " + log + " is above");

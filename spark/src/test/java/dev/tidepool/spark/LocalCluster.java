@@ -52,6 +52,7 @@ final class LocalCluster {
     Map<String, String> settings = new HashMap<>();
     settings.put("spark.executor.cores", "1");
     settings.put("spark.executor.memory", "1g");
+    settings.put("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
     settings.put("spark.worker.resource.gpu.amount", String.valueOf(addresses.size()));
     settings.put(
         "spark.worker.resource.gpu.discoveryScript", discovery(folder, addresses).toString());
