@@ -165,6 +165,15 @@ record DeviceProperties(
   }
 
   /**
+   * Whether the driver is used only on request. NVIDIA's (580.159.04) ended the process under the
+   * conformance suite, whose threads launch kernels side by side, in spite of what {@link
+   * #spoilsKernels} and {@link #keepsContext} avoid.
+   */
+  boolean isUnsafe() {
+    return maker == Maker.NVIDIA;
+  }
+
+  /**
    * Whether each launch needs a new kernel object, one at a time for a program. NVIDIA's driver
    * (580.159.04) ended the process where several threads set arguments of kernel objects of their
    * own, and refused launches of objects that had been given both buffers and SVM pointers.

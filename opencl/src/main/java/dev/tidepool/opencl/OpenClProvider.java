@@ -13,7 +13,8 @@ import java.util.List;
  * <p>Settings, as system properties or environment variables ({@code TIDEPOOL_OPENCL_SVM}): {@code
  * tidepool.opencl.library} names the library's file; {@code tidepool.opencl.svm} is {@code auto},
  * {@code fine}, {@code coarse} or {@code none}; {@code tidepool.opencl.sharedMemory=false} treats
- * devices that share the host's memory like graphics cards that do not.
+ * devices that share the host's memory like graphics cards that do not; {@code
+ * tidepool.opencl.nvidia=always} uses NVIDIA's driver, which is left out as a rule.
  */
 public final class OpenClProvider implements AcceleratorProvider {
   /** The service loader's constructor; looks for nothing yet. */
@@ -35,13 +36,32 @@ public final class OpenClProvider implements AcceleratorProvider {
     List<String> notes = new ArrayList<>(installed.notes());
     Settings settings = Settings.read(notes).within(options);
     List<Device> devices =
-        SignalHandlers.preserving(() -> opened(installed.devices(), settings, notes));
+        SignalHandlers.preserving(
+            () -> opened(safe(installed.devices(), settings, notes), settings, notes));
     return new Discovery(devices, notes);
   }
 
   @Override
   public boolean offersOnlyTheCpu() {
     return RegisteredDrivers.ofThisMachine().areForTheCpu();
+  }
+
+  /** Without the devices of drivers that may end the process. */
+  static List<Installed.Found> safe(
+      List<Installed.Found> found, Settings settings, List<String> notes) {
+    List<Installed.Found> safe = new ArrayList<>();
+    for (Installed.Found each : found) {
+      if (each.properties().isUnsafe() && !settings.nvidia()) {
+        notes.add(
+            "OpenCL on "
+                + each.properties().name()
+                + " is left out: NVIDIA's OpenCL driver ended the process when it was tested; use"
+                + " tidepool-cuda, or set tidepool.opencl.nvidia=always");
+      } else {
+        safe.add(each);
+      }
+    }
+    return safe;
   }
 
   private List<Device> opened(List<Installed.Found> found, Settings settings, List<String> notes) {

@@ -2,8 +2,6 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.AcceleratorException;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,9 +13,6 @@ import org.jspecify.annotations.Nullable;
  * the driver does not survive its release. The monitor guards which context that is.
  */
 final class Platform {
-  // Contexts that stay until the process ends, by the handles of their platforms.
-  private static final Map<Long, Context> KEPT = new ConcurrentHashMap<>();
-
   private final long handle;
   private final List<DeviceProperties> devices;
   private boolean refusesToShare;
@@ -39,7 +34,9 @@ final class Platform {
       return shared.held();
     }
     if (device.keepsContext()) {
-      return KEPT.computeIfAbsent(handle, _ -> new Context(createContext())).held();
+      // A platform is found once, so this is one context until the process ends.
+      shared = new Context(createContext());
+      return shared.held();
     }
     if (devices.size() > 1 && !refusesToShare) {
       try {

@@ -12,8 +12,9 @@ import java.util.Optional;
  * @param svm which shared virtual memory to use
  * @param sharedMemory whether a device may be treated as one that shares the host's memory; when
  *     not, its memory is reached by transfers alone, as a graphics card's is
+ * @param nvidia whether devices are used that NVIDIA's driver offers
  */
-record Settings(Svm svm, boolean sharedMemory) {
+record Settings(Svm svm, boolean sharedMemory, boolean nvidia) {
 
   /** The finest shared virtual memory that the device has, one kind of it only, or none. */
   enum Svm {
@@ -34,12 +35,13 @@ record Settings(Svm svm, boolean sharedMemory) {
           default -> Svm.AUTO;
         };
     String shared = Setting.word("tidepool.opencl.sharedMemory", List.of("auto", "false"), notes);
-    return new Settings(svm, shared.equals("auto"));
+    String nvidia = Setting.word("tidepool.opencl.nvidia", List.of("auto", "always"), notes);
+    return new Settings(svm, shared.equals("auto"), nvidia.equals("always"));
   }
 
   /** These settings without what a Tidepool does not want. */
   Settings within(DeviceOptions options) {
-    return new Settings(svm, sharedMemory && options.zeroCopyBuffers());
+    return new Settings(svm, sharedMemory && options.zeroCopyBuffers(), nvidia);
   }
 
   /** The OpenCL library's file, when one is named. */

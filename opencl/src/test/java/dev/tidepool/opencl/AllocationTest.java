@@ -137,7 +137,7 @@ class AllocationTest {
               "opencl:0",
               withMaximum(((OpenClDevice) device).properties(), 1024),
               ((OpenClDevice) device).context(),
-              new Settings(Settings.Svm.AUTO, true));
+              new Settings(Settings.Svm.AUTO, true, false));
       long service =
           OpenCL.clCreateCommandQueue(
               tiny.context().handle(), ((OpenClDevice) device).properties().handle());
@@ -161,7 +161,7 @@ class AllocationTest {
               "opencl:0",
               withMaximum(opencl.properties(), Long.MAX_VALUE),
               opencl.context(),
-              new Settings(Settings.Svm.AUTO, true));
+              new Settings(Settings.Svm.AUTO, true, false));
       assertThatThrownBy(() -> boundless.allocate(1L << 60, 64, BlockKind.DEVICE, 0))
           .isInstanceOf(OutOfDeviceMemoryException.class)
           .hasMessageContaining("clSVMAlloc")

@@ -213,7 +213,7 @@ class QueueTest {
               OpenClDevice.open(
                   "opencl:99",
                   new Installed.Found(platform, properties),
-                  new Settings(Settings.Svm.AUTO, true));
+                  new Settings(Settings.Svm.AUTO, true, false));
           Queue foreign = stranger.createQueue()) {
         assertThat(device.copiesFrom(stranger)).isFalse();
         Block block = stranger.allocate(SIZE, 64, BlockKind.DEVICE);
