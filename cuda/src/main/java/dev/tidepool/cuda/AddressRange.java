@@ -33,7 +33,7 @@ final class AddressRange {
   }
 
   /**
-   * Addresses that nobody uses; empty if there are not so many in a row.
+   * Addresses that are free; empty if there are not so many in a row.
    *
    * @param alignment a power of two
    */

@@ -28,10 +28,11 @@ import java.util.OptionalLong;
  * classes that own them; memory of the host is passed as segments, which the call keeps alive for
  * as long as it runs (not for as long as an asynchronous command does).
  *
- * <p>Every function named here is in driver {@value #OLDEST_DRIVER_NAME}, the oldest that is taken:
- * its branch, 470, is the first with stream-ordered memory pools on all systems and the last one
- * for cards of 2012. Older names ({@code cuMemAdvise}, {@code cuMemPrefetchAsync}) are used where
- * newer drivers have newer ones, because they export both.
+ * <p>Every function named here is in driver {@value #OLDEST_DRIVER_NAME}, the oldest that is taken,
+ * except {@code cuFuncGetParamInfo}, which is looked for before it is called. That driver's branch,
+ * 470, is the first with stream-ordered memory pools on all systems and the last one for cards of
+ * 2012. Older names ({@code cuMemAdvise}, {@code cuMemPrefetchAsync}) are used where newer drivers
+ * have newer ones, because they export both.
  *
  * <p>Return codes are checked in {@link NativeCall} alone. Every method may be called from any
  * thread; all but those on devices need a current context, which {@link Context} sees to. No method
@@ -321,7 +322,7 @@ final class Cuda {
   /** Answers the code: what was pushed must go, whatever came of the calls in between. */
   static int cuCtxPopCurrent() {
     if (Shutdown.hasBegun()) {
-      // The driver is shutting down, and the caller shall have the outcome of its calls.
+      // The driver is shutting down, and the caller gets the outcome of its calls.
       return ErrorCodes.CUDA_SUCCESS;
     }
     return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));
@@ -430,7 +431,7 @@ final class Cuda {
 
   /**
    * Keeps a pool from giving a stream what another one still uses, with a wait put in between: an
-   * allocation would last as long as somebody's kernel.
+   * allocation would last as long as a kernel.
    */
   static void cuMemPoolForbidWaits(long pool) {
     try (Arena arena = Arena.ofConfined()) {

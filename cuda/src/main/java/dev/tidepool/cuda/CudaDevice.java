@@ -50,7 +50,7 @@ final class CudaDevice implements Device {
   private final int highPriority;
   // By the other device's number, which stands for the same hardware in the whole process.
   private final Map<Integer, Boolean> reachable = new ConcurrentHashMap<>();
-  // Whose memory this device was let to reach, by nobody else before.
+  // Whose memory this device was let to reach by this class, not by others before.
   private final Set<CudaDevice> enabled = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean closed = new AtomicBoolean();
 

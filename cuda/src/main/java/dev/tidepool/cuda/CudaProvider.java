@@ -26,11 +26,12 @@ import java.util.Optional;
  *   <li>{@code tidepool.cuda.vmm}: {@code auto} maps device memory piece by piece where there is no
  *       room for it otherwise, {@code always} wherever that wastes little, {@code none} never
  *   <li>{@code tidepool.cuda.releaseThreshold}: bytes that the driver's pool keeps of what was
- *       freed; 0 by default, for Tidepool's pools keep blocks and what they give up shall be free
+ *       freed; 0 by default, because Tidepool's pools keep blocks, and what they give up is free
  *       for others
- *   <li>{@code tidepool.cuda.batches}: {@code auto} copies many pieces by one call where the driver
- *       has {@code cuMemcpyBatchAsync} and is not known to go wrong with it, {@code always}
- *       wherever the driver has it, {@code none} never
+ *   <li>{@code tidepool.cuda.batches}: {@code auto} copies many pieces by a kernel, or where that
+ *       cannot be compiled by one call where the driver has {@code cuMemcpyBatchAsync} and is not
+ *       known to go wrong with it; {@code always} by that call wherever the driver has it; {@code
+ *       none} by a call for each
  *   <li>{@code tidepool.cuda.managed}: {@code auto}, or {@code none} to do without managed memory
  *   <li>{@code tidepool.cuda.cache}: the folder where compiled kernels are kept, or {@code none}
  * </ul>

@@ -33,7 +33,9 @@ final class DeviceMemory {
 
   /** Where device memory comes from. */
   enum Origin {
-    /** A pool of the driver's that nobody else uses; calls for each block where it has none. */
+    /**
+     * A pool of the driver's that no other library uses; calls for each block where it has none.
+     */
     OWN_POOL,
     /** The device's pool that libraries share, as it is set up; likewise. */
     CURRENT_POOL,

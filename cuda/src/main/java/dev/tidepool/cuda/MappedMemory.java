@@ -35,7 +35,7 @@ final class MappedMemory {
   private final Context context;
   private final long granularity;
   private final AddressRange addresses;
-  // Those that shall reach the memory; the device is one.
+  // Those that reach the memory; the device is one.
   private final Set<Integer> reachedBy = new CopyOnWriteArraySet<>();
   // The pieces of each block, by its address.
   private final Map<Long, List<Long>> blocks = new ConcurrentHashMap<>();

@@ -63,7 +63,7 @@ final class VirtualMemoryCalls {
     }
   }
 
-  /** Addresses that nobody else gets, without memory. */
+  /** Addresses that no other caller gets, without memory. */
   static long cuMemAddressReserve(long bytes) {
     return NativeCall.create(
         "cuMemAddressReserve",
@@ -81,7 +81,7 @@ final class VirtualMemoryCalls {
   /**
    * Memory of a device, without addresses.
    *
-   * @param exportable whether other processes shall have it too
+   * @param exportable whether other processes can have it too
    */
   static long cuMemCreate(int device, long bytes, boolean exportable) {
     try (Arena arena = Arena.ofConfined()) {
@@ -124,7 +124,7 @@ final class VirtualMemoryCalls {
                     handle, (long) descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
   }
 
-  /** Puts all of some memory behind addresses; nobody may access it yet. */
+  /** Puts all of some memory behind addresses; no device may access it yet. */
   static void cuMemMap(long address, long bytes, long handle) {
     call("cuMemMap", () -> (int) MAP.invokeExact(address, bytes, 0L, handle, 0L));
     ObjectKind.LIVE.created(ObjectKind.MAPPING);

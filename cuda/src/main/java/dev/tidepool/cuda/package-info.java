@@ -1,6 +1,6 @@
 /**
  * NVIDIA's graphics processors, driven through {@code libcuda} by foreign functions; no toolkit is
- * needed but for compiling kernels, which NVRTC does where it is found.
+ * needed except for compiling kernels, which NVRTC does where it is found.
  *
  * <p>{@link dev.tidepool.cuda.Cuda} and {@link dev.tidepool.cuda.Nvrtc} list what is called;
  * nothing above them sees an address. A call goes to the driver within {@link

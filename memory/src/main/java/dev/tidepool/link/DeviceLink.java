@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * and throw {@link dev.tidepool.AcceleratorException} when the driver refuses. Bytes that a driver
  * must not touch pass through staging blocks in turn: while the device copies one, the host fills
  * or empties another. What is longer than a chunk goes in chunks, several of them in flight, and
- * each waits at the {@link PriorityGate} of its direction while somebody more urgent is on the way.
+ * each waits at the {@link PriorityGate} of its direction while a more urgent transfer is inside.
  * How a transfer wants to go is its {@link TransferContext}; which way it goes is said by {@link
  * TransferPaths}.
  */
@@ -57,7 +57,7 @@ public final class DeviceLink implements AutoCloseable {
   private final StagingAllocator staging;
   private final StagingThreads helpers;
   private final long chunk;
-  private final TransferPaths ways;
+  private final TransferPaths paths;
   private final Runnable calibrator;
   private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
   // All of them, in the order in which they were opened.
@@ -98,7 +98,7 @@ public final class DeviceLink implements AutoCloseable {
     this.staging = staging;
     this.helpers = helpers;
     this.chunk = chunk;
-    this.ways = new TransferPaths(chunk);
+    this.paths = new TransferPaths(chunk);
     this.calibrator = calibrator;
     try {
       // Copies and fills are short and others wait for them; kernels may be long.
@@ -143,12 +143,12 @@ public final class DeviceLink implements AutoCloseable {
 
   /** What the ways cost; null before that is measured. */
   public @Nullable TransferCalibration calibration() {
-    return ways.calibration();
+    return paths.calibration();
   }
 
   /** From now on costs decide which way bytes go, and how they are cut. */
   public void calibrated(TransferCalibration calibration) {
-    ways.calibrated(calibration);
+    paths.calibrated(calibration);
   }
 
   private void calibrateFor(long bytes) {
@@ -159,31 +159,31 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves bytes of the host to a block. Answers the way that they went. */
   public TransferWay upload(HostRegion source, Block destination, long offset) {
-    TransferContext passage = TransferContext.current();
-    TransferWay way = way(source, true, passage);
-    Queue queue = queueFor(passage, upload, criticalUpload);
+    TransferContext context = TransferContext.current();
+    TransferWay way = way(source, true, context);
+    Queue queue = queueFor(context, upload, criticalUpload);
     Block whole = destination.whole();
     long start = destination.start() + offset;
     if (!way.isStaged() && source instanceof HostRegion.Segment(MemorySegment segment, _)) {
-      long step = passage.chunkOr(ways.directChunk(way, true));
+      long step = context.chunkOr(paths.directChunk(way, true));
       if (segment.byteSize() <= step) {
-        alone(segment.byteSize(), uploads, passage, () -> queue.writeNow(segment, whole, start));
+        alone(segment.byteSize(), uploads, context, () -> queue.writeNow(segment, whole, start));
         return way;
       }
       inChunks(
           segment.byteSize(),
           step,
           uploads,
-          passage,
+          context,
           (at, count) -> queue.write(segment.asSlice(at, count), whole, start + at));
       return way;
     }
-    if (isOneBlock(source, passage)) {
+    if (isOneBlock(source, context)) {
       return inOneBlock(
           way,
           source.byteSize(),
           uploads,
-          passage,
+          context,
           staged -> {
             source.copyTo(0, staged);
             queue.writeNow(staged, whole, start);
@@ -192,9 +192,9 @@ public final class DeviceLink implements AutoCloseable {
     return staged(
         way,
         source,
-        ways.pace(way, true),
+        paths.model(way, true),
         uploads,
-        passage,
+        context,
         new StagingRing.Legs() {
           @Override
           public void fill(MemorySegment staged, long at) {
@@ -210,31 +210,31 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves bytes of a block to the host. Answers the way that they went. */
   public TransferWay download(Block source, long offset, HostRegion destination) {
-    TransferContext passage = TransferContext.current();
-    TransferWay way = way(destination, false, passage);
-    Queue queue = queueFor(passage, download, criticalDownload);
+    TransferContext context = TransferContext.current();
+    TransferWay way = way(destination, false, context);
+    Queue queue = queueFor(context, download, criticalDownload);
     Block whole = source.whole();
     long start = source.start() + offset;
     if (!way.isStaged() && destination instanceof HostRegion.Segment(MemorySegment segment, _)) {
-      long step = passage.chunkOr(ways.directChunk(way, false));
+      long step = context.chunkOr(paths.directChunk(way, false));
       if (segment.byteSize() <= step) {
-        alone(segment.byteSize(), downloads, passage, () -> queue.readNow(whole, start, segment));
+        alone(segment.byteSize(), downloads, context, () -> queue.readNow(whole, start, segment));
         return way;
       }
       inChunks(
           segment.byteSize(),
           step,
           downloads,
-          passage,
+          context,
           (at, count) -> queue.read(whole, start + at, segment.asSlice(at, count)));
       return way;
     }
-    if (isOneBlock(destination, passage)) {
+    if (isOneBlock(destination, context)) {
       return inOneBlock(
           way,
           destination.byteSize(),
           downloads,
-          passage,
+          context,
           staged -> {
             queue.readNow(whole, start, staged);
             destination.copyFrom(staged, 0);
@@ -243,9 +243,9 @@ public final class DeviceLink implements AutoCloseable {
     return staged(
         way,
         destination,
-        ways.pace(way, false),
+        paths.model(way, false),
         downloads,
-        passage,
+        context,
         new StagingRing.Legs() {
           @Override
           public Event submit(MemorySegment staged, long at) {
@@ -280,16 +280,16 @@ public final class DeviceLink implements AutoCloseable {
     return downloads;
   }
 
-  private TransferWay way(HostRegion host, boolean up, TransferContext passage) {
+  private TransferWay way(HostRegion host, boolean up, TransferContext context) {
     calibrateFor(host.byteSize());
-    TransferWay way = ways.choose(TransferPaths.place(host, device), up, host.byteSize());
-    return passage.pinned() || way == MAPPED_FILE ? way : STAGED_PLAIN;
+    TransferWay way = paths.choose(TransferPaths.place(host, device), up, host.byteSize());
+    return context.pinned() || way == MAPPED_FILE ? way : STAGED_PLAIN;
   }
 
   /** What is critical has a queue of its own, which nothing else is ahead in. */
   private Queue queueFor(
-      TransferContext passage, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
-    if (passage.priority() != TransferPriority.CRITICAL) {
+      TransferContext context, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
+    if (context.priority() != TransferPriority.CRITICAL) {
       return ordinary;
     }
     Queue open = critical.get();
@@ -315,7 +315,7 @@ public final class DeviceLink implements AutoCloseable {
     if (source.device.equals(device)) {
       place = MemoryKind.DEVICE;
     }
-    return ways.across(place, source.ways.calibration(), source.name(), bytes);
+    return paths.across(place, source.paths.calibration(), source.name(), bytes);
   }
 
   /**
@@ -330,14 +330,14 @@ public final class DeviceLink implements AutoCloseable {
       Block destination,
       long offset,
       long bytes) {
-    TransferContext passage = TransferContext.current();
-    Queue queue = queueFor(passage, local, criticalLocal);
-    long step = passage.chunkOr(ways.copyChunk(from.device.equals(device), from.name()));
+    TransferContext context = TransferContext.current();
+    Queue queue = queueFor(context, local, criticalLocal);
+    long step = context.chunkOr(paths.copyChunk(from.device.equals(device), from.name()));
     inChunks(
         bytes,
         step,
         copies,
-        passage,
+        context,
         (at, count) -> copy(queue, source, sourceOffset + at, destination, offset + at, count));
   }
 
@@ -416,16 +416,16 @@ public final class DeviceLink implements AutoCloseable {
       Block destination,
       long offset,
       long bytes) {
-    TransferContext passage = TransferContext.current();
-    Queue up = queueFor(passage, upload, criticalUpload);
-    Queue down = from.queueFor(passage, from.download, from.criticalDownload);
+    TransferContext context = TransferContext.current();
+    Queue up = queueFor(context, upload, criticalUpload);
+    Queue down = from.queueFor(context, from.download, from.criticalDownload);
     return staged(
         STAGED_PINNED,
         bytes,
         1,
         null,
         uploads,
-        passage,
+        context,
         new StagingRing.Legs() {
           @Override
           public void fill(MemorySegment staged, long at) {
@@ -441,7 +441,7 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Whether so many transfers are better scattered, or gathered, by one command. */
   boolean scatters(int moves, long bytes) {
-    return upload.scattersAtOnce() && ways.scatters(moves, bytes);
+    return upload.scattersAtOnce() && paths.scatters(moves, bytes);
   }
 
   boolean isDirect(HostRegion bytes, boolean up) {
@@ -481,36 +481,36 @@ public final class DeviceLink implements AutoCloseable {
   private TransferWay staged(
       TransferWay way,
       HostRegion bytes,
-      @Nullable AdaptiveCostModel pace,
+      @Nullable AdaptiveCostModel model,
       PriorityGate gate,
-      TransferContext passage,
+      TransferContext context,
       StagingRing.Legs legs) {
-    int threads = threads(bytes, pace, gate, passage);
+    int threads = threads(bytes, model, gate, context);
     return threads > 1
-        ? divided(way, bytes, threads, gate, passage, legs)
-        : staged(way, bytes.byteSize(), bytes.granule(), pace, gate, passage, legs);
+        ? divided(way, bytes, threads, gate, context, legs)
+        : staged(way, bytes.byteSize(), bytes.granule(), model, gate, context, legs);
   }
 
   /**
-   * How many threads shall move bytes of the host: more than one only while no other transfer goes
-   * in this direction, because its thread copies meanwhile.
+   * How many threads move bytes of the host: more than one only while no other transfer goes in
+   * this direction, because its thread copies meanwhile.
    */
   private int threads(
       HostRegion bytes,
-      @Nullable AdaptiveCostModel pace,
+      @Nullable AdaptiveCostModel model,
       PriorityGate gate,
-      TransferContext passage) {
+      TransferContext context) {
     if (bytes.byteSize() < DIVISIBLE
         || helpers.most() == 0
-        || !passage.pipelined()
+        || !context.pipelined()
         || !bytes.isForAllThreads()
         || gate.isBusy()) {
       return 1;
     }
-    int useful = pace == null ? Integer.MAX_VALUE : pace.model().usefulThreads();
+    int useful = model == null ? Integer.MAX_VALUE : model.model().usefulThreads();
     long most = Math.min(bytes.byteSize() / SHARE, Math.min(useful, 1 + helpers.most()));
     // All rings together have no more bytes than the transfer.
-    long rings = bytes.byteSize() / DIVIDED_DEPTH / passage.chunkOr(1);
+    long rings = bytes.byteSize() / DIVIDED_DEPTH / context.chunkOr(1);
     return (int) Math.min(most, rings);
   }
 
@@ -518,10 +518,10 @@ public final class DeviceLink implements AutoCloseable {
    * Bytes of one chunk of a divided transfer: a few chunks for each thread, so that all end at
    * about the same time, but none smaller than needed, because each costs a command.
    */
-  private long dividedStep(HostRegion bytes, int threads, TransferContext passage) {
+  private long dividedStep(HostRegion bytes, int threads, TransferContext context) {
     long few = Long.highestOneBit(bytes.byteSize() / threads / CHUNKS_OF_A_THREAD);
     long best = Math.min(chunk, Math.max(HostRegion.CACHED, few));
-    return StagingRing.step(bytes.granule(), passage.chunkOr(best));
+    return StagingRing.step(bytes.granule(), context.chunkOr(best));
   }
 
   /** The model of the link learns nothing here, because the threads share the link. */
@@ -530,13 +530,13 @@ public final class DeviceLink implements AutoCloseable {
       HostRegion bytes,
       int threads,
       PriorityGate gate,
-      TransferContext passage,
+      TransferContext context,
       StagingRing.Legs legs) {
     long size = bytes.byteSize();
-    long step = dividedStep(bytes, threads, passage);
-    boolean pinned = way != STAGED_PLAIN && passage.pinned();
+    long step = dividedStep(bytes, threads, context);
+    boolean pinned = way != STAGED_PLAIN && context.pinned();
     ParallelStaging parallel =
-        new ParallelStaging(new ChunkSequence(size, step), legs, gate, passage);
+        new ParallelStaging(new ChunkSequence(size, step), legs, gate, context);
     StagingRing[] rings = new StagingRing[threads];
     try {
       for (int i = 0; i < threads; i++) {
@@ -559,19 +559,19 @@ public final class DeviceLink implements AutoCloseable {
       TransferWay way,
       long bytes,
       long granule,
-      @Nullable AdaptiveCostModel pace,
+      @Nullable AdaptiveCostModel model,
       PriorityGate gate,
-      TransferContext passage,
+      TransferContext context,
       StagingRing.Legs legs) {
-    StagingModel.Plan plan = plan(bytes, pace, gate, passage);
-    int depth = passage.pipelined() ? plan.depth() : 1;
-    boolean pinned = way != STAGED_PLAIN && passage.pinned();
+    StagingModel.Plan plan = plan(bytes, model, gate, context);
+    int depth = context.pipelined() ? plan.depth() : 1;
+    boolean pinned = way != STAGED_PLAIN && context.pinned();
     // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
     // it.
     try (StagingRing ring =
             new StagingRing(
-                bytes, granule, passage.chunkOr(plan.chunk()), depth, pinned, staging, pace);
-        PriorityGate.Turn turn = gate.enter(passage)) {
+                bytes, granule, context.chunkOr(plan.chunk()), depth, pinned, staging, model);
+        PriorityGate.Turn turn = gate.enter(context)) {
       ring.run(legs, turn::chunk);
       return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
     }
@@ -582,24 +582,24 @@ public final class DeviceLink implements AutoCloseable {
    * their way: host and device are busy side by side then without it, and each command costs.
    */
   private StagingModel.Plan plan(
-      long bytes, @Nullable AdaptiveCostModel pace, PriorityGate gate, TransferContext passage) {
+      long bytes, @Nullable AdaptiveCostModel model, PriorityGate gate, TransferContext context) {
     boolean whole = bytes <= StagingModel.SMALLEST_CHUNK || (bytes <= chunk && gate.isBusy());
-    return pace == null || whole || !passage.pipelined()
+    return model == null || whole || !context.pipelined()
         ? new StagingModel.Plan(chunk, 2, 0)
-        : pace.plan(bytes, chunk);
+        : model.plan(bytes, chunk);
   }
 
   /** Moves what is no longer than a chunk, and waits for it. */
-  private static void alone(long bytes, PriorityGate gate, TransferContext passage, Runnable move) {
-    try (PriorityGate.Turn _ = gate.enterWithOneChunk(passage)) {
-      passage.submitted().accept(bytes);
+  private static void alone(long bytes, PriorityGate gate, TransferContext context, Runnable move) {
+    try (PriorityGate.Turn _ = gate.enterWithOneChunk(context)) {
+      context.submitted().accept(bytes);
       move.run();
     }
   }
 
   /** Whether bytes would pass through one staging block whatever the link is like. */
-  private boolean isOneBlock(HostRegion bytes, TransferContext passage) {
-    return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, passage.chunkOr(chunk));
+  private boolean isOneBlock(HostRegion bytes, TransferContext context) {
+    return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, context.chunkOr(chunk));
   }
 
   /** Moves what fits in the smallest staging block. Answers the way that it was. */
@@ -607,14 +607,14 @@ public final class DeviceLink implements AutoCloseable {
       TransferWay way,
       long bytes,
       PriorityGate gate,
-      TransferContext passage,
+      TransferContext context,
       Consumer<MemorySegment> move) {
-    Lease lease = staging.lease(Math.max(1, bytes), way != STAGED_PLAIN && passage.pinned());
+    Lease lease = staging.lease(Math.max(1, bytes), way != STAGED_PLAIN && context.pinned());
     try {
       MemorySegment block =
           Objects.requireNonNull(lease.block().segment(), "staging has a segment");
       MemorySegment staged = block.asSlice(0, bytes);
-      alone(bytes, gate, passage, () -> move.accept(staged));
+      alone(bytes, gate, context, () -> move.accept(staged));
       return way == STAGED_PINNED && !device.isPinned(block) ? STAGED_PLAIN : way;
     } finally {
       lease.release();
@@ -635,11 +635,11 @@ public final class DeviceLink implements AutoCloseable {
    * @param step bytes of the first chunk
    */
   private static void inChunks(
-      long size, long step, PriorityGate gate, TransferContext passage, Part part) {
-    int ahead = passage.pipelined() ? 2 : 1;
-    boolean grows = passage.chunkOr(0) == 0;
+      long size, long step, PriorityGate gate, TransferContext context, Part part) {
+    int ahead = context.pipelined() ? 2 : 1;
+    boolean grows = context.chunkOr(0) == 0;
     try (PendingCommands pending = new PendingCommands(ahead);
-        PriorityGate.Turn turn = gate.enter(passage)) {
+        PriorityGate.Turn turn = gate.enter(context)) {
       long chunk = step;
       long lastEnd = System.nanoTime();
       long at = 0;

@@ -21,8 +21,8 @@ final class ParallelStaging {
   private final ChunkSequence chunks;
   private final StagingRing.Legs legs;
   private final PriorityGate gate;
-  private final TransferContext passage;
-  private final TransferContext helperPassage;
+  private final TransferContext context;
+  private final TransferContext helperContext;
   // Bytes that helpers submitted, and that are not reported yet.
   private final AtomicLong unreported = new AtomicLong();
 
@@ -32,12 +32,12 @@ final class ParallelStaging {
   private @Nullable Throwable failure;
 
   ParallelStaging(
-      ChunkSequence chunks, StagingRing.Legs legs, PriorityGate gate, TransferContext passage) {
+      ChunkSequence chunks, StagingRing.Legs legs, PriorityGate gate, TransferContext context) {
     this.chunks = chunks;
     this.legs = legs;
     this.gate = gate;
-    this.passage = passage;
-    helperPassage = passage.reportingTo(unreported::addAndGet);
+    this.context = context;
+    helperContext = context.reportingTo(unreported::addAndGet);
   }
 
   /**
@@ -47,7 +47,7 @@ final class ParallelStaging {
    * @throws RuntimeException the first failure of a thread, with those of others suppressed
    */
   void run(StagingRing[] rings, StagingThreads threads) {
-    try (PriorityGate.Turn turn = gate.enter(passage)) {
+    try (PriorityGate.Turn turn = gate.enter(context)) {
       startHelpers(rings, threads);
       move(
           rings[0],
@@ -90,7 +90,7 @@ final class ParallelStaging {
       }
       helping++;
     }
-    try (PriorityGate.Turn turn = gate.enter(helperPassage)) {
+    try (PriorityGate.Turn turn = gate.enter(helperContext)) {
       move(ring, turn::chunk);
     } catch (Throwable e) {
       fail(e);
@@ -109,7 +109,7 @@ final class ParallelStaging {
   private void report() {
     long bytes = unreported.getAndSet(0);
     if (bytes > 0) {
-      passage.submitted().accept(bytes);
+      context.submitted().accept(bytes);
     }
   }
 

@@ -15,7 +15,7 @@ import dev.tidepool.transfer.TransferPriority;
  * by platform threads.
  */
 final class PriorityGate {
-  private static final int PATIENCE = 16;
+  private static final int MOST_OVERTAKEN = 16;
 
   // All guarded by this.
   private final int[] inside = new int[TransferPriority.values().length];
@@ -26,11 +26,11 @@ final class PriorityGate {
    * Lets a transfer of one chunk in, and waits until the chunk may be submitted. The caller tells
    * the transfer's context of the submission. An interrupt stays set.
    */
-  Turn enterWithOneChunk(TransferContext passage) {
+  Turn enterWithOneChunk(TransferContext context) {
     synchronized (this) {
-      Turn turn = enter(passage);
+      Turn turn = enter(context);
       try {
-        pass(passage.priority());
+        pass(context.priority());
       } catch (RuntimeException | Error e) {
         turn.close();
         throw e;
@@ -40,11 +40,11 @@ final class PriorityGate {
   }
 
   /** Lets a transfer in, which from now on goes before less urgent ones. */
-  Turn enter(TransferContext passage) {
+  Turn enter(TransferContext context) {
     // First, because a transfer whose turn cannot be made never leaves.
-    Turn turn = new Turn(passage);
+    Turn turn = new Turn(context);
     synchronized (this) {
-      inside[index(passage.priority())]++;
+      inside[index(context.priority())]++;
     }
     return turn;
   }
@@ -61,23 +61,23 @@ final class PriorityGate {
 
   /** One transfer inside, or one of the threads that move it. Used by one thread. */
   final class Turn implements AutoCloseable {
-    private final TransferContext passage;
+    private final TransferContext context;
 
-    private Turn(TransferContext passage) {
-      this.passage = passage;
+    private Turn(TransferContext context) {
+      this.context = context;
     }
 
     /** Waits until the next chunk may be submitted. An interrupt stays set. */
     void chunk(long bytes) {
-      pass(passage.priority());
-      passage.submitted().accept(bytes);
+      pass(context.priority());
+      context.submitted().accept(bytes);
     }
 
     /** Ends the transfer. */
     @Override
     public void close() {
       synchronized (PriorityGate.this) {
-        inside[index(passage.priority())]--;
+        inside[index(context.priority())]--;
         wakeWaiting();
       }
     }
@@ -90,7 +90,7 @@ final class PriorityGate {
         waiting++;
         try {
           Uninterruptibly.await(
-              this, () -> !isMoreUrgentInside(priority) || passed - first >= PATIENCE);
+              this, () -> !isMoreUrgentInside(priority) || passed - first >= MOST_OVERTAKEN);
         } finally {
           waiting--;
         }

@@ -9,7 +9,7 @@ public interface StagingAllocator {
    * A block with a segment that all threads reach.
    *
    * @param bytes that it has at least
-   * @param pinned whether it shall be page-locked, where that can be had
+   * @param pinned whether it is page-locked where that is possible
    */
   Lease lease(long bytes, boolean pinned);
 }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class StagingRing implements AutoCloseable {
   // As many as there are; the array is made before the first block is leased.
   private final Slot[] slots;
-  private final @Nullable AdaptiveCostModel pace;
+  private final @Nullable AdaptiveCostModel model;
   private final long step;
   private final long bytes;
   private long lastArrival;
@@ -36,7 +36,7 @@ public final class StagingRing implements AutoCloseable {
    * Leases the blocks.
    *
    * @param granule bytes that chunks do not cut
-   * @param pace is told the time of each chunk; null for none
+   * @param model is told the time of each chunk; null for none
    */
   StagingRing(
       long bytes,
@@ -45,9 +45,9 @@ public final class StagingRing implements AutoCloseable {
       int depth,
       boolean pinned,
       StagingAllocator staging,
-      @Nullable AdaptiveCostModel pace) {
+      @Nullable AdaptiveCostModel model) {
     this.bytes = bytes;
-    this.pace = pace;
+    this.model = model;
     step = step(granule, chunk);
     slots = new Slot[Math.clamp(Math.ceilDiv(bytes, step), 1, depth)];
     try {
@@ -148,7 +148,7 @@ public final class StagingRing implements AutoCloseable {
       if (pending == null) {
         return;
       }
-      boolean early = pace != null && !pending.isDone();
+      boolean early = model != null && !pending.isDone();
       // Only now: if the state cannot even be queried, the wait is left to the end of all.
       event = null;
       DeviceLink.finish(pending);
@@ -163,16 +163,16 @@ public final class StagingRing implements AutoCloseable {
 
     private void hostCopied(long nanos) {
       // One of the two copies is none, and takes no time.
-      if (pace != null
+      if (model != null
           && nanos > part.byteSize() / 1000
           && part.byteSize() >= StagingModel.SMALLEST_CHUNK) {
-        pace.hostCopied(part.byteSize(), nanos);
+        model.hostCopied(part.byteSize(), nanos);
       }
     }
 
     private void linkMoved(long nanos) {
-      if (pace != null && part.byteSize() >= StagingModel.SMALLEST_CHUNK) {
-        pace.linkMoved(part.byteSize(), nanos);
+      if (model != null && part.byteSize() >= StagingModel.SMALLEST_CHUNK) {
+        model.linkMoved(part.byteSize(), nanos);
       }
     }
 

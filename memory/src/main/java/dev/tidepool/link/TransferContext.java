@@ -48,11 +48,11 @@ public record TransferContext(
    */
   public static <T> T aside(Supplier<T> movement) {
     TransferContext of = current();
-    LongConsumer nobody = ORDINARY.submitted;
-    if (of.submitted.equals(nobody)) {
+    LongConsumer none = ORDINARY.submitted;
+    if (of.submitted.equals(none)) {
       return movement.get();
     }
-    return ScopedValue.where(CURRENT, of.reportingTo(nobody)).call(movement::get);
+    return ScopedValue.where(CURRENT, of.reportingTo(none)).call(movement::get);
   }
 
   /** Performs a transfer under this. */

@@ -57,7 +57,7 @@ final class TransferPaths {
   }
 
   private final long chunk;
-  private final Map<Leg, AdaptiveCostModel> paces = new ConcurrentHashMap<>();
+  private final Map<Leg, AdaptiveCostModel> models = new ConcurrentHashMap<>();
   private volatile @Nullable TransferCalibration calibration;
 
   /**
@@ -74,7 +74,7 @@ final class TransferPaths {
     for (boolean pinned : new boolean[] {false, true}) {
       for (boolean up : new boolean[] {false, true}) {
         StagingModel.of(measured, pinned, up)
-            .ifPresent(model -> paces.put(link(pinned, up), new AdaptiveCostModel(model)));
+            .ifPresent(found -> models.put(link(pinned, up), new AdaptiveCostModel(found)));
       }
     }
     calibration = measured;
@@ -111,8 +111,8 @@ final class TransferPaths {
   }
 
   /** What is known of a staged way's speed; null before a calibration. */
-  @Nullable AdaptiveCostModel pace(TransferWay way, boolean up) {
-    return paces.get(link(way != STAGED_PLAIN, up));
+  @Nullable AdaptiveCostModel model(TransferWay way, boolean up) {
+    return models.get(link(way != STAGED_PLAIN, up));
   }
 
   @Nullable TransferCalibration calibration() {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 class PriorityGateTest {
   private final PriorityGate gate = new PriorityGate();
 
-  private static TransferContext passage(TransferPriority priority, AtomicInteger chunks) {
+  private static TransferContext context(TransferPriority priority, AtomicInteger chunks) {
     return new TransferContext(priority, 0, true, true, _ -> chunks.incrementAndGet());
   }
 
@@ -25,7 +25,7 @@ class PriorityGateTest {
             .start(
                 () -> {
                   try (PriorityGate.Turn turn =
-                      gate.enter(passage(TransferPriority.LOW, submitted))) {
+                      gate.enter(context(TransferPriority.LOW, submitted))) {
                     for (int i = 0; i < chunks; i++) {
                       turn.chunk(1);
                     }
@@ -42,7 +42,7 @@ class PriorityGateTest {
     AtomicInteger submitted = new AtomicInteger();
     Thread waiting;
     try (PriorityGate.Turn urgent =
-        gate.enter(passage(TransferPriority.HIGH, new AtomicInteger()))) {
+        gate.enter(context(TransferPriority.HIGH, new AtomicInteger()))) {
       waiting = bulk(3, submitted);
       urgent.chunk(1);
       assertThat(submitted).hasValue(0);
@@ -54,8 +54,8 @@ class PriorityGateTest {
   @Test
   void aTransferOfOneChunkWaitsForSomebodyUrgentAndCountsAsInside() throws InterruptedException {
     AtomicInteger submitted = new AtomicInteger();
-    TransferContext low = passage(TransferPriority.LOW, new AtomicInteger());
-    TransferContext high = passage(TransferPriority.HIGH, new AtomicInteger());
+    TransferContext low = context(TransferPriority.LOW, new AtomicInteger());
+    TransferContext high = context(TransferPriority.HIGH, new AtomicInteger());
     Thread waiting;
     try (PriorityGate.Turn _ = gate.enterWithOneChunk(high)) {
       assertThat(gate.isBusy()).isTrue();
@@ -80,7 +80,7 @@ class PriorityGateTest {
   @Test
   void equalsDoNotWaitForEachOther() {
     AtomicInteger submitted = new AtomicInteger();
-    try (PriorityGate.Turn _ = gate.enter(passage(TransferPriority.LOW, new AtomicInteger()))) {
+    try (PriorityGate.Turn _ = gate.enter(context(TransferPriority.LOW, new AtomicInteger()))) {
       bulk(3, submitted);
       assertThat(submitted).hasValue(3);
     }
@@ -90,7 +90,7 @@ class PriorityGateTest {
   void oneOfSeventeenChunksIsBulk() {
     AtomicInteger submitted = new AtomicInteger();
     try (PriorityGate.Turn urgent =
-        gate.enter(passage(TransferPriority.HIGH, new AtomicInteger()))) {
+        gate.enter(context(TransferPriority.HIGH, new AtomicInteger()))) {
       Thread waiting = bulk(2, submitted);
       for (int round = 1; round <= 2; round++) {
         for (int i = 0; i < 16; i++) {

@@ -85,7 +85,7 @@ class TransferPathsTest {
     ways.calibrated(new TransferCalibration(Instant.EPOCH, Map.of(Leg.PLAIN_UP, FAST), Map.of()));
     assertThat(ways.choose(MemoryKind.PINNED, true, 1 << 20)).isEqualTo(PINNED_DIRECT);
     assertThat(ways.choose(MemoryKind.FOREIGN, false, 1 << 20)).isEqualTo(STAGED_PINNED);
-    assertThat(ways.pace(STAGED_PINNED, true)).isNull();
+    assertThat(ways.model(STAGED_PINNED, true)).isNull();
   }
 
   @Test

@@ -400,9 +400,9 @@ class ParallelStagingTest {
 
   private CompletableFuture<Void> moving(
       TransferPriority priority, byte[] bytes, Block block, Runnable submitted) {
-    TransferContext passage = new TransferContext(priority, 0, true, true, _ -> submitted.run());
+    TransferContext context = new TransferContext(priority, 0, true, true, _ -> submitted.run());
     return CompletableFuture.runAsync(
-        () -> passage.run(() -> rig.upload(bytes, block)), task -> Thread.ofPlatform().start(task));
+        () -> context.run(() -> rig.upload(bytes, block)), task -> Thread.ofPlatform().start(task));
   }
 
   @Test

@@ -228,10 +228,10 @@ public final class CoalescedTransfers implements Runnable {
 
   private void travel() {
     long start = System.nanoTime();
-    TransferContext passage =
+    TransferContext context =
         new TransferContext(like.priority(), 0, true, true, TransferContext.ORDINARY.submitted());
     try {
-      passage.run(this::move);
+      context.run(this::move);
     } catch (Throwable e) {
       takeApart(e);
       return;

@@ -146,11 +146,11 @@ final class TransferList {
     Pair(int index, TransferTask transferTask, BoundedExecutor bounded, RetryPolicy retries) {
       this.index = index;
       bytes = transferTask.bytes();
-      operation = transferTask.operation(options, this::passage, retries, bounded);
+      operation = transferTask.operation(options, this::transferContext, retries, bounded);
     }
 
     /** How one attempt goes. */
-    private TransferContext passage() {
+    private TransferContext transferContext() {
       return new TransferContext(
           options.priority(),
           options.chunkSize(),

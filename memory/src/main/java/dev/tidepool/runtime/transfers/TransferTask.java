@@ -260,11 +260,11 @@ record TransferTask(
   /**
    * The pair as work that goes over links as the options say.
    *
-   * @param passages of each attempt
+   * @param contexts of each attempt
    */
   Operation operation(
       TransferOptions options,
-      Supplier<TransferContext> passages,
+      Supplier<TransferContext> contexts,
       RetryPolicy retries,
       Executor executor) {
     Runnable whole = options.verified() ? this::moveVerified : move;
@@ -273,11 +273,11 @@ record TransferTask(
             executor,
             () -> {
               try {
-                TransferContext passage = passages.get();
-                if (bytes > 0 && passage.equals(TransferContext.ORDINARY)) {
+                TransferContext transferContext = contexts.get();
+                if (bytes > 0 && transferContext.equals(TransferContext.ORDINARY)) {
                   whole.run();
                 } else if (bytes > 0) {
-                  passage.run(whole);
+                  transferContext.run(whole);
                 }
               } catch (RuntimeException | Error e) {
                 throw Exceptions.transfer(e, what.get());
