@@ -6,9 +6,25 @@ import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.AcceleratorConformance;
 import dev.tidepool.testkit.conformance.Topic;
 import java.util.List;
+import java.util.Set;
 
 /** What every accelerator promises, over the first OpenCL device, used in one of its ways. */
 abstract class OpenClConformance extends AcceleratorConformance {
+  /** Topics in which it matters what kind of memory a kernel is given, and how it is mapped. */
+  private static final Set<Class<? extends Topic>> OF_KINDS_OF_MEMORY =
+      Set.of(
+          AdoptedDeviceMemory.class,
+          AdoptedMemory.class,
+          Allocation.class,
+          BufferCopy.class,
+          Coherence.class,
+          HandWrittenKernel.class,
+          Kernel.class,
+          Lending.class,
+          Mapping.class,
+          SegmentCopy.class,
+          SuspensionAndReturn.class);
+
   private final MemoryMode mode;
 
   OpenClConformance(MemoryMode mode) {
@@ -26,11 +42,17 @@ abstract class OpenClConformance extends AcceleratorConformance {
   }
 
   /**
-   * All topics where memory is shared in full; the other modes leave out what they cannot change.
+   * All topics where memory is shared in full, and nearly all where it is the device's own; the
+   * modes between leave out what they cannot change.
    */
   @Override
   protected boolean runs(Class<? extends Topic> topic) {
-    return mode == MemoryMode.FINE_SHARED_POINTERS || !OF_ANY_MEMORY.contains(topic);
+    return switch (mode) {
+      case FINE_SHARED_POINTERS -> true;
+      case DISCRETE -> !OF_ANY_MEMORY.contains(topic);
+      case COARSE_SHARED_POINTERS, SHARED_BUFFERS, DISCRETE_COARSE, DISCRETE_WITHOUT_POINTERS ->
+          OF_KINDS_OF_MEMORY.contains(topic);
+    };
   }
 
   /** A Tidepool whose OpenCL devices are used in one of their ways; skips where there are none. */
