@@ -708,15 +708,6 @@ final class Cuda {
         () -> (int) FUNC_SET_ATTRIBUTE.invokeExact(function, attribute, value));
   }
 
-  /** Pointers to the values of a launch, for {@link #cuLaunchKernel}. */
-  static MemorySegment pointers(Arena arena, MemorySegment... values) {
-    MemorySegment pointers = arena.allocate(ADDRESS, values.length);
-    for (int i = 0; i < values.length; i++) {
-      pointers.setAtIndex(ADDRESS, i, values[i]);
-    }
-    return pointers;
-  }
-
   /**
    * Runs a kernel.
    *

@@ -70,8 +70,8 @@ final class CudaDevice implements Device {
     this.highPriority = priorities[1];
     this.memory =
         new DeviceMemory(id + " (" + properties.name() + ")", properties, context, settings);
-    this.scatterKernel = new ScatterKernel(this);
-    this.stagedCopies = new StagedCopies(id, properties.major(), settings.batches(), scatterKernel);
+    this.scatterKernel = new ScatterKernel(this, settings.batches() == StagedCopies.Batches.AUTO);
+    this.stagedCopies = new StagedCopies(id, properties.major(), settings.batches());
     this.info =
         new DeviceInfo(
             id,
@@ -322,6 +322,10 @@ final class CudaDevice implements Device {
 
   Compiler compiler() {
     return compiler;
+  }
+
+  ScatterKernel scatterKernel() {
+    return scatterKernel;
   }
 
   StagedCopies stagedCopies() {

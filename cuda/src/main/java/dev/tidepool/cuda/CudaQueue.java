@@ -62,9 +62,15 @@ final class CudaQueue implements Queue {
 
   private Event copyPieces(MemorySegment staged, List<Piece> pieces, boolean toDevice) {
     pieces.forEach(piece -> own(piece.block()));
+    ScatterKernel kernel = device.scatterKernel();
+    if (kernel.reaches(staged, pieces)) {
+      return submit(
+          "cuLaunchKernel",
+          submission -> kernel.submit(submission, staged, pieces, toDevice, stream));
+    }
     StagedCopies copies = device.stagedCopies();
     return submit(
-        copies.command(staged, pieces, toDevice),
+        copies.command(staged, pieces.size(), toDevice),
         submission ->
             copies.submit(
                 submission,

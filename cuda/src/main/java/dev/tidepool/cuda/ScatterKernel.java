@@ -1,19 +1,17 @@
 package dev.tidepool.cuda;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.PieceRows;
+import dev.tidepool.spi.support.PieceRows.Row;
 import java.lang.System.Logger.Level;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.lang.foreign.SegmentAllocator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -32,14 +30,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The monitor lets one thread compile; threads that wait for it need the kernel anyway.
  */
 final class ScatterKernel {
-  /** Bytes of a row at most, so that blocks of threads have work of like length. */
-  static final long ROW_BYTES = 32 << 10;
-
   /** Rows of one launch at most: arguments have 4 KiB. */
   static final int MOST_ROWS = 240;
-
-  /** Places in more allocations than that are more launches than copies would take. */
-  private static final int MOST_TARGETS = 8;
 
   private static final int THREADS = 128;
 
@@ -79,17 +71,26 @@ final class ScatterKernel {
   private boolean tried;
   private @Nullable LoadedKernel loaded;
 
-  ScatterKernel(CudaDevice device) {
+  /**
+   * Compiles nothing yet.
+   *
+   * @param wanted whether it may be used at all
+   */
+  ScatterKernel(CudaDevice device, boolean wanted) {
     this.device = device;
+    this.tried = !wanted;
   }
 
-  /** One piece of a row's length at most, within the allocation that it is in. */
-  private record Row(long here, long there, long bytes) {}
-
-  /** Whether there is a kernel and it is worth launching for these pieces; compiles it first. */
-  boolean reaches(List<Piece> pieces) {
-    long targets = pieces.stream().map(Piece::block).distinct().limit(MOST_TARGETS + 1).count();
-    return targets <= MOST_TARGETS && targets * 2 < pieces.size() && kernel().isPresent();
+  /**
+   * Whether there is a kernel, which reaches memory of the host that is page-locked, and it is
+   * worth launching for these pieces; compiles it first.
+   */
+  boolean reaches(MemorySegment staged, List<Piece> pieces) {
+    int blocks = PieceRows.blocksOf(pieces);
+    return blocks <= PieceRows.MOST_BLOCKS
+        && blocks * 2 < pieces.size()
+        && DeviceMemory.LOCKED.contain(staged)
+        && kernel().isPresent();
   }
 
   /** The kernel; nothing where it cannot be compiled. */
@@ -120,58 +121,31 @@ final class ScatterKernel {
       boolean toDevice,
       long stream) {
     LoadedKernel kernel = kernel().orElseThrow();
-    rows(pieces)
+    PieceRows.byBlock(pieces)
         .forEach(
             (block, rows) -> {
               for (int from = 0; from < rows.size(); from += MOST_ROWS) {
                 List<Row> some = rows.subList(from, Math.min(rows.size(), from + MOST_ROWS));
-                submission.add(() -> launch(kernel, staged, block, some, toDevice, stream));
+                try (KernelArguments arguments = new KernelArguments(device, stream, submission)) {
+                  arguments.addLong(staged.address());
+                  arguments.addLong(((CudaBlock) block).requireDevices().address());
+                  arguments.add(table(some, arguments.scratch()));
+                  arguments.addInt(toDevice ? 0 : 1);
+                  arguments.run(
+                      kernel, new long[] {some.size(), 1, 1}, new long[] {THREADS, 1, 1}, 0);
+                }
               }
             });
   }
 
-  private static Map<CudaBlock, List<Row>> rows(List<Piece> pieces) {
-    Map<CudaBlock, List<Row>> rows = new LinkedHashMap<>();
-    for (Piece piece : pieces) {
-      List<Row> target =
-          rows.computeIfAbsent((CudaBlock) piece.block(), _ -> new ArrayList<>(pieces.size()));
-      for (long done = 0; done < piece.bytes(); done += ROW_BYTES) {
-        long bytes = Math.min(ROW_BYTES, piece.bytes() - done);
-        target.add(new Row(piece.from() + done, piece.offset() + done, bytes));
-      }
+  private static MemorySegment table(List<Row> rows, SegmentAllocator scratch) {
+    MemorySegment table = scratch.allocate(JAVA_LONG, MOST_ROWS * ROW_LONGS);
+    for (int i = 0; i < rows.size(); i++) {
+      Row row = rows.get(i);
+      table.setAtIndex(JAVA_LONG, i * ROW_LONGS, row.from());
+      table.setAtIndex(JAVA_LONG, i * ROW_LONGS + 1, row.bytes() << COUNT_SHIFT | row.offset());
     }
-    return rows;
-  }
-
-  private static void launch(
-      LoadedKernel kernel,
-      MemorySegment staged,
-      CudaBlock block,
-      List<Row> rows,
-      boolean toDevice,
-      long stream) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment table = arena.allocate(JAVA_LONG, MOST_ROWS * ROW_LONGS);
-      for (int i = 0; i < rows.size(); i++) {
-        Row row = rows.get(i);
-        table.setAtIndex(JAVA_LONG, i * ROW_LONGS, row.here());
-        table.setAtIndex(JAVA_LONG, i * ROW_LONGS + 1, row.bytes() << COUNT_SHIFT | row.there());
-      }
-      MemorySegment parameters =
-          Cuda.pointers(
-              arena,
-              arena.allocateFrom(JAVA_LONG, staged.address()),
-              arena.allocateFrom(JAVA_LONG, block.requireDevices().address()),
-              table,
-              arena.allocateFrom(JAVA_INT, toDevice ? 0 : 1));
-      Cuda.cuLaunchKernel(
-          kernel.function(),
-          new long[] {rows.size(), 1, 1},
-          new long[] {THREADS, 1, 1},
-          0,
-          stream,
-          parameters);
-    }
+    return table;
   }
 
   synchronized void close() {

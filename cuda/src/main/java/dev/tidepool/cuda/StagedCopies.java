@@ -13,9 +13,8 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies of one device between a staging block and many places: by a kernel where that can be
- * compiled, by one call of the driver where it has {@code cuMemcpyBatchAsync}, else by a call for
- * each.
+ * Copies of one device between a staging block and many places, where no {@link ScatterKernel} does
+ * them: by one call of the driver where it has {@code cuMemcpyBatchAsync}, else by a call for each.
  *
  * <p>Sources of a batch are read in the stream's order. The other orders let the driver read them
  * before: what a kernel still writes would be copied too early. A batch that the driver refuses is
@@ -40,7 +39,6 @@ final class StagedCopies {
 
   private final String device;
   private final boolean wanted;
-  private final @Nullable ScatterKernel kernel;
   // Looked up at the first use: many a process has none, and linking takes time.
   private volatile @Nullable MemorySegment function;
 
@@ -49,21 +47,16 @@ final class StagedCopies {
    *
    * @param device its name, for messages
    * @param computeCapability the major number of the device's
-   * @param kernel of the device
    */
-  StagedCopies(String device, int computeCapability, Batches batches, ScatterKernel kernel) {
+  StagedCopies(String device, int computeCapability, Batches batches) {
     this.device = device;
-    this.kernel = batches == Batches.AUTO ? kernel : null;
     // Drivers crash or hang with batches on some Blackwell devices (the same issue).
     this.wanted = batches == Batches.ALWAYS || (batches == Batches.AUTO && computeCapability < 10);
   }
 
-  /** The function that copies pieces of staged bytes one way, for messages. */
-  String command(MemorySegment staged, List<Piece> pieces, boolean toDevice) {
-    if (usesKernel(staged, pieces)) {
-      return "cuLaunchKernel";
-    }
-    return usesBatches(staged, pieces.size())
+  /** The function that copies so many pieces of staged bytes one way, for messages. */
+  String command(MemorySegment staged, int pieces, boolean toDevice) {
+    return usesBatches(staged, pieces)
         ? "cuMemcpyBatchAsync"
         : toDevice ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyDtoHAsync_v2";
   }
@@ -80,11 +73,6 @@ final class StagedCopies {
       ToLongFunction<Piece> address,
       boolean toDevice,
       long stream) {
-    ScatterKernel scatter = kernel;
-    if (scatter != null && usesKernel(staged, pieces)) {
-      scatter.submit(submission, staged, pieces, toDevice, stream);
-      return;
-    }
     List<Piece> left = new ArrayList<>(pieces);
     left.removeIf(piece -> piece.bytes() == 0);
     while (usesBatches(staged, left.size())) {
@@ -104,11 +92,6 @@ final class StagedCopies {
               ? () -> Cuda.cuMemcpyHtoDAsync(there, host, stream)
               : () -> Cuda.cuMemcpyDtoHAsync(host, there, stream));
     }
-  }
-
-  /** A kernel reaches memory of the host that is page-locked. */
-  private boolean usesKernel(MemorySegment staged, List<Piece> pieces) {
-    return kernel != null && DeviceMemory.LOCKED.contain(staged) && kernel.reaches(pieces);
   }
 
   /** Pageable memory is copied as before: the driver may not take it in a batch. */

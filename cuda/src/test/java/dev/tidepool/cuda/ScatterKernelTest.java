@@ -2,18 +2,12 @@ package dev.tidepool.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.ElementType;
-import dev.tidepool.Tidepool;
-import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
-import dev.tidepool.transfer.Transfer;
-import dev.tidepool.transfer.TransferOptions;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -109,26 +103,7 @@ class ScatterKernelTest {
 
   @Test
   void aListOfAThousandTransfersIsAFewLaunches() {
-    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
-      try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, 8_192_000)) {
-        buffer.fill((byte) 0);
-        byte[] sent = Bytes.pattern(4096, 5);
-        List<Transfer<?>> list = new ArrayList<>();
-        for (int i = 0; i < 1000; i++) {
-          list.add(Transfer.of(sent, buffer.slice(8192L * i, 4096)));
-        }
-        simulated.forget();
-        memory.transfers().transfer(list, TransferOptions.defaults()).orThrow();
-        assertThat(simulated.calls(LAUNCH)).isBetween(1L, 40L);
-        byte[] all = new byte[8_192_000];
-        buffer.copyTo(all);
-        for (int i = 0; i < 1000; i++) {
-          assertThat(all[8192 * i]).isEqualTo(sent[0]);
-          assertThat(all[8192 * i + 4095]).isEqualTo(sent[4095]);
-          assertThat(all[8192 * i + 4096]).isZero();
-        }
-      }
-    }
+    StagedCopiesTest.transferAThousand(simulated);
+    assertThat(simulated.calls(LAUNCH)).isBetween(1L, 40L);
   }
 }

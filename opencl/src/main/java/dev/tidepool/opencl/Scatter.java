@@ -2,12 +2,14 @@ package dev.tidepool.opencl;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.support.PieceRows;
+import dev.tidepool.spi.support.PieceRows.Row;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +23,6 @@ import org.jspecify.annotations.Nullable;
  * monitor keeps the commands of two threads apart; nothing waits under it.
  */
 final class Scatter implements AutoCloseable {
-  /** More buffer objects than that are more launches than writes would take. */
-  private static final int MOST_TARGETS = 8;
-
   private final ScatterKernel kernel;
   private final Context context;
   private @Nullable AsBuffer memory;
@@ -36,8 +35,7 @@ final class Scatter implements AutoCloseable {
 
   /** Whether there is a kernel and it reaches all the places; compiles it first. */
   boolean reaches(List<Piece> pieces) {
-    long targets = pieces.stream().map(Piece::block).distinct().limit(MOST_TARGETS + 1).count();
-    return targets <= MOST_TARGETS
+    return PieceRows.blocksOf(pieces) <= PieceRows.MOST_BLOCKS
         && pieces.stream()
             .allMatch(
                 piece ->
@@ -74,16 +72,7 @@ final class Scatter implements AutoCloseable {
   }
 
   private void launch(Submission submission, AsBuffer staged, List<Piece> pieces, boolean gathers) {
-    Map<BufferBlock, List<long[]>> rows = new LinkedHashMap<>();
-    for (Piece piece : pieces) {
-      if (piece.bytes() > 0) { // A launch of no rows would be refused.
-        addRows(
-            rows.computeIfAbsent((BufferBlock) piece.block(), _ -> new ArrayList<>()),
-            gathers ? piece.offset() : piece.from(),
-            gathers ? piece.from() : piece.offset(),
-            piece.bytes());
-      }
-    }
+    Map<Block, List<Row>> rows = PieceRows.byBlock(pieces);
     CompiledKernel code = kernel.get().orElseThrow();
     code.<Void>borrowed(
         handle -> {
@@ -97,18 +86,18 @@ final class Scatter implements AutoCloseable {
       CompiledKernel code,
       long handle,
       AsBuffer staged,
-      Map<BufferBlock, List<long[]>> rows,
+      Map<Block, List<Row>> rows,
       boolean gathers) {
     int stagedArgument = gathers ? 1 : 0;
     try (Arena arena = Arena.ofConfined();
-        AsBuffer table = table(arena, rows)) {
+        AsBuffer table = table(arena, rows.values(), gathers)) {
       OpenCL.clSetKernelArg(handle, stagedArgument, arena.allocateFrom(JAVA_LONG, staged.buffer()));
       OpenCL.clSetKernelArg(handle, 2, arena.allocateFrom(JAVA_LONG, table.buffer()));
       long lanes = kernel.lanes(code);
       long first = 0;
-      for (Map.Entry<BufferBlock, List<long[]>> block : rows.entrySet()) {
-        OpenCL.clSetKernelArg(
-            handle, 1 - stagedArgument, arena.allocateFrom(JAVA_LONG, block.getKey().buffer()));
+      for (Map.Entry<Block, List<Row>> block : rows.entrySet()) {
+        long buffer = ((BufferBlock) block.getKey()).buffer();
+        OpenCL.clSetKernelArg(handle, 1 - stagedArgument, arena.allocateFrom(JAVA_LONG, buffer));
         OpenCL.clSetKernelArg(handle, 3, arena.allocateFrom(JAVA_LONG, first));
         int groups = block.getValue().size();
         submission.add(
@@ -119,21 +108,16 @@ final class Scatter implements AutoCloseable {
     }
   }
 
-  private static void addRows(List<long[]> rows, long from, long to, long bytes) {
-    for (long done = 0; done < bytes; done += ScatterKernel.ROW_BYTES) {
-      long count = Math.min(ScatterKernel.ROW_BYTES, bytes - done);
-      rows.add(new long[] {from + done, to + done, count});
-    }
-  }
-
-  private AsBuffer table(Arena arena, Map<BufferBlock, List<long[]>> rows) {
-    long count = rows.values().stream().mapToLong(List::size).sum();
+  private AsBuffer table(Arena arena, Collection<List<Row>> rows, boolean gathers) {
+    long count = rows.stream().mapToLong(List::size).sum();
     MemorySegment table = arena.allocate(JAVA_LONG, count * ScatterKernel.ROW_LONGS);
     long at = 0;
-    for (List<long[]> target : rows.values()) {
-      for (long[] row : target) {
-        MemorySegment.copy(row, 0, table, JAVA_LONG, at, row.length);
-        at += (long) row.length * Long.BYTES;
+    for (List<Row> block : rows) {
+      for (Row row : block) {
+        table.setAtIndex(JAVA_LONG, at, gathers ? row.offset() : row.from());
+        table.setAtIndex(JAVA_LONG, at + 1, gathers ? row.from() : row.offset());
+        table.setAtIndex(JAVA_LONG, at + 2, row.bytes());
+        at += ScatterKernel.ROW_LONGS;
       }
     }
     return AsBuffer.copyOf(context, table);

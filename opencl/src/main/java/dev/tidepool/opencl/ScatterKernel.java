@@ -17,9 +17,6 @@ final class ScatterKernel implements AutoCloseable {
   /** A row's first byte where it comes from, first byte where it goes to, and count. */
   static final int ROW_LONGS = 3;
 
-  /** Bytes of a row at most, so that groups have work of like length. */
-  static final long ROW_BYTES = 32 << 10;
-
   private static final String ENTRY = "tidepool_scatter";
   private static final String SOURCE =
       """

@@ -135,7 +135,7 @@ class AllocationTest {
       DeviceMemory tiny =
           new DeviceMemory(
               "opencl:0",
-              withMaximum(((OpenClDevice) device).properties(), 1024),
+              ChangedProperties.withMaximum(((OpenClDevice) device).properties(), 1024),
               ((OpenClDevice) device).context(),
               new Settings(Settings.Svm.AUTO, true, false));
       long service =
@@ -159,7 +159,7 @@ class AllocationTest {
       DeviceMemory boundless =
           new DeviceMemory(
               "opencl:0",
-              withMaximum(opencl.properties(), Long.MAX_VALUE),
+              ChangedProperties.withMaximum(opencl.properties(), Long.MAX_VALUE),
               opencl.context(),
               new Settings(Settings.Svm.AUTO, true, false));
       assertThatThrownBy(() -> boundless.allocate(1L << 60, 64, BlockKind.DEVICE, 0))
@@ -167,27 +167,5 @@ class AllocationTest {
           .hasMessageContaining("clSVMAlloc")
           .hasMessageContaining("bytes are free");
     }
-  }
-
-  private static DeviceProperties withMaximum(DeviceProperties device, long maxAllocation) {
-    return new DeviceProperties(
-        device.handle(),
-        device.name(),
-        device.driver(),
-        device.version(),
-        device.type(),
-        device.globalMemory(),
-        maxAllocation,
-        device.baseAlignment(),
-        device.hostUnified(),
-        device.svmCapabilities(),
-        device.fp64(),
-        device.subnormals(),
-        device.correctlyRoundedDivideSqrt(),
-        device.longAtomics(),
-        device.localMemory(),
-        device.maxGroup(),
-        device.maxGroupSizes(),
-        DeviceProperties.Maker.POCL);
   }
 }

@@ -32,27 +32,8 @@ class NvidiaDriverTest {
   private static Installed.Found found() {
     Pocl.devices().forEach(Device::close);
     Installed.Found pocl = Installed.look().devices().getFirst();
-    DeviceProperties device = pocl.properties();
     DeviceProperties renamed =
-        new DeviceProperties(
-            device.handle(),
-            device.name(),
-            device.driver(),
-            device.version(),
-            device.type(),
-            device.globalMemory(),
-            device.maxAllocation(),
-            device.baseAlignment(),
-            device.hostUnified(),
-            device.svmCapabilities(),
-            device.fp64(),
-            device.subnormals(),
-            device.correctlyRoundedDivideSqrt(),
-            device.longAtomics(),
-            device.localMemory(),
-            device.maxGroup(),
-            device.maxGroupSizes(),
-            DeviceProperties.Maker.NVIDIA);
+        ChangedProperties.withMaker(pocl.properties(), DeviceProperties.Maker.NVIDIA);
     return new Installed.Found(new Platform(pocl.platform().handle(), List.of(renamed)), renamed);
   }
 

@@ -17,6 +17,7 @@ import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
+import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
@@ -63,9 +64,6 @@ class ParallelStagingTest {
   private static final int BLOCKS = 2;
 
   private final Rig rig = new Rig();
-
-  /** Twelve bytes, which whole chunks of a power of two would cut. */
-  record Triple(int first, float second, short third) {}
 
   /** A record that one value of cannot be made. */
   record Picky(long value) {
@@ -185,19 +183,7 @@ class ParallelStagingTest {
   }
 
   static Stream<ElementType<?>> everyElementType() {
-    return Stream.of(
-        ElementType.BYTE,
-        ElementType.SHORT,
-        ElementType.INT,
-        ElementType.LONG,
-        ElementType.FLOAT,
-        ElementType.DOUBLE,
-        ElementType.BOOLEAN,
-        ElementType.UNSIGNED_BYTE,
-        ElementType.UNSIGNED_SHORT,
-        ElementType.UNSIGNED_INT,
-        ElementType.UNSIGNED_LONG,
-        ElementType.struct(Triple.class));
+    return Patterns.TYPES.stream();
   }
 
   @ParameterizedTest
