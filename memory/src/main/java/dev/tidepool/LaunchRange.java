@@ -70,8 +70,8 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
   public long items() {
     // The constructor saw to it that the product of sizes above 0 fits.
     long items = 1;
-    for (long size : global) {
-      items *= size;
+    for (int i = 0; i < global.size(); i++) {
+      items *= global.get(i);
     }
     return items;
   }

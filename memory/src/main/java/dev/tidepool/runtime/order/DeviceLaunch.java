@@ -315,6 +315,18 @@ public final class DeviceLaunch {
     Objects.requireNonNull(queue, "it was submitted").add(this);
   }
 
+  /** Whether the command has ended, for any thread; false if that cannot be told. */
+  boolean isOver() {
+    if (keep() == null) {
+      return true;
+    }
+    try {
+      return hasEnded();
+    } finally {
+      releaseQuietly();
+    }
+  }
+
   /** Whether the command has ended; false if that cannot be told. Does not throw, nor wait. */
   boolean hasEnded() {
     try {

@@ -31,12 +31,19 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   private static final long STREAM_NANOS = 50_000;
 
+  /** A slow one counts like so many fast ones: a busy processor delays some. */
+  private static final int SLOW = 8;
+
+  /** Fewer ends in one pause are no stream: a thread that waits for each would wait longer. */
+  private static final int STREAM_ENDS = 4;
+
   private final Queue queue;
   private final Executor threads;
 
   // Used only by the thread that waits.
   private long lastNanos;
   private int fastEnds;
+  private @Nullable DeviceLaunch untold;
 
   // All guarded by this.
   private int taken;
@@ -59,6 +66,18 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   Queue queue() {
     return queue;
+  }
+
+  /** Whether everything that was submitted has ended on the device. */
+  boolean isIdle() {
+    DeviceLaunch newest;
+    synchronized (this) {
+      newest = last;
+      if (newest == null) {
+        return taken == 0;
+      }
+    }
+    return newest.isOver();
   }
 
   /** Takes a place, or lists the launch until there is one. */
@@ -163,32 +182,70 @@ final class LaunchQueue extends Resumable implements Runnable {
   }
 
   private void awaitAll() {
-    fastEnds = 0;
-    lastNanos = System.nanoTime();
+    tellAll();
     while (true) {
-      if (fastEnds >= STREAM) {
+      boolean isStream = fastEnds >= STREAM;
+      if (isStream) {
         LockSupport.parkNanos(STREAM_NANOS);
       }
-      DeviceLaunch oldest = oldest();
-      if (oldest == null) {
+      DeviceLaunch oldest = oldest(isStream);
+      if (oldest != null) {
+        count(awaitGroup(oldest), isStream);
+      } else if (!isStream) {
         return;
+      } else {
+        fastEnds = 0;
       }
-      int ends = 0;
-      for (DeviceLaunch next = oldest; next != null; next = nextEnded()) {
-        Throwable failure = next.awaitEnd();
-        remove(next);
-        next.operation().deviceEnded(failure);
-        ends++;
-      }
-      long now = System.nanoTime();
-      fastEnds = now - lastNanos < ends * FAST_NANOS ? fastEnds + ends : 0;
-      lastNanos = now;
     }
   }
 
-  /** The oldest launch under way; if there is none, this thread waits no longer. */
-  private synchronized @Nullable DeviceLaunch oldest() {
-    awaited = first != null;
+  /**
+   * Waits for the oldest launch, and ends its operation and those of the ones that ended too.
+   *
+   * @return how many
+   */
+  private int awaitGroup(DeviceLaunch oldest) {
+    int ends = 0;
+    for (DeviceLaunch next = oldest; next != null; next = ends < PLACES ? nextEnded() : null) {
+      Throwable failure = next.awaitEnd();
+      remove(next);
+      if (next.operation().deviceEnded(failure)) {
+        next.next = untold;
+        untold = next;
+      }
+      ends++;
+    }
+    tellAll();
+    return ends;
+  }
+
+  /** Counts the fast ends. A stream goes on as long as enough end in one pause. */
+  private void count(int ends, boolean isStream) {
+    long now = System.nanoTime();
+    boolean isFast = isStream ? ends >= STREAM_ENDS : now - lastNanos < ends * FAST_NANOS;
+    lastNanos = now;
+    if (isFast) {
+      fastEnds = Math.min(fastEnds + ends, STREAM);
+    } else {
+      fastEnds = isStream ? 0 : Math.max(0, fastEnds - SLOW);
+    }
+  }
+
+  /** Tells the listeners of operations that have ended, together: one thread is woken for them. */
+  private void tellAll() {
+    for (DeviceLaunch launch = untold; launch != null; launch = untold) {
+      untold = launch.next;
+      launch.next = null;
+      launch.operation().tellOfEnd();
+    }
+  }
+
+  /**
+   * The oldest launch under way; if there is none, this thread waits no longer, unless it {@code
+   * stays}.
+   */
+  private synchronized @Nullable DeviceLaunch oldest(boolean stays) {
+    awaited = stays || first != null;
     return first;
   }
 

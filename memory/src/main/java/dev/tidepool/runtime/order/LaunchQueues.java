@@ -9,8 +9,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The queues of one manager for launches that the device orders. Safe for use by any thread.
  *
- * <p>Launches that come after others go to the queue of those. Others take turns, if the device
- * orders launches across queues; if not, all go to one queue.
+ * <p>Launches that come after others go to the queue of those. If the device orders launches across
+ * queues, others go to the first queue whose launches have ended, or, if all are busy, take turns;
+ * if it does not, all go to one queue.
  */
 public final class LaunchQueues {
   private final List<LaunchQueue> queues;
@@ -47,7 +48,15 @@ public final class LaunchQueues {
     return new LaunchQueue(queues.getFirst().queue(), threads);
   }
 
+  /**
+   * Returns the queue for a launch that comes after none. Takes no memory: the heap may be full.
+   */
   LaunchQueue next() {
+    for (int i = 0; i < queues.size(); i++) {
+      if (queues.get(i).isIdle()) {
+        return queues.get(i);
+      }
+    }
     return queues.get(Math.floorMod(turn.getAndIncrement(), queues.size()));
   }
 }

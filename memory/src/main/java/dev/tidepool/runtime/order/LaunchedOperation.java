@@ -24,6 +24,10 @@ abstract class LaunchedOperation extends Resumable implements Runnable {
    *
    * @param thrown what it failed with. If the body failed when the command was under way, that
    *     counts
+   * @return whether the operation has ended, and its listener is to be told
    */
-  abstract void deviceEnded(@Nullable Throwable thrown);
+  abstract boolean deviceEnded(@Nullable Throwable thrown);
+
+  /** Tells the listener of an operation that has ended; at once or a little later. */
+  abstract void tellOfEnd();
 }

@@ -179,14 +179,18 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
    */
   public void lentUntil(@Nullable Event end, @Nullable Throwable failure) {
     if (end == null) {
-      commandEnded(failure);
+      if (commandEnded(failure)) {
+        tellOfEnd();
+      }
       return;
     }
     DeviceLaunch lent = Objects.requireNonNull(launch, "it is a lending");
     lent.submitted(end);
     if (!Thread.currentThread().isVirtual() && lent.hasEnded()) {
       // No other thread need be woken for it. A virtual thread may not call a driver's wait.
-      deviceEnded(lent.awaitEnd());
+      if (deviceEnded(lent.awaitEnd())) {
+        tellOfEnd();
+      }
       return;
     }
     try {
@@ -416,6 +420,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   @Override
   public void resume() {
     if (launch != null && hasAllEnded() && settle()) {
+      tellOfEnd();
       return;
     }
     boolean ends;
@@ -436,6 +441,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
         }
         throw e;
       }
+      settleReleased();
     } else if (waits && fails) {
       run();
     } else if (waits) {
@@ -565,7 +571,9 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   @Override
   public void run() {
     if (launch != null && hasAllEnded()) {
-      var _ = settle();
+      if (settle()) {
+        tellOfEnd();
+      }
       return;
     }
     if (!take()) {
@@ -614,7 +622,9 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       synchronized (this) {
         runner = null;
       }
-      commandEnded(thrown);
+      if (commandEnded(thrown)) {
+        tellOfEnd();
+      }
     }
   }
 
@@ -637,7 +647,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   @Override
-  void deviceEnded(@Nullable Throwable thrown) {
+  boolean deviceEnded(@Nullable Throwable thrown) {
     Throwable failure = own == null ? thrown : own;
     try {
       failure = own == null && thrown != null ? explained(thrown) : failure;
@@ -645,7 +655,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       // It ends as it was thrown.
       failure = thrown;
     }
-    commandEnded(failure);
+    return commandEnded(failure);
   }
 
   /**
@@ -653,15 +663,14 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
    * has not ended. Called once; does not throw.
    *
    * @param thrown what the command or the body failed with
+   * @return whether the operation has ended, and its listener is to be {@linkplain #tellOfEnd told}
    */
-  void commandEnded(@Nullable Throwable thrown) {
+  private boolean commandEnded(@Nullable Throwable thrown) {
     try {
       if (launch != null && launch.end()) {
         own = thrown;
         try {
-          if (commandLeaves()) {
-            var _ = settle();
-          }
+          return commandLeaves() && settle();
         } finally {
           launch.leavePlace();
         }
@@ -669,26 +678,68 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     } catch (Throwable e) {
       lose(e);
     }
+    return false;
   }
 
   /**
    * Ends an operation whose command, and everything ahead, has ended.
    *
-   * @return false if another thread does
+   * @return whether it has ended, and its listener is to be {@linkplain #tellOfEnd told}; false if
+   *     another thread ends it, or ends it later
    */
   private boolean settle() {
     if (launch == null || !launch.beginToSettle()) {
       return false;
     }
+    boolean hasEnded = endSettled();
+    settleReleased();
+    return hasEnded;
+  }
+
+  private boolean endSettled() {
     // Another thread than the one that ran it looks for no further task.
     endsTask &= Thread.currentThread().equals(runner);
     runner = Thread.currentThread();
     try {
-      finish(own);
+      end(own);
+      return true;
     } catch (Throwable e) {
       lose(e);
+      return false;
     }
-    return true;
+  }
+
+  /**
+   * Ends the launches behind this that ended on the device before this was settled, and those
+   * behind them. One after another, on this thread: to wake another for each takes longer.
+   */
+  private void settleReleased() {
+    OrderedOperation next = takeReleased();
+    try {
+      for (; next instanceof Operation operation; next = takeReleased()) {
+        if (operation.launch != null
+            && operation.launch.beginToSettle()
+            && operation.endSettled()) {
+          operation.tellOfEnd();
+        }
+        adoptReleased(operation);
+      }
+    } catch (Throwable e) {
+      for (; next != null; next = takeReleased()) {
+        next.leaveUnfinished();
+      }
+    }
+  }
+
+  @Override
+  void tellOfEnd() {
+    try {
+      tell();
+    } catch (Throwable e) {
+      // Another thread may have ended it.
+      runner = Thread.currentThread();
+      lose(e);
+    }
   }
 
   /** The executor of the calling thread, which ends this, if that looks for its next task then. */

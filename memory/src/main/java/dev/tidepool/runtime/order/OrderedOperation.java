@@ -96,6 +96,9 @@ public abstract class OrderedOperation extends LaunchedOperation
 
   // Touched only by the thread that ends it.
   private @Nullable Throwable inherited;
+  // Launches behind it that may settle now, linked; and the next of those that this is one of.
+  private @Nullable OrderedOperation firstReleased;
+  private @Nullable OrderedOperation nextReleased;
 
   OrderedOperation(ResourceAccess[] uses, boolean always) {
     this.uses = uses;
@@ -401,10 +404,36 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
     if (next.launch != null && isLast) {
       // Its command has ended. Not here: of a long chain, each would be ended within the other.
-      next.launch.settleLater();
+      if (launch == null) {
+        next.launch.settleLater();
+      } else if (!next.equals(firstReleased)) {
+        release(next);
+      }
     } else if (isLast || starts) {
       next.ready(ending);
     }
+  }
+
+  private void release(OrderedOperation next) {
+    next.nextReleased = firstReleased;
+    firstReleased = next;
+  }
+
+  /** Takes over the launches that may settle because another operation has ended. */
+  void adoptReleased(OrderedOperation other) {
+    for (var next = other.takeReleased(); next != null; next = other.takeReleased()) {
+      release(next);
+    }
+  }
+
+  /** Takes a launch that may settle because this has ended; null if there is none left. */
+  @Nullable OrderedOperation takeReleased() {
+    OrderedOperation next = firstReleased;
+    if (next != null) {
+      firstReleased = next.nextReleased;
+      next.nextReleased = null;
+    }
+    return next;
   }
 
   private synchronized void inherit(@Nullable Throwable shared) {
