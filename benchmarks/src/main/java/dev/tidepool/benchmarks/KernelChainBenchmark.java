@@ -74,7 +74,7 @@ public class KernelChainBenchmark {
   private Launch launch;
 
   private AcceleratorProvider provider() {
-    SimulatedHardware hardware = SimulatedHardware.discrete();
+    SimulatedHardware hardware = SimulatedHardware.discrete().withoutTraces();
     Duration time = Duration.ofNanos(4000);
     return switch (device) {
       case "pocl" -> installed("OpenClProvider");

@@ -21,7 +21,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   static final int PLACES = 64;
 
   /** Operations wait until so few are under way, so that they come in groups and not one by one. */
-  private static final int LOW = PLACES / 2;
+  private static final int LOW = PLACES * 3 / 4;
 
   /** A command that ends so soon after the one before it is fast. */
   private static final long FAST_NANOS = 20_000;

@@ -37,7 +37,12 @@ public final class DriverLedger {
     private static final long serialVersionUID = 1L;
 
     Place() {
-      super("the place of a call");
+      this(true);
+    }
+
+    /** A place that is noted or not. */
+    Place(boolean isNoted) {
+      super("the place of a call", null, false, isNoted);
     }
 
     /** The callers of the device, a line for each. */

@@ -25,6 +25,8 @@ import java.util.function.Consumer;
  * @param failures what happens behind a launch that {@linkplain SimulatedDevice#failLaunch fails}
  * @param launchCost how long a launch keeps the thread that submits it
  * @param jitter how much longer than usual a command may take, by chance
+ * @param traced whether a misdeed of a command names the place that submitted it; to note that
+ *     takes longer the deeper the stack is
  */
 public record SimulatedHardware(
     long memoryBytes,
@@ -41,7 +43,8 @@ public record SimulatedHardware(
     LaunchOrder launchOrder,
     FailureModel failures,
     Duration launchCost,
-    Duration jitter) {
+    Duration jitter,
+    boolean traced) {
 
   /** Checks the numbers. */
   public SimulatedHardware {
@@ -75,7 +78,8 @@ public record SimulatedHardware(
         LaunchOrder.ACROSS_QUEUES,
         FailureModel.RUNS_ON,
         Duration.ZERO,
-        Duration.ZERO);
+        Duration.ZERO,
+        true);
   }
 
   /** With memory of that size, and blocks of up to half of it. */
@@ -142,6 +146,11 @@ public record SimulatedHardware(
     return with(parts -> parts.jitter = most);
   }
 
+  /** With misdeeds of commands that do not name the place that submitted them. */
+  public SimulatedHardware withoutTraces() {
+    return with(parts -> parts.traced = false);
+  }
+
   /** With ways that take as long as that says. */
   public SimulatedHardware withLink(SimulatedLink speeds) {
     return with(parts -> parts.link = speeds);
@@ -180,6 +189,7 @@ public record SimulatedHardware(
     private FailureModel failures;
     private Duration launchCost;
     private Duration jitter;
+    private boolean traced;
 
     Parts(SimulatedHardware from) {
       memoryBytes = from.memoryBytes;
@@ -197,6 +207,7 @@ public record SimulatedHardware(
       failures = from.failures;
       launchCost = from.launchCost;
       jitter = from.jitter;
+      traced = from.traced;
     }
 
     SimulatedHardware whole() {
@@ -215,7 +226,8 @@ public record SimulatedHardware(
           launchOrder,
           failures,
           launchCost,
-          jitter);
+          jitter,
+          traced);
     }
   }
 }

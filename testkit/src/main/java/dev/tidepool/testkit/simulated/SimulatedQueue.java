@@ -46,11 +46,22 @@ final class SimulatedQueue implements Queue {
       Work work,
       Completion completion,
       List<Completion> dependsOn,
-      DriverLedger.Place place) {
-    Command(
-        String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {
-      this(name, bytes, blocks, work, completion, List.of(), new DriverLedger.Place());
-    }
+      DriverLedger.Place place) {}
+
+  private Command command(
+      String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {
+    return command(name, bytes, blocks, work, completion, List.of());
+  }
+
+  private Command command(
+      String name,
+      long bytes,
+      List<SimulatedBlock> blocks,
+      Work work,
+      Completion completion,
+      List<Completion> dependsOn) {
+    DriverLedger.Place place = new DriverLedger.Place(device.hardware().traced());
+    return new Command(name, bytes, blocks, work, completion, dependsOn, place);
   }
 
   SimulatedQueue(SimulatedDevice device, long id) {
@@ -126,7 +137,7 @@ final class SimulatedQueue implements Queue {
     device.checkAlive(call.name());
     ledger.count(call);
     Completion completion = new Completion();
-    enqueue(new Command(call.name(), bytes, blocks, work, completion));
+    enqueue(command(call.name(), bytes, blocks, work, completion));
     return new SimulatedEvent(device, completion);
   }
 
@@ -317,7 +328,7 @@ final class SimulatedQueue implements Queue {
     ledger.count(SpiCall.LAUNCH);
     Completion completion = new Completion();
     enqueue(
-        new Command(
+        command(
             SpiCall.LAUNCH.name(),
             bound.bytes(),
             bound.blocks(),
@@ -328,8 +339,7 @@ final class SimulatedQueue implements Queue {
               }
             },
             completion,
-            completions,
-            new DriverLedger.Place()));
+            completions));
     return new SimulatedEvent(device, completion);
   }
 
@@ -357,7 +367,7 @@ final class SimulatedQueue implements Queue {
   public void after(Event event) {
     ledger.count(SpiCall.AFTER);
     Completion completion = completion(event);
-    enqueue(new Command("AFTER", 0, List.of(), completion::join, new Completion()));
+    enqueue(command("AFTER", 0, List.of(), completion::join, new Completion()));
   }
 
   @Override
@@ -372,7 +382,7 @@ final class SimulatedQueue implements Queue {
 
   /** A command of code outside of Tidepool. */
   void submitForeign(Runnable command) {
-    enqueue(new Command("FOREIGN", 0, List.of(), command::run, new Completion()));
+    enqueue(command("FOREIGN", 0, List.of(), command::run, new Completion()));
   }
 
   @Override
@@ -380,7 +390,7 @@ final class SimulatedQueue implements Queue {
     ledger.count(SpiCall.FINISH);
     device.checkMayBlock("Queue.finish");
     Completion completion = new Completion();
-    enqueue(new Command("FINISH", 0, List.of(), () -> {}, completion));
+    enqueue(command("FINISH", 0, List.of(), () -> {}, completion));
     completion.join();
   }
 
@@ -393,7 +403,7 @@ final class SimulatedQueue implements Queue {
         return;
       }
       closed = true;
-      commands.add(new Command("", 0, List.of(), () -> {}, last));
+      commands.add(command("", 0, List.of(), () -> {}, last));
     }
     if (!Thread.currentThread().equals(thread)) {
       last.join();

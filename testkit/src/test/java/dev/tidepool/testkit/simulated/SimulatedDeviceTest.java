@@ -26,6 +26,8 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SimulatedDeviceTest {
   private static SimulatedProvider provider(SimulatedHardware... hardware) {
@@ -209,9 +211,11 @@ class SimulatedDeviceTest {
         .allSatisfy(line -> assertThat(line).contains(getClass().getSimpleName()));
   }
 
-  @Test
-  void aCommandWhoseHostMemoryWentAwayFailsInsteadOfCrashing() {
-    SimulatedProvider provider = provider(SimulatedHardware.discrete());
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aCommandWhoseHostMemoryWentAwayFailsInsteadOfCrashing(boolean traced) {
+    SimulatedHardware hardware = SimulatedHardware.discrete();
+    SimulatedProvider provider = provider(traced ? hardware : hardware.withoutTraces());
     try (Device device = open(provider)) {
       SimulatedDevice simulated = provider.devices().getFirst();
       Queue queue = device.createQueue();
@@ -228,6 +232,7 @@ class SimulatedDeviceTest {
       queue.close();
     }
     assertThat(provider.violations()).hasSize(1).first().asString().contains("closed before");
+    assertThat(provider.violations().getFirst().contains("SimulatedDeviceTest")).isEqualTo(traced);
   }
 
   @Test
