@@ -80,7 +80,11 @@ public final class CoalescedCopy {
   }
 
   private static long bytesOf(List<Move> moves) {
-    return moves.stream().mapToLong(move -> move.bytes().byteSize()).sum();
+    long bytes = 0;
+    for (Move move : moves) {
+      bytes += move.bytes().byteSize();
+    }
+    return bytes;
   }
 
   /** Submits the command that moves one segment to a block or from it. */

@@ -8,7 +8,6 @@ import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.RetryPolicy;
-import dev.tidepool.runtime.storage.DirtyRanges;
 import dev.tidepool.transfer.TransferWay;
 import java.util.ArrayList;
 import java.util.List;
@@ -190,7 +189,7 @@ public final class CoalescedTransfers implements Runnable {
 
   /** Takes what comes behind some work in its queue, as long as no byte is written twice. */
   private void followLane(Operation head) {
-    DirtyRanges written = new DirtyRanges(Long.MAX_VALUE);
+    WrittenRanges written = new WrittenRanges();
     Operation last = head;
     while (operations.size() < MOST) {
       SmallTransfer before = smallTransfer(last);
@@ -220,7 +219,7 @@ public final class CoalescedTransfers implements Runnable {
     }
   }
 
-  private boolean fits(SmallTransfer smallTransfer, DirtyRanges written) {
+  private boolean fits(SmallTransfer smallTransfer, WrittenRanges written) {
     return smallTransfer.goesWith(like)
         && bytes + smallTransfer.bytes() <= MOST_BYTES_OF_LANE
         && !written.intersects(smallTransfer.from(), smallTransfer.to());

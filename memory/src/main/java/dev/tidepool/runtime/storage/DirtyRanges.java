@@ -14,7 +14,7 @@ import java.util.TreeMap;
  * <p>Where the heap has no room for a range, all bytes are dirty: those that are not are equal on
  * both sides, so it costs a transfer and no byte is lost.
  */
-public final class DirtyRanges {
+final class DirtyRanges {
   /** A half-open range of bytes. */
   record Range(long from, long to) {
     long bytes() {
@@ -33,7 +33,7 @@ public final class DirtyRanges {
   private boolean all;
 
   /** The ranges of a storage of so many bytes, none of them dirty. */
-  public DirtyRanges(long size) {
+  DirtyRanges(long size) {
     this.size = size;
   }
 
@@ -46,7 +46,7 @@ public final class DirtyRanges {
     ranges = NONE;
   }
 
-  public void add(long from, long to) {
+  void add(long from, long to) {
     if (from >= to || all) {
       return;
     }
@@ -142,8 +142,12 @@ public final class DirtyRanges {
     return parts;
   }
 
-  public boolean intersects(long from, long to) {
-    return !within(from, to).isEmpty();
+  boolean intersects(long from, long to) {
+    if (all || from >= to) {
+      return from < Math.min(to, size);
+    }
+    Map.Entry<Long, Long> last = ranges.lowerEntry(to);
+    return last != null && last.getValue() > from;
   }
 
   boolean covers(long from, long to) {

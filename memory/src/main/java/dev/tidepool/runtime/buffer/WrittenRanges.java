@@ -1,0 +1,51 @@
+package dev.tidepool.runtime.buffer;
+
+import java.util.Arrays;
+
+/**
+ * Byte ranges of one storage that no two writes share, in order. Made for the transfers of one
+ * batch, of which there are at most some hundreds: arrays that are searched by halves and moved up
+ * by a copy are several times faster here than a tree. Used by one thread.
+ */
+final class WrittenRanges {
+  private static final int FIRST_ROOM = 16;
+
+  private long[] starts = new long[FIRST_ROOM];
+  private long[] ends = new long[FIRST_ROOM];
+  private int count;
+
+  /** Adds a range that is not empty and {@linkplain #intersects intersects} none. */
+  void add(long from, long to) {
+    int place = firstEndingBehind(from);
+    if (count == starts.length) {
+      starts = Arrays.copyOf(starts, count * 2);
+      ends = Arrays.copyOf(ends, count * 2);
+    }
+    System.arraycopy(starts, place, starts, place + 1, count - place);
+    System.arraycopy(ends, place, ends, place + 1, count - place);
+    starts[place] = from;
+    ends[place] = to;
+    count++;
+  }
+
+  /** Whether a range that is not empty has bytes of any. */
+  boolean intersects(long from, long to) {
+    int place = firstEndingBehind(from);
+    return place < count && starts[place] < to;
+  }
+
+  /** The index of the first range that ends behind a byte; the count if there is none. */
+  private int firstEndingBehind(long from) {
+    int low = 0;
+    int high = count;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (ends[middle] > from) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+}
