@@ -175,7 +175,8 @@ final class SaxpyLibrary implements AutoCloseable {
               .start();
       String output = new String(compiler.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       assertThat(compiler.waitFor()).as(output).isZero();
-      List.of(file, library, folder).forEach(path -> path.toFile().deleteOnExit());
+      // The last one goes first.
+      List.of(folder, library, file).forEach(path -> path.toFile().deleteOnExit());
       return library;
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);

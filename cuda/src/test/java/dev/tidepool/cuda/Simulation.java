@@ -13,6 +13,7 @@ import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -39,8 +40,9 @@ final class Simulation {
     System.setProperty("tidepool.cuda.library", simulated.driver().toString());
     System.setProperty("tidepool.nvrtc", simulated.compiler().toString());
     try {
+      Path kernels = Files.createDirectories(Path.of("target").toAbsolutePath());
       System.setProperty(
-          "tidepool.cuda.cache", Files.createTempDirectory("tidepool-kernels").toString());
+          "tidepool.cuda.cache", Files.createTempDirectory(kernels, "kernels").toString());
     } catch (IOException denied) {
       throw new UncheckedIOException(denied);
     }

@@ -55,7 +55,8 @@ final class Peer {
       if (compiler.waitFor() != 0) {
         throw new AssertionError("the peer does not compile: " + text);
       }
-      for (Path one : new Path[] {library, file, folder}) {
+      // The last one goes first.
+      for (Path one : new Path[] {folder, library, file}) {
         one.toFile().deleteOnExit();
       }
       return Optional.of(library);
