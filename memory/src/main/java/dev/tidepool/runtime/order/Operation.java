@@ -692,7 +692,9 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       return false;
     }
     boolean hasEnded = endSettled();
-    settleReleased();
+    if (hasEnded) {
+      settleReleased();
+    }
     return hasEnded;
   }
 
@@ -720,9 +722,10 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
         if (operation.launch != null
             && operation.launch.beginToSettle()
             && operation.endSettled()) {
+          // Before it is told: what fails then is taken up by another thread.
+          adoptReleased(operation);
           operation.tellOfEnd();
         }
-        adoptReleased(operation);
       }
     } catch (Throwable e) {
       for (; next != null; next = takeReleased()) {
