@@ -154,12 +154,14 @@ class QueueTest {
 
   /** A command that failed never signals; the host does, so that nothing waits for ever. */
   @Test
-  void aFailedCommandIsAnErrorAndHoldsNoQueueUp() {
-    simulated.setAll("latency_ns", 5_000_000);
+  void aFailedCommandIsAnErrorAndHoldsNoQueueUp() throws InterruptedException {
+    simulated.setAll("latency_ns", 50_000_000);
     simulated.fail("execute", 1, CommandErrors.PAGE_FAULT);
     MemorySegment source = Arena.ofAuto().allocate(BYTES).fill((byte) 4);
     try (Queue other = device.createQueue();
         Event failed = queue.write(source, block, 0)) {
+      // So that this one is executed first, and fails. It has not ended yet.
+      Thread.sleep(20);
       other.after(failed);
       done(other.fill(block, 0, BYTES, (byte) 2));
       assertThat(failed.isDone()).isTrue();

@@ -255,6 +255,7 @@ void CommandBuffer::execute() {
   for (size_t i = 0; i < commands.size() && code == 0; i++) {
     code = device.lost != 0 ? device.lost.load() : commands[i]();
   }
+  Device::pay_time();
   if (code == 0) {
     code = device.lost;
   }

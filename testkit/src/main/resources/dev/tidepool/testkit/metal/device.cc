@@ -49,6 +49,15 @@ void Device::free(size_t bytes) {
   resources--;
 }
 
+namespace {
+
+// A sleep lasts about so long, however short it was to be.
+constexpr std::chrono::microseconds kSleep{50};
+
+thread_local Clock::time_point owed;
+
+}  // namespace
+
 void Device::take_time(size_t bytes, Clock::time_point start) {
   Clock::time_point end = start + std::chrono::nanoseconds(latency.load());
   if (int64_t rate = bandwidth; rate > 0 && bytes > 0) {
@@ -58,8 +67,13 @@ void Device::take_time(size_t bytes, Clock::time_point start) {
     end = std::max(end, link_free_) + duration;
     link_free_ = end;
   }
-  std::this_thread::sleep_until(end);
+  owed = end;
+  if (bytes == 0 || end - Clock::now() > kSleep) {
+    pay_time();
+  }
 }
+
+void Device::pay_time() { std::this_thread::sleep_until(owed); }
 
 std::vector<std::shared_ptr<Device>> devices() {
   configure_once();

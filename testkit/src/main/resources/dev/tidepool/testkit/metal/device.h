@@ -24,8 +24,12 @@ struct Device : Object {
   bool allocate(size_t bytes);
   void free(size_t bytes);
 
-  // Waits until that many bytes are through, and the device's latency after `start` is over.
+  // Waits until that many bytes are through, and the device's latency after `start` is over. What is
+  // shorter than a sleep is waited for together with what follows, or by `pay_time`.
   void take_time(size_t bytes, Clock::time_point start);
+
+  // Waits for what the calling thread has not waited for yet.
+  static void pay_time();
 
   const int ordinal;
   OwnString name;
