@@ -143,8 +143,11 @@ final class DirtyRanges {
   }
 
   boolean intersects(long from, long to) {
-    if (all || from >= to) {
-      return from < Math.min(to, size);
+    if (from >= to) {
+      return false;
+    }
+    if (all) {
+      return from < size;
     }
     Map.Entry<Long, Long> last = ranges.lowerEntry(to);
     return last != null && last.getValue() > from;
