@@ -3,7 +3,9 @@ package dev.tidepool.metal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
+import dev.tidepool.KernelSource;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
@@ -92,22 +94,33 @@ class DiscoveryTest {
   void aSessionWithoutADeviceIsANoteAndTheProcessorComputes() {
     Simulation.with(1).setAll("headless", 1);
     try (Tidepool tidepool = Simulation.open(new MetalProvider())) {
-      assertThat(tidepool.accelerators()).extracting("id").containsExactly("cpu:0");
       assertThat(tidepool.notes())
           .anySatisfy(note -> assertThat(note).contains("Metal has no device in this session"));
+      assertTheProcessorComputes(tidepool);
     }
   }
 
   @Test
-  void anOldSystemIsANote() {
+  void anOldSystemIsANoteAndTheProcessorComputes() {
     Simulation.with(1).setAll("os_major", 12);
-    Discovery found = discover();
-    assertThat(found.devices()).isEmpty();
-    assertThat(found.notes())
-        .singleElement()
-        .asString()
-        .contains("Metal is too old")
-        .contains("macOS 13 or newer is needed");
+    try (Tidepool tidepool = Simulation.open(new MetalProvider())) {
+      assertThat(tidepool.notes())
+          .singleElement()
+          .asString()
+          .contains("Metal is too old")
+          .contains("macOS 13 or newer is needed");
+      assertTheProcessorComputes(tidepool);
+    }
+  }
+
+  private static void assertTheProcessorComputes(Tidepool tidepool) {
+    assertThat(tidepool.accelerators()).extracting("id").containsExactly("cpu:0");
+    float[] y = new float[3];
+    tidepool
+        .memory()
+        .compile(KernelSource.elementwise("y = 2*x"))
+        .execute(Arguments.of("x", new float[] {1, 2, 7}, "y", y));
+    assertThat(y).containsExactly(2, 4, 14);
   }
 
   @Test
@@ -117,8 +130,8 @@ class DiscoveryTest {
       float[] y = new float[3];
       tidepool
           .memory(tidepool.accelerator("metal:0"))
-          .compile(dev.tidepool.KernelSource.elementwise("y = x / 3"))
-          .execute(dev.tidepool.Arguments.of("x", new float[] {1, 2, 7}, "y", y));
+          .compile(KernelSource.elementwise("y = x / 3"))
+          .execute(Arguments.of("x", new float[] {1, 2, 7}, "y", y));
       assertThat(y).containsExactly(1 / 3f, 2 / 3f, 7 / 3f);
     }
     SimulatedMetal simulated = SimulatedMetal.find().orElseThrow();

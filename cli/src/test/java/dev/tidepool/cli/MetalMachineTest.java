@@ -1,0 +1,73 @@
+package dev.tidepool.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.tidepool.testkit.metal.SimulatedMetal;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The command on a machine with a simulated Metal device, which finds no fault with it. */
+@Timeout(600)
+class MetalMachineTest {
+  @TempDir private Path folder;
+
+  private String run(String device, String... arguments) throws IOException, InterruptedException {
+    SimulatedMetal simulated = SimulatedMetal.orSkip();
+    Path report = folder.resolve("report");
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-XX:+UseSerialGC", "-Xmx1g", "--enable-native-access=ALL-UNNAMED"));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    command.addAll(List.of(arguments));
+    Path log = folder.resolve("log");
+    ProcessBuilder process =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+    process.environment().put("TIDEPOOL_METAL_LIBRARY", simulated.library().toString());
+    process.environment().put("TIDEPOOL_METAL_SIM", "memory=" + (256 << 20) + " " + device);
+    process.environment().put("TIDEPOOL_METAL_SIM_REPORT", report.toString());
+    int status = process.start().waitFor();
+    String text = Files.readString(log);
+    assertThat(status).as(text).isZero();
+    assertThat(text.lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
+    assertThat(report).as("what Metal would have punished").isEmptyFile();
+    return text;
+  }
+
+  @Test
+  void info_shows_the_device_and_its_memory() throws Exception {
+    assertThat(run("", "info")).contains("metal:0", "GPU", "Metal, macOS ");
+  }
+
+  @Test
+  void selftest_passes() throws Exception {
+    assertThat(run("unified=0", "selftest", "--device", "metal:0", "--random", "500"))
+        .startsWith("metal:0  ")
+        .containsPattern("[1-9][\\d,]* passed, 0 failed")
+        .containsPattern("500 random operations, [1-9][\\d,]* elements")
+        .contains("bandwidth", "array to device")
+        .doesNotContain("FAILED");
+  }
+
+  @Test
+  void bench_measures_transfers_and_kernels() throws Exception {
+    Path json = folder.resolve("figures.json");
+    assertThat(run("unified=0", "bench", "--device", "metal:0", "--json", json.toString()))
+        .startsWith("metal:0  ")
+        .contains("no pool", "unpinned", "Java loop");
+    JsonObject report = JsonParser.parseString(Files.readString(json)).getAsJsonObject();
+    assertThat(report.get("driver").getAsString()).startsWith("Metal, macOS ");
+    for (JsonElement row : report.getAsJsonArray("rows")) {
+      assertThat(row.getAsJsonObject().get("nanos").getAsDouble()).isPositive();
+      assertThat(row.getAsJsonObject().get("otherNanos").getAsDouble()).isPositive();
+    }
+  }
+}
