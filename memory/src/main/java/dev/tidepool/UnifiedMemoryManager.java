@@ -682,6 +682,13 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   NativeAccess lend(NativeUse... uses);
 
   /**
+   * {@link #lend} on a thread of the library's, which may wait for transfers. Work that is asked
+   * for before the future completes comes before or after the native code's. If the future is
+   * cancelled, an access that is made nevertheless is closed.
+   */
+  CompletableFuture<NativeAccess> lendAsync(NativeUse... uses);
+
+  /**
    * Lends buffers to native code that has a queue of its own: what it submits there after this call
    * comes after earlier work on the buffers, and later work on them after what it has submitted
    * before it closes the access. A queue that runs commands out of order may be used.
@@ -693,6 +700,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws UnsupportedOperationException also if the accelerator has no queues
    */
   NativeAccess lendOn(long queue, NativeUse... uses);
+
+  /** {@link #lendOn} as {@link #lendAsync} does it. */
+  CompletableFuture<NativeAccess> lendOnAsync(long queue, NativeUse... uses);
 
   /** What moves bytes between buffers. */
   TransferEngine transfers();

@@ -2,6 +2,7 @@ package dev.tidepool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.stream.Reductions;
@@ -65,8 +66,7 @@ class AsyncFormsTest {
         Arguments.of(HostMapping.class, Set.of("segment", "mode", "close")),
         Arguments.of(
             UnifiedMemoryManager.class,
-            // A lent buffer comes after earlier work without a wait where devices keep the order;
-            // files and segments are mapped and wrapped where they are.
+            // Files and segments are mapped and wrapped where they are.
             Set.of(
                 "create",
                 "accelerator",
@@ -84,8 +84,6 @@ class AsyncFormsTest {
                 "fragmentation",
                 "reservations",
                 "limit",
-                "lend",
-                "lendOn",
                 "transfers",
                 "close")));
   }
@@ -102,6 +100,39 @@ class AsyncFormsTest {
     assertThat(names)
         .filteredOn(name -> !name.endsWith("Async") && !immediate.contains(name))
         .allSatisfy(name -> assertThat(names).contains(name + "Async"));
+  }
+
+  @Test
+  void lentBuffersComeLaterAndAreGivenBackIfNobodyWantsThem() throws Exception {
+    try (UnifiedBuffer<float[]> x = memory.copyOf(new float[] {1, 2, 3})) {
+      try (NativeAccess access = memory.lendAsync(NativeUse.readWrite(x)).get()) {
+        assertThat(access.handle(x).byteSize()).isEqualTo(12);
+        assertThatThrownBy(() -> x.fill((byte) 0)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> memory.lendAsync(NativeUse.read(x)).join())
+            .hasCauseInstanceOf(IllegalStateException.class);
+      }
+      assertThatThrownBy(() -> memory.lendOnAsync(0, NativeUse.read(x)).join())
+          .hasCauseInstanceOf(UnsupportedOperationException.class);
+      for (int i = 0; i < 100; i++) {
+        CompletableFuture<NativeAccess> asked = memory.lendAsync(NativeUse.readWrite(x));
+        if (!asked.cancel(false)) {
+          asked.handle((access, _) -> access).thenAccept(AsyncFormsTest::closeIfAny).join();
+        }
+      }
+      await().ignoreException(IllegalStateException.class).until(() -> filled(x));
+    }
+  }
+
+  private static void closeIfAny(NativeAccess access) {
+    if (access != null) {
+      access.close();
+    }
+  }
+
+  /** Fills a buffer, which is refused while it is lent. */
+  private static boolean filled(UnifiedBuffer<float[]> x) {
+    x.fill((byte) 0);
+    return true;
   }
 
   @Test

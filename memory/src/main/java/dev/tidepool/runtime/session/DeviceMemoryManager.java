@@ -575,8 +575,18 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   @Override
+  public CompletableFuture<NativeAccess> lendAsync(NativeUse... uses) {
+    return inBackground(() -> lend(uses), NativeAccess::close);
+  }
+
+  @Override
   public NativeAccess lendOn(long queue, NativeUse... uses) {
     return state.during(() -> lender.lendOn(queue, uses));
+  }
+
+  @Override
+  public CompletableFuture<NativeAccess> lendOnAsync(long queue, NativeUse... uses) {
+    return inBackground(() -> lendOn(queue, uses), NativeAccess::close);
   }
 
   @Override
