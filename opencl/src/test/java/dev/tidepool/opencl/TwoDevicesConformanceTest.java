@@ -66,7 +66,7 @@ class TwoDevicesConformanceTest {
   @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   void randomWorkOnTwoDevicesEqualsTheModel(MemoryMode mode) {
     try (Tidepool tidepool = two(mode)) {
-      assertThat(new RandomWorkload(tidepool, "opencl:0").operations(20_000).threads(4).run())
+      assertThat(new RandomWorkload(tidepool, "opencl:0").operations(10_000).threads(4).run())
           .isPositive();
     }
   }

@@ -67,8 +67,8 @@ class RandomWorkloadTest {
   void theCpuEqualsTheModel() {
     try (Tidepool tidepool = open()) {
       RandomWorkload workload = new RandomWorkload(tidepool, "cpu:0");
-      assertThat(workload.operations(20_000).run()).isPositive();
-      assertThat(workload.operations(20_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(10_000).run()).isPositive();
+      assertThat(workload.operations(10_000).threads(4).run()).isPositive();
     }
   }
 

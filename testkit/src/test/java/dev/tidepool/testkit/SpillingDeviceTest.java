@@ -237,8 +237,8 @@ class SpillingDeviceTest {
     try (Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open)) {
       RandomWorkload workload =
           new RandomWorkload(tidepool, "simulated:0").faults(faults).tight(directory);
-      assertThat(workload.operations(10_000).run()).isPositive();
-      assertThat(workload.operations(10_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(5_000).run()).isPositive();
+      assertThat(workload.operations(5_000).threads(4).run()).isPositive();
     }
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
