@@ -95,7 +95,9 @@ class TagsAndAdviceTest {
     ExecutionOptions options = ExecutionOptions.defaults();
     tidepool.orchestrator().execute("twice", arguments, options.preferring("cuda:77"));
     assertThat(y).containsExactly(2, 4);
-    tidepool.orchestrator().execute("twice", arguments, options.preferring("cpu"));
+    tidepool.orchestrator().register("negated", KernelSource.elementwise("y = -x"));
+    tidepool.orchestrator().execute("negated", arguments, options.preferring("cpu"));
+    assertThat(y).containsExactly(-1, -2);
     assertThatThrownBy(
             () -> tidepool.orchestrator().execute("twice", arguments, options.on("cuda:77")))
         .isInstanceOf(IllegalArgumentException.class);

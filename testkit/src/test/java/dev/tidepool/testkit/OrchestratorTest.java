@@ -21,6 +21,7 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,6 +43,12 @@ class OrchestratorTest {
 
   private long launches() {
     return simulated.device("simulated:0").ledger().calls(SpiCall.LAUNCH);
+  }
+
+  private static List<Long> launches(SimulatedProvider cards) {
+    return Stream.of("simulated:0", "simulated:1")
+        .map(id -> cards.device(id).ledger().calls(SpiCall.LAUNCH))
+        .toList();
   }
 
   private UnifiedBuffer<float[]> on(String accelerator, float... values) {
@@ -87,6 +94,36 @@ class OrchestratorTest {
       assertThat(launches()).isEqualTo(2);
       assertThat(contents(y)).containsExactly(13, 26);
     }
+  }
+
+  @Test
+  void aPreferredAcceleratorIsTakenBeforeTheHomeOfTheBuffersAndBeforeTheBest() {
+    SimulatedHardware card = SimulatedHardware.discrete();
+    SimulatedProvider cards = new SimulatedProvider(card, card);
+    ExecutionOptions options = ExecutionOptions.defaults();
+    try (Tidepool two = Discovery.using(List.of(cards), Tidepool::open);
+        UnifiedBuffer<float[]> x = two.memory().copyOf(new float[] {1, 2});
+        UnifiedBuffer<float[]> y = two.memory().copyOf(new float[] {10, 20})) {
+      assertThat(y.accelerator().id()).isEqualTo("simulated:0");
+      two.orchestrator().register("saxpy", SAXPY);
+      Arguments buffers = Arguments.of("a", 2, "x", x, "y", y);
+      two.orchestrator().execute("saxpy", buffers, options.preferring("simulated:1"));
+      assertThat(contents(y)).containsExactly(12, 24);
+      assertThat(launches(cards)).containsExactly(0L, 1L);
+
+      float[] sum = {10, 20};
+      Arguments arrays = Arguments.of("a", 2, "x", new float[] {1, 2}, "y", sum);
+      two.orchestrator().execute("saxpy", arrays, options.preferring("simulated:1"));
+      assertThat(sum).containsExactly(12, 24);
+      assertThat(launches(cards)).containsExactly(0L, 2L);
+      two.orchestrator().execute("saxpy", arrays, options.preferring("cpu"));
+      assertThat(sum).containsExactly(14, 28);
+      assertThat(launches(cards)).containsExactly(0L, 2L);
+      two.orchestrator().execute("saxpy", arrays, options.preferring("cuda"));
+      assertThat(sum).containsExactly(16, 32);
+      assertThat(launches(cards)).containsExactly(1L, 2L);
+    }
+    assertThat(cards.violations()).isEmpty();
   }
 
   @Test
