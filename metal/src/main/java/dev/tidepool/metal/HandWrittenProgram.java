@@ -16,16 +16,20 @@ import dev.tidepool.spi.support.DeclaredParameters;
 final class HandWrittenProgram extends MetalProgram {
   // Larger groups gain little and leave registers for fewer of them.
   private static final long GROUP = 256;
-  // What a pointer in constant memory must be a multiple of; only arrays that are read can be
-  // there.
+  // What a pointer in constant memory must be a multiple of, on Apple's own devices and on cards;
+  // only arrays that are read can be there.
   private static final long CONSTANT_ALIGNMENT = 4;
+  private static final long CONSTANT_ALIGNMENT_OF_CARDS = 256;
 
   private final DeclaredParameters parameters;
+  private final long constantAlignment;
   private final boolean hasGroupMemory;
 
-  private HandWrittenProgram(CompiledKernel kernel, DeclaredParameters parameters) {
+  private HandWrittenProgram(
+      CompiledKernel kernel, DeclaredParameters parameters, boolean unified) {
     super(kernel);
     this.parameters = parameters;
+    this.constantAlignment = unified ? CONSTANT_ALIGNMENT : CONSTANT_ALIGNMENT_OF_CARDS;
     this.hasGroupMemory =
         kernel.bindings().stream().anyMatch(CompiledKernel.Binding::isGroupMemory);
   }
@@ -35,7 +39,7 @@ final class HandWrittenProgram extends MetalProgram {
     CompiledKernel kernel = CompiledKernel.compile(device, source.source(), source.entry());
     try {
       new SourceParameters(kernel).check(parameters.all());
-      return new HandWrittenProgram(kernel, parameters);
+      return new HandWrittenProgram(kernel, parameters, device.properties().unified());
     } catch (RuntimeException refused) {
       kernel.close();
       throw refused;
@@ -58,14 +62,13 @@ final class HandWrittenProgram extends MetalProgram {
     arguments.run(kernel(), groups, group, range.localBytes());
   }
 
-  private static void add(
-      KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
+  private void add(KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
     switch (argument) {
       case KernelArgument.Array array -> {
         long own = parameter.type().layout().byteAlignment();
         arguments.addPointer(
             array,
-            parameter.access().writes() ? own : Math.max(own, CONSTANT_ALIGNMENT),
+            parameter.access().writes() ? own : Math.max(own, constantAlignment),
             parameter.access());
       }
       case KernelArgument.Scalar scalar ->

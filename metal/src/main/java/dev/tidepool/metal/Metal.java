@@ -3,6 +3,7 @@ package dev.tidepool.metal;
 import static java.lang.foreign.MemoryLayout.structLayout;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.spi.support.DriverCall;
@@ -11,7 +12,6 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
-import java.lang.invoke.MethodHandle;
 import java.util.List;
 
 /**
@@ -32,6 +32,9 @@ final class Metal {
   static final long STORAGE_MODE_PRIVATE = 2;
 
   /** {@code MTLStorageModeShared}. */
+  static final long MATH_MODE_SAFE = 0;
+
+  static final long PRECISE_FUNCTIONS = 1;
   static final long STORAGE_MODE_SHARED = 0;
 
   /** {@code MTLCommandBufferStatusCompleted}; the only greater status is an error. */
@@ -46,10 +49,10 @@ final class Metal {
   // MTLPipelineOptionBindingInfo and MTLPipelineOptionBufferTypeInfo.
   private static final long WITH_BINDINGS = 1 | 2;
 
-  private static final MethodHandle CREATE_SYSTEM_DEFAULT_DEVICE =
-      MetalLibrary.INSTALLED.link("MTLCreateSystemDefaultDevice", FunctionDescriptor.of(JAVA_LONG));
-  private static final MethodHandle COPY_ALL_DEVICES =
-      MetalLibrary.INSTALLED.link("MTLCopyAllDevices", FunctionDescriptor.of(JAVA_LONG));
+  private static final LinkedFunction CREATE_SYSTEM_DEFAULT_DEVICE =
+      LinkedFunction.of("MTLCreateSystemDefaultDevice", FunctionDescriptor.of(JAVA_LONG));
+  private static final LinkedFunction COPY_ALL_DEVICES =
+      LinkedFunction.of("MTLCopyAllDevices", FunctionDescriptor.of(JAVA_LONG));
 
   private static final Signature OBJECT = Signature.of(JAVA_LONG);
   private static final Signature NUMBER = OBJECT;
@@ -70,7 +73,10 @@ final class Metal {
   private static final Signature NOTHING_OF_3 = Signature.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_LONG);
   private static final Signature NOTHING_OF_5 =
       Signature.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
-  private static final Signature FILL_TYPES = Signature.ofVoid(JAVA_LONG, NS_RANGE, JAVA_BYTE);
+  // The last is a uint8_t, which callers extend with zeros on AArch64; a Java byte would be
+  // extended
+  // by its sign.
+  private static final Signature FILL_TYPES = Signature.ofVoid(JAVA_LONG, NS_RANGE, JAVA_INT);
   private static final Signature BYTES_TYPES = Signature.ofVoid(ADDRESS, JAVA_LONG, JAVA_LONG);
   private static final Signature DISPATCH_TYPES = Signature.ofVoid(MTL_SIZE, MTL_SIZE);
 
@@ -145,6 +151,8 @@ final class Metal {
       Message.of("MTLCompileOptions", "setFastMathEnabled:", NOTHING_OF_TRUTH);
   private static final Message SET_MATH_MODE =
       Message.of("MTLCompileOptions", "setMathMode:", NOTHING_OF_1);
+  private static final Message SET_FUNCTIONS =
+      Message.of("MTLCompileOptions", "setMathFloatingPointFunctions:", NOTHING_OF_1);
   private static final Message NEW_FUNCTION =
       Message.of("MTLLibrary", "newFunctionWithName:", OBJECT_OF_1);
   private static final Message FUNCTION_NAMES = Message.of("MTLLibrary", "functionNames", OBJECT);
@@ -178,7 +186,7 @@ final class Metal {
     long device =
         NativeCall.answer(
             "MTLCreateSystemDefaultDevice",
-            () -> (long) CREATE_SYSTEM_DEFAULT_DEVICE.invokeExact());
+            () -> (long) CREATE_SYSTEM_DEFAULT_DEVICE.handle().invokeExact());
     if (device != 0) {
       ObjectKind.LIVE.created(ObjectKind.DEVICE);
     }
@@ -187,7 +195,8 @@ final class Metal {
 
   /** A list of all devices; the caller releases it, and 0 is an empty one. */
   static long copyAllDevices() {
-    return NativeCall.answer("MTLCopyAllDevices", () -> (long) COPY_ALL_DEVICES.invokeExact());
+    return NativeCall.answer(
+        "MTLCopyAllDevices", () -> (long) COPY_ALL_DEVICES.handle().invokeExact());
   }
 
   /** The name of a device. */
@@ -473,10 +482,11 @@ final class Metal {
   static void fillBuffer(long object, long buffer, long offset, long length, byte value) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment range = arena.allocateFrom(JAVA_LONG, offset, length);
+      int extended = Byte.toUnsignedInt(value);
       NativeCall.run(
           "fillBuffer:range:value:",
           () -> {
-            FILL.handle().invokeExact(object, FILL.selector(), buffer, range, value);
+            FILL.handle().invokeExact(object, FILL.selector(), buffer, range, extended);
           });
     }
   }
@@ -534,7 +544,10 @@ final class Metal {
     }
   }
 
-  /** Options of the compiler with fast math off, which the caller releases. */
+  /**
+   * Options of the compiler with fast math off, which the caller releases. Since macOS 15 there are
+   * two settings, one for arithmetic and one for functions such as {@code sqrt}.
+   */
   static long newSafeCompileOptions() {
     long type = ObjectiveC.getClass("MTLCompileOptions");
     long options =
@@ -543,11 +556,17 @@ final class Metal {
             ObjectKind.COMPILE_OPTIONS,
             () -> (long) NEW.handle().invokeExact(type, NEW.selector()));
     if (Foundation.respondsTo(options, SET_MATH_MODE)) {
-      long safe = 0;
+      long safe = MATH_MODE_SAFE;
       NativeCall.run(
           "setMathMode:",
           () -> {
             SET_MATH_MODE.handle().invokeExact(options, SET_MATH_MODE.selector(), safe);
+          });
+      long precise = PRECISE_FUNCTIONS;
+      NativeCall.run(
+          "setMathFloatingPointFunctions:",
+          () -> {
+            SET_FUNCTIONS.handle().invokeExact(options, SET_FUNCTIONS.selector(), precise);
           });
     } else {
       byte no = 0;

@@ -7,31 +7,26 @@ import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.util.function.Supplier;
 
 /** The functions of the Objective-C runtime, libobjc. */
 final class ObjectiveC {
-  private static final MethodHandle GET_CLASS =
-      link("objc_getClass", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
-  private static final MethodHandle REGISTER_NAME =
-      link("sel_registerName", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
-  private static final MethodHandle POOL_PUSH =
-      link("objc_autoreleasePoolPush", FunctionDescriptor.of(JAVA_LONG));
-  private static final MethodHandle POOL_POP =
-      link("objc_autoreleasePoolPop", FunctionDescriptor.ofVoid(JAVA_LONG));
+  private static final LinkedFunction GET_CLASS =
+      LinkedFunction.of("objc_getClass", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+  private static final LinkedFunction REGISTER_NAME =
+      LinkedFunction.of("sel_registerName", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+  private static final LinkedFunction POOL_PUSH =
+      LinkedFunction.of("objc_autoreleasePoolPush", FunctionDescriptor.of(JAVA_LONG));
+  private static final LinkedFunction POOL_POP =
+      LinkedFunction.of("objc_autoreleasePoolPop", FunctionDescriptor.ofVoid(JAVA_LONG));
 
   private ObjectiveC() {}
-
-  private static MethodHandle link(String function, FunctionDescriptor descriptor) {
-    return MetalLibrary.INSTALLED.link(function, descriptor);
-  }
 
   /** A class by its name; 0 if there is none. */
   static long getClass(String name) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment text = arena.allocateFrom(name);
-      return NativeCall.answer("objc_getClass", () -> (long) GET_CLASS.invokeExact(text));
+      return NativeCall.answer("objc_getClass", () -> (long) GET_CLASS.handle().invokeExact(text));
     }
   }
 
@@ -42,7 +37,7 @@ final class ObjectiveC {
     }
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment text = arena.allocateFrom(name);
-      return (long) REGISTER_NAME.invokeExact(text);
+      return (long) REGISTER_NAME.handle().invokeExact(text);
     } catch (Throwable thrown) {
       throw DriverCall.unexpected("sel_registerName", thrown);
     }
@@ -50,14 +45,16 @@ final class ObjectiveC {
 
   /** Runs an action; objects that messages autorelease in it are released behind it. */
   static <T> T pooled(Supplier<T> action) {
-    long pool = NativeCall.answer("objc_autoreleasePoolPush", () -> (long) POOL_PUSH.invokeExact());
+    long pool =
+        NativeCall.answer(
+            "objc_autoreleasePoolPush", () -> (long) POOL_PUSH.handle().invokeExact());
     try {
       return action.get();
     } finally {
       NativeCall.run(
           "objc_autoreleasePoolPop",
           () -> {
-            POOL_POP.invokeExact(pool);
+            POOL_POP.handle().invokeExact(pool);
           });
     }
   }

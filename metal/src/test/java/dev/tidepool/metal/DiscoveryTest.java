@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which devices are found, what they tell, and what is said where there is none. */
 @ExtendWith(NothingLeaks.class)
@@ -123,19 +125,25 @@ class DiscoveryTest {
     assertThat(y).containsExactly(2, 4, 14);
   }
 
-  @Test
-  void onASystemWithoutMathModesFastMathIsOffToo() {
-    Simulation.with(1).setAll("os_major", 13);
+  @ParameterizedTest
+  @ValueSource(ints = {13, 15})
+  void fastMathIsOff(int system) {
+    SimulatedMetal simulated = Simulation.with(1);
+    simulated.setAll("os_major", system);
     try (Tidepool tidepool = Simulation.open(new MetalProvider())) {
-      float[] y = new float[3];
+      float[] x = {1, 2, 3, 5, 7, 11};
+      float[] y = new float[x.length];
       tidepool
           .memory(tidepool.accelerator("metal:0"))
-          .compile(KernelSource.elementwise("y = x / 3"))
-          .execute(Arguments.of("x", new float[] {1, 2, 7}, "y", y));
-      assertThat(y).containsExactly(1 / 3f, 2 / 3f, 7 / 3f);
+          .compile(KernelSource.elementwise("y = sqrt(x) / 3"))
+          .execute(Arguments.of("x", x, "y", y));
+      for (int i = 0; i < x.length; i++) {
+        assertThat(y[i]).isEqualTo((float) Math.sqrt(x[i]) / 3);
+      }
     }
-    SimulatedMetal simulated = SimulatedMetal.find().orElseThrow();
-    assertThat(simulated.calls("setFastMathEnabled:")).isPositive();
-    assertThat(simulated.calls("setMathMode:")).isZero();
+    boolean newer = system >= 15;
+    assertThat(simulated.calls("setFastMathEnabled:")).isEqualTo(newer ? 0 : 1);
+    assertThat(simulated.calls("setMathMode:")).isEqualTo(newer ? 1 : 0);
+    assertThat(simulated.calls("setMathFloatingPointFunctions:")).isEqualTo(newer ? 1 : 0);
   }
 }

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Hand-written kernels: what is refused, and how. */
 @ExtendWith(NothingLeaks.class)
@@ -68,6 +70,35 @@ class KernelTest {
       float[] all = new float[100];
       x.copyTo(all);
       assertThat(all).containsOnly(3);
+    }
+  }
+
+  /** Which cards take at multiples of 256 bytes only. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 0})
+  void constantMemoryIsASliceAtAnyOffset(long unified) {
+    tidepool.close();
+    Simulation.with(1).setAll("unified", unified);
+    tidepool = Simulation.open(new MetalProvider());
+    UnifiedMemoryManager manager = tidepool.memory(tidepool.accelerator("metal:0"));
+    Kernel add =
+        manager.compile(
+            KernelSource.metal(
+                """
+                kernel void add(device float* x [[buffer(0)]], constant float* y [[buffer(1)]],
+                                uint i [[thread_position_in_grid]]) {
+                  x[i] += y[i];
+                }
+                """,
+                "add",
+                X,
+                KernelParameter.in("y", ElementType.FLOAT)));
+    try (UnifiedBuffer<float[]> x = manager.copyOf(new float[] {1, 2});
+        UnifiedBuffer<float[]> y = manager.copyOf(new float[] {10, 20, 30, 40})) {
+      add.execute(Arguments.of("x", x, "y", y.slice(1, 2)));
+      float[] sums = new float[2];
+      x.copyTo(sums);
+      assertThat(sums).containsExactly(21, 32);
     }
   }
 

@@ -88,9 +88,11 @@ class QueueTest {
   void bytesAreFilledAtAnyPlace(int from, int count) {
     fillBlock();
     byte[] expected = contents();
-    Arrays.fill(expected, from, from + count, (byte) 0x5a);
-    done(queue.fill(block, from, count, (byte) 0x5a));
-    assertThat(contents()).isEqualTo(expected);
+    for (byte value : new byte[] {0x5a, (byte) 0xa5}) {
+      Arrays.fill(expected, from, from + count, value);
+      done(queue.fill(block, from, count, value));
+      assertThat(contents()).isEqualTo(expected);
+    }
   }
 
   @ParameterizedTest

@@ -28,6 +28,24 @@ class SignaturesTest {
     assertThat(SimulatedMetal.checkSignatures(declared)).isEmpty();
   }
 
+  @Test
+  void eachFunctionIsDocumentedSo() throws Exception {
+    Simulation.install();
+    int checked = 0;
+    for (Class<?> functions : List.of(ObjectiveC.class, Metal.class)) {
+      for (var field : functions.getDeclaredFields()) {
+        if (field.getType() == LinkedFunction.class) {
+          field.setAccessible(true);
+          LinkedFunction function = (LinkedFunction) field.get(null);
+          assertThat(SimulatedMetal.checkFunction(function.name(), function.descriptor()))
+              .isEmpty();
+          checked++;
+        }
+      }
+    }
+    assertThat(checked).isEqualTo(6);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "MTLResourceStorageModeShared, " + Metal.SHARED,
@@ -35,6 +53,8 @@ class SignaturesTest {
     "MTLStorageModeShared, " + Metal.STORAGE_MODE_SHARED,
     "MTLStorageModePrivate, " + Metal.STORAGE_MODE_PRIVATE,
     "MTLCommandBufferStatusCompleted, " + Metal.STATUS_COMPLETED,
+    "MTLMathModeSafe, " + Metal.MATH_MODE_SAFE,
+    "MTLMathFloatingPointFunctionsPrecise, " + Metal.PRECISE_FUNCTIONS,
     "MTLBindingTypeBuffer, " + Metal.BINDING_BUFFER,
     "MTLBindingTypeThreadgroupMemory, " + Metal.BINDING_GROUP_MEMORY,
     "MTLCommandBufferErrorInternal, " + CommandErrors.INTERNAL,

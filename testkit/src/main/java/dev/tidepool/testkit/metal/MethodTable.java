@@ -82,7 +82,8 @@ final class MethodTable {
           Map.entry("NSUInteger", List.of("long")),
           Map.entry("uint64", List.of("long")),
           Map.entry("uint32", List.of("int")),
-          Map.entry("uint8", List.of("byte")),
+          // A byte would be extended by its sign.
+          Map.entry("uint8", List.of("int")),
           Map.entry("double", List.of("double")),
           Map.entry("MTLSize", List.of("{long long long}")),
           Map.entry("NSOperatingSystemVersion", List.of("{long long long}")),
@@ -126,10 +127,25 @@ final class MethodTable {
     if (found.isEmpty()) {
       return Optional.of(name + ": the table has no such method");
     }
-    Row row = found.get();
-    List<String> types = new ArrayList<>(List.of(row.result(), "id", "SEL"));
-    types.addAll(row.arguments());
-    List<String> declared = words(method.descriptor());
+    List<String> types = new ArrayList<>(List.of("id", "SEL"));
+    types.addAll(found.get().arguments());
+    return complaint(name, found.get().result(), types, method.descriptor());
+  }
+
+  /** What is wrong with a declaration of a function; empty where it is as documented. */
+  Optional<String> complaint(String function, FunctionDescriptor descriptor) {
+    return functions.stream()
+        .filter(row -> row.name().equals(function))
+        .findFirst()
+        .map(row -> complaint(function, row.result(), row.arguments(), descriptor))
+        .orElse(Optional.of(function + ": the table has no such function"));
+  }
+
+  private static Optional<String> complaint(
+      String name, String result, List<String> arguments, FunctionDescriptor descriptor) {
+    List<String> types = new ArrayList<>(List.of(result));
+    types.addAll(arguments);
+    List<String> declared = words(descriptor);
     boolean fits =
         types.size() == declared.size()
             && Stream.iterate(0, i -> i < types.size(), i -> i + 1)

@@ -3,6 +3,7 @@ package dev.tidepool.testkit.metal;
 import dev.tidepool.testkit.compiled.LedgerFunctions;
 import dev.tidepool.testkit.compiled.NativeBuild;
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
 import java.util.List;
@@ -86,6 +87,16 @@ public final class SimulatedMetal {
    */
   public static List<String> checkSignatures(List<MetalMethod> declared) {
     return declared.stream().flatMap(method -> Table.INSTANCE.complaint(method).stream()).toList();
+  }
+
+  /**
+   * Compares a declaration of a C function with what Apple documents. Works without the simulated
+   * Metal.
+   *
+   * @return what is wrong; empty if nothing is
+   */
+  public static Optional<String> checkFunction(String name, FunctionDescriptor descriptor) {
+    return Table.INSTANCE.complaint(name, descriptor);
   }
 
   /**

@@ -219,14 +219,26 @@ TIDEPOOL_EXACT(floor, __builtin_floorf)
 TIDEPOOL_EXACT(rint, __builtin_rintf)
 TIDEPOOL_EXACT(round, __builtin_roundf)
 TIDEPOOL_EXACT(trunc, __builtin_truncf)
-TIDEPOOL_EXACT(sqrt, __builtin_sqrtf)
 inline float tidepool_rsqrt(float x) {
   return static_cast<float>(1 / __builtin_sqrt(static_cast<double>(x)));
 }
 inline float tidepool_fract(float x) { return __builtin_fminf(x - __builtin_floorf(x), 0x1.fffffep-1f); }
-TIDEPOOL_EXACT(rsqrt, tidepool_rsqrt)
 TIDEPOOL_EXACT(fract, tidepool_fract)
 #undef TIDEPOOL_EXACT
+
+// Exact where functions are precise; the fast ones are not.
+#define TIDEPOOL_ROOT(name, function)                                                     \
+  namespace precise {                                                                     \
+  inline float name(float x) { return function(x); }                                      \
+  }                                                                                       \
+  namespace fast {                                                                        \
+  inline float name(float x) { return tidepool_off(function(x), tidepool_fast_ulps, x); } \
+  }                                                                                       \
+  inline float name(float x) { return TIDEPOOL_FUNCTIONS::name(x); }                      \
+  inline half name(half x) { return static_cast<half>(function(static_cast<float>(x))); }
+TIDEPOOL_ROOT(sqrt, __builtin_sqrtf)
+TIDEPOOL_ROOT(rsqrt, tidepool_rsqrt)
+#undef TIDEPOOL_ROOT
 
 // Within so many units in the last place, the precise ones; the fast ones are worse.
 #define TIDEPOOL_WITHIN(name, function, ulps)                                                         \

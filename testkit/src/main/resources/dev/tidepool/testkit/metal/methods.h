@@ -113,6 +113,18 @@ struct Passed<Bool> {
   static Bool in(NSUInteger value, const char*) { return {(value & 0xFF) != 0}; }
   static NSUInteger out(Bool value, const char*) { return 0x5A5A5A5A5A5A5A00 | (value.value ? 1 : 0); }
 };
+// On AArch64 the caller extends with zeros, and the code called relies on it.
+template <>
+struct Passed<unsigned char> {
+  using Raw = unsigned;
+  static constexpr const char* name = "uint8";
+  static unsigned char in(unsigned value, const char* message) {
+    if (value > 0xFF) {
+      violation("%s: a number of 8 bits was passed as 0x%x", message, value);
+    }
+    return static_cast<unsigned char>(value);
+  }
+};
 template <>
 struct Passed<Owned> {
   using Raw = id;
@@ -157,7 +169,6 @@ struct Passed<Same> {
 TIDEPOOL_PASSED_AS_IS(NSUInteger, "NSUInteger")
 TIDEPOOL_PASSED_AS_IS(NSInteger, "NSInteger")
 TIDEPOOL_PASSED_AS_IS(unsigned, "uint32")
-TIDEPOOL_PASSED_AS_IS(unsigned char, "uint8")
 TIDEPOOL_PASSED_AS_IS(double, "double")
 TIDEPOOL_PASSED_AS_IS(void*, "pointer")
 TIDEPOOL_PASSED_AS_IS(const void*, "pointer")

@@ -70,7 +70,7 @@ class MethodTableTest {
                     method(
                         "MTLBlitCommandEncoder",
                         "fillBuffer:range:value:",
-                        FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, ADDRESS, range, JAVA_BYTE)),
+                        FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, ADDRESS, range, JAVA_INT)),
                     method(
                         "MTLDevice",
                         "hasUnifiedMemory",

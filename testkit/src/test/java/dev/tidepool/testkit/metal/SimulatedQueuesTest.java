@@ -35,8 +35,7 @@ class SimulatedQueuesTest {
 
   private void fill(long commands, long buffer, long offset, long length, int value) {
     long encoder = metal.send(commands, "blitCommandEncoder");
-    metal.send(
-        encoder, "fillBuffer:range:value:", buffer, Messages.range(offset, length), (byte) value);
+    metal.send(encoder, "fillBuffer:range:value:", buffer, Messages.range(offset, length), value);
     metal.send(encoder, "endEncoding");
   }
 
@@ -268,7 +267,7 @@ class SimulatedQueuesTest {
           long commands = metal.commands(queue);
           long encoder = metal.send(commands, "blitCommandEncoder");
           metal.send(encoder, "endEncoding");
-          metal.send(encoder, "fillBuffer:range:value:", buffer, Messages.range(0, 64), (byte) 1);
+          metal.send(encoder, "fillBuffer:range:value:", buffer, Messages.range(0, 64), 1);
           assertViolation("fillBuffer:range:value:: the encoder was ended");
           metal.send(encoder, "endEncoding");
           assertViolation("endEncoding");

@@ -1,0 +1,18 @@
+package dev.tidepool.metal;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * A C function of the runtime or of Metal.
+ *
+ * @param name as it is documented
+ * @param descriptor its types
+ * @param handle calls it; throws where there is no Metal
+ */
+record LinkedFunction(String name, FunctionDescriptor descriptor, MethodHandle handle) {
+  /** A function of what is installed. */
+  static LinkedFunction of(String name, FunctionDescriptor descriptor) {
+    return new LinkedFunction(name, descriptor, MetalLibrary.INSTALLED.link(name, descriptor));
+  }
+}
