@@ -1,6 +1,7 @@
 package dev.tidepool.spark;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Tidepool;
 import java.util.List;
 import java.util.Optional;
@@ -11,8 +12,6 @@ import java.util.stream.Collectors;
  * numbers as a rule. The processor is never taken in place of a device that was promised.
  */
 final class DeviceChoice {
-  private static final String CPU = "cpu";
-
   private DeviceChoice() {}
 
   /**
@@ -41,15 +40,24 @@ final class DeviceChoice {
     }
   }
 
+  /**
+   * The device of an address. A processor under a driver such as PoCL is one only if its id is the
+   * address, or the setting names its kind.
+   */
   private static Accelerator at(String address, Tidepool tidepool, Settings settings) {
-    String kind =
-        settings.kind().equals(Settings.ANY_ACCELERATOR)
-            ? bestKind(tidepool).orElse("")
-            : settings.kind();
-    String wanted = kind + ":" + address;
-    return tidepool.accelerators().stream()
-        .filter(each -> each.id().equals(wanted) || each.id().equals(address))
-        .findFirst()
+    boolean isAny = settings.kind().equals(Settings.ANY_ACCELERATOR);
+    List<Accelerator> eligible =
+        isAny
+            ? tidepool.accelerators().stream().filter(DeviceChoice::isDevice).toList()
+            : tidepool.accelerators();
+    // The best comes first.
+    Optional<String> kind =
+        isAny
+            ? eligible.stream().map(DeviceChoice::kind).findFirst()
+            : Optional.of(settings.kind());
+    Optional<String> wanted = kind.map(each -> each + ":" + address);
+    return withId(address, tidepool.accelerators())
+        .or(() -> wanted.flatMap(id -> withId(id, eligible)))
         .orElseThrow(
             () ->
                 new IllegalStateException(
@@ -58,17 +66,22 @@ final class DeviceChoice {
                         + " address "
                         + address
                         + " to this task; looked for "
-                        + (kind.isEmpty() ? "any device beside the processor" : wanted)
+                        + (isAny ? besideProcessor(wanted) : wanted.orElseThrow())
                         + ", but this executor has none"
                         + present(tidepool)));
   }
 
-  /** The kind of the best accelerator that is a device. */
-  private static Optional<String> bestKind(Tidepool tidepool) {
-    return tidepool.accelerators().stream()
-        .map(DeviceChoice::kind)
-        .filter(kind -> !kind.equals(CPU))
-        .findFirst();
+  private static String besideProcessor(Optional<String> wanted) {
+    return wanted.map(id -> id + " among devices").orElse("a device")
+        + " other than the processor, as spark.tidepool.accelerator names no kind";
+  }
+
+  private static Optional<Accelerator> withId(String id, List<Accelerator> accelerators) {
+    return accelerators.stream().filter(each -> each.id().equals(id)).findFirst();
+  }
+
+  private static boolean isDevice(Accelerator accelerator) {
+    return accelerator.kind() != AcceleratorKind.CPU;
   }
 
   private static String kind(Accelerator accelerator) {
@@ -78,7 +91,9 @@ final class DeviceChoice {
   private static String present(Tidepool tidepool) {
     List<Accelerator> accelerators = tidepool.accelerators();
     return accelerators.stream()
-        .map(each -> each.id() + " (" + each.name() + ")")
+        .map(
+            each ->
+                each.id() + " (" + each.name() + (isDevice(each) ? ")" : "; the processor)"))
         .collect(
             Collectors.joining(
                 ", ",

@@ -107,7 +107,12 @@ class LocalClusterTest {
   @DisplayName("executors of several workers have the device of the same address")
   void sameAddress(@TempDir Path folder) throws Exception {
     SparkSession spark =
-        LocalCluster.start("local-cluster[2,1,1024]", 2, folder, List.of(0), Map.of());
+        LocalCluster.start(
+            "local-cluster[2,1,1024]",
+            2,
+            folder,
+            List.of(0),
+            Map.of("spark.tidepool.accelerator", "opencl"));
     try {
       Map<String, String> devices = LocalCluster.devices(spark);
       assertThat(devices).hasSize(2);
@@ -162,7 +167,7 @@ class LocalClusterTest {
             1,
             folder,
             List.of(7),
-            Map.of("spark.task.maxFailures", "2"));
+            Map.of("spark.tidepool.accelerator", "opencl", "spark.task.maxFailures", "2"));
     try {
       Dataset<Row> numbers = spark.range(0, 100, 1, 1).selectExpr("id", "id / 7D as x");
       assertThatThrownBy(
