@@ -2,8 +2,6 @@ package dev.tidepool.spark;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.tidepool.Accelerator;
-import dev.tidepool.Tidepool;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,16 +23,6 @@ import scala.Tuple2;
 /** Spark with executors that are processes of their own. */
 final class LocalCluster {
   private LocalCluster() {}
-
-  /** The number of OpenCL devices of this machine. */
-  static long openClDevices() {
-    try (Tidepool tidepool = Tidepool.open()) {
-      return tidepool.accelerators().stream()
-          .map(Accelerator::id)
-          .filter(id -> id.startsWith("opencl:"))
-          .count();
-    }
-  }
 
   /**
    * Starts a cluster whose workers have devices.
