@@ -64,9 +64,9 @@ final class Evaluation {
       if (!evaluation.resumption().isEmpty()) {
         err.println("tidepool: " + evaluation.resumption());
       }
-      List<Accelerator> accelerators = run(evaluation, selection);
-      String line = line(evaluation, accelerators, System.nanoTime() - start);
       List<String> warnings = new ArrayList<>();
+      List<Accelerator> accelerators = run(evaluation, selection, warnings);
+      String line = line(evaluation, accelerators, System.nanoTime() - start);
       evaluation
           .dropped()
           .forEach(
@@ -188,7 +188,8 @@ final class Evaluation {
   }
 
   /** Runs it on the accelerators that were chosen, and answers on which it ran. */
-  private static List<Accelerator> run(NpyEvaluation evaluation, Selection selection) {
+  private static List<Accelerator> run(
+      NpyEvaluation evaluation, Selection selection, List<String> warnings) {
     Accelerator chosen = selection.accelerator();
     List<Accelerator> all = selection.accelerators();
     UnifiedMemoryManager[] further =
@@ -203,6 +204,7 @@ final class Evaluation {
       // The expression needs double precision, which this accelerator lacks; the CPU has it.
       Accelerator cpu = selection.tidepool().accelerators().getLast();
       evaluation.run(selection.tidepool().memory(cpu));
+      warnings.add("tidepool: " + chosen.id() + " has no 64-bit floats, " + cpu.id() + " computed");
       return List.of(cpu);
     }
   }

@@ -1,5 +1,6 @@
 package dev.tidepool.cli;
 
+import static java.nio.ByteOrder.LITTLE_ENDIAN;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonElement;
@@ -7,6 +8,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.tidepool.testkit.metal.SimulatedMetal;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -49,12 +51,25 @@ class MetalMachineTest {
 
   @Test
   void selftest_passes() throws Exception {
-    assertThat(run("unified=0", "selftest", "--device", "metal:0", "--random", "500"))
+    assertThat(run("unified=1", "selftest", "--device", "metal:0", "--random", "500"))
         .startsWith("metal:0  ")
         .containsPattern("[1-9][\\d,]* passed, 0 failed")
         .containsPattern("500 random operations, [1-9][\\d,]* elements")
         .contains("bandwidth", "array to device")
         .doesNotContain("FAILED");
+  }
+
+  @Test
+  void eval_of_64_bit_floats_goes_to_the_processor_and_says_so() throws Exception {
+    byte[] two = {0, 0, 0, 0, 0, 0, 0, 0x40};
+    Path x = NpyFiles.write(folder.resolve("x.npy"), "<f8", "(1,)", two);
+    Path y = folder.resolve("y.npy");
+    assertThat(run("", "eval", "y = x / 3", "x=" + x, "y=" + y))
+        .contains("tidepool: metal:0 has no 64-bit floats, cpu:0 computed")
+        .contains(" on cpu:0 (");
+    byte[] bytes = Files.readAllBytes(y);
+    assertThat(ByteBuffer.wrap(bytes).order(LITTLE_ENDIAN).getDouble(bytes.length - 8))
+        .isEqualTo(2.0 / 3);
   }
 
   @Test

@@ -91,9 +91,7 @@ final class DeviceChoice {
   private static String present(Tidepool tidepool) {
     List<Accelerator> accelerators = tidepool.accelerators();
     return accelerators.stream()
-        .map(
-            each ->
-                each.id() + " (" + each.name() + (isDevice(each) ? ")" : "; the processor)"))
+        .map(each -> each.id() + " (" + each.name() + (isDevice(each) ? ")" : "; the processor)"))
         .collect(
             Collectors.joining(
                 ", ",
