@@ -3,6 +3,7 @@ package dev.tidepool.examples.dotcompute;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
 import dev.tidepool.ComputeOrchestrator;
@@ -15,6 +16,7 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.RawFile;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
@@ -24,6 +26,8 @@ import dev.tidepool.diagnostics.Fragmentation;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -61,6 +65,21 @@ class GuideExamplesTest {
   void close() {
     assertThat(memory.buffers()).isEmpty();
     tidepool.close();
+  }
+
+  /** Each of {@link #hostData}, so many times. */
+  private float[] times(int factor) {
+    float[] products = hostData.clone();
+    for (int i = 0; i < SIZE; i++) {
+      products[i] *= factor;
+    }
+    return products;
+  }
+
+  private static float[] contents(UnifiedBuffer<float[]> buffer) {
+    float[] array = new float[Math.toIntExact(buffer.length())];
+    buffer.copyTo(array);
+    return array;
   }
 
   /** Kernels that are methods. */
@@ -140,11 +159,13 @@ class GuideExamplesTest {
     try (var pinned = memory.allocate(ElementType.FLOAT, SIZE, MemoryLocation.PINNED);
         var device = memory.allocate(ElementType.FLOAT, SIZE)) {
       for (int batch = 0; batch < 3; batch++) {
+        hostData[batch] = -batch;
         pinned.copyFrom(hostData);
         device.copyFrom(pinned);
         orchestrator.execute("Double", Arguments.of("data", device));
+        assertThat(contents(device)).isEqualTo(times(2));
       }
-      assertThat(device.metrics().transfers()).isNotNegative();
+      assertThat(contents(pinned)).isEqualTo(hostData);
     }
   }
 
@@ -200,9 +221,9 @@ class GuideExamplesTest {
   @Test
   void aPreferredBackend() {
     ExecutionOptions options = ExecutionOptions.defaults().preferring("cuda");
-    try (var buffer = memory.copyOf(hostData)) {
+    try (var buffer = memory.copyOf(hostData, Allocation.at(MemoryLocation.UNIFIED))) {
       orchestrator.execute("Double", Arguments.of("data", buffer), options);
-      assertThat(memory.transfers().statistics()).isNotNull();
+      assertThat(contents(buffer)).isEqualTo(times(2));
     }
   }
 
@@ -276,27 +297,43 @@ class GuideExamplesTest {
 
   @Test
   void filesForHugeDatasets(@TempDir Path folder) throws IOException {
-    Path hugeDataFile = Files.write(folder.resolve("huge.bin"), new byte[1 << 20]);
-    ExecutionOptions options = ExecutionOptions.defaults().withChunkBytes(256 << 10);
+    Path hugeDataFile = Files.write(folder.resolve("huge.bin"), bytesOf(hostData));
+    ExecutionOptions options = ExecutionOptions.defaults().withChunkBytes(4 << 10);
     orchestrator.execute(
         "Double", Arguments.of("data", new RawFile<>(hugeDataFile, ElementType.FLOAT)), options);
+    assertThat(hugeDataFile).hasBinaryContent(bytesOf(times(2)));
     try (var mapped = memory.map(hugeDataFile, ElementType.FLOAT, MapMode.READ_WRITE)) {
       orchestrator.execute("Double", Arguments.of("data", mapped), options);
     }
-    assertThat(hugeDataFile).hasSize(1 << 20);
+    assertThat(hugeDataFile).hasBinaryContent(bytesOf(times(4)));
+  }
+
+  private static byte[] bytesOf(float[] array) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * array.length).order(ByteOrder.nativeOrder());
+    bytes.asFloatBuffer().put(array);
+    return bytes.array();
   }
 
   @Test
   void outOfMemory() {
-    MemoryInfo device = tidepool.accelerators().getFirst().memory();
-    long used = device.totalBytes() - device.freeBytes();
-    int batchSize = (int) Math.min(SIZE, device.freeBytes() * 8 / 10);
-    assertThat(used).isNotNegative();
-    for (int i = 0; i < hostData.length; i += batchSize) {
-      int size = Math.min(batchSize, hostData.length - i);
-      try (var chunk = memory.allocate(ElementType.FLOAT, size)) {
-        chunk.copyFrom(hostData, i, 0, size);
+    MemoryOptions options = MemoryOptions.builder().memoryLimit(16 << 10).build();
+    try (var small = UnifiedMemoryManager.create(memory.accelerator(), options)) {
+      assertThatThrownBy(() -> small.allocate(ElementType.FLOAT, SIZE))
+          .isInstanceOf(OutOfDeviceMemoryException.class);
+
+      MemoryInfo device = small.accelerator().memory();
+      long available = Math.min(small.limit().orElseThrow(), device.freeBytes());
+      int batchSize = (int) Math.min(SIZE, available * 8 / 10 / Float.BYTES);
+      float[] result = new float[SIZE];
+      for (int i = 0; i < SIZE; i += batchSize) {
+        int size = Math.min(batchSize, SIZE - i);
+        try (var chunk = small.allocate(ElementType.FLOAT, size)) {
+          chunk.copyFrom(hostData, i, 0, size);
+          orchestrator.execute("Double", Arguments.of("data", chunk));
+          chunk.copyTo(0, result, i, size);
+        }
       }
+      assertThat(result).isEqualTo(times(2));
     }
   }
 
