@@ -55,20 +55,31 @@ class ManagedMemoryTest {
   }
 
   private static int told(Device device, Block block, int attribute) {
+    return told(device, block, attribute, 1)[0];
+  }
+
+  /** The processors that were told to have access, and {@link #NOWHERE} behind them. */
+  private static int[] accessors(Device device, Block block) {
+    return told(device, block, ACCESSED_BY, 3);
+  }
+
+  private static int[] told(Device device, Block block, int attribute, int count) {
     MethodHandle get =
         Installed.DRIVER.code(
             "cuMemRangeGetAttribute", ADDRESS, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG);
     long address = Objects.requireNonNull(block.segment()).address();
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment value = arena.allocate(JAVA_INT);
+      MemorySegment value = arena.allocate(JAVA_INT, count);
       ((CudaDevice) device)
           .context()
           .run(
               () ->
                   NativeCall.call(
                       "cuMemRangeGetAttribute",
-                      () -> (int) get.invokeExact(value, 4L, attribute, address, BYTES)));
-      return value.get(JAVA_INT, 0);
+                      () ->
+                          (int)
+                              get.invokeExact(value, value.byteSize(), attribute, address, BYTES)));
+      return value.toArray(JAVA_INT);
     }
   }
 
@@ -78,14 +89,15 @@ class ManagedMemoryTest {
       Block plain = allocated(device, false, false);
       assertThat(told(device, plain, READ_MOSTLY)).isZero();
       assertThat(told(device, plain, PREFERRED_LOCATION)).isEqualTo(NOWHERE);
-      assertThat(told(device, plain, ACCESSED_BY)).isEqualTo(NOWHERE);
+      assertThat(accessors(device, plain)).containsOnly(NOWHERE);
       Block read = allocated(device, true, false);
       assertThat(told(device, read, READ_MOSTLY)).isOne();
       assertThat(told(device, read, PREFERRED_LOCATION)).isEqualTo(NOWHERE);
+      assertThat(accessors(device, read)).containsOnly(NOWHERE);
       Block there = allocated(device, false, true);
       assertThat(told(device, there, READ_MOSTLY)).isZero();
       assertThat(told(device, there, PREFERRED_LOCATION)).isEqualTo(DEVICE);
-      assertThat(told(device, there, ACCESSED_BY)).isEqualTo(DEVICE);
+      assertThat(accessors(device, there)).containsExactly(DEVICE, NOWHERE, NOWHERE);
       plain.free();
       read.free();
       there.free();
@@ -97,11 +109,13 @@ class ManagedMemoryTest {
     Allocation unified = Allocation.at(MemoryLocation.UNIFIED);
     try (Device device = second()) {
       Block host = allocated(device, Placement.of(unified.mostlyHost()));
+      assertThat(told(device, host, READ_MOSTLY)).isZero();
       assertThat(told(device, host, PREFERRED_LOCATION)).isEqualTo(HOST);
-      assertThat(told(device, host, ACCESSED_BY)).isEqualTo(DEVICE);
+      assertThat(accessors(device, host)).containsExactly(DEVICE, NOWHERE, NOWHERE);
       Block shared = allocated(device, Placement.of(unified.mostlyShared()));
+      assertThat(told(device, shared, READ_MOSTLY)).isZero();
       assertThat(told(device, shared, PREFERRED_LOCATION)).isEqualTo(NOWHERE);
-      assertThat(told(device, shared, ACCESSED_BY)).isNotEqualTo(NOWHERE);
+      assertThat(accessors(device, shared)).containsExactlyInAnyOrder(HOST, DEVICE, NOWHERE);
       host.free();
       shared.free();
     }

@@ -147,6 +147,20 @@ class ArchitectureExamplesTest {
   }
 
   @Test
+  void unifiedMemoryThatTheHostUsesToo() {
+    if (!memory.accelerator().capabilities().contains(Capability.UNIFIED_MEMORY)) {
+      return;
+    }
+    Allocation unified = Allocation.at(MemoryLocation.UNIFIED);
+    try (var state = memory.copyOf(new float[] {1, 2}, unified.mostlyHost());
+        var queue = memory.copyOf(new float[] {3, 4}, unified.mostlyShared());
+        Kernel kernel = memory.compile(KernelSource.elementwise("queue = queue + 10*state"))) {
+      kernel.execute(Arguments.of("state", state, "queue", queue));
+      assertThat(queue.asReadOnlySegment().toArray(ValueLayout.JAVA_FLOAT)).containsExactly(13, 24);
+    }
+  }
+
+  @Test
   void overlapOfTransfersAndKernels() {
     try (var current = memory.copyOf(data);
         var next = memory.allocate(ElementType.FLOAT, SIZE);
