@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.ElementType;
@@ -10,6 +11,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.host.HostBlock;
+import dev.tidepool.host.HostPlatform;
 import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.NumaPolicy;
@@ -105,6 +107,22 @@ class HostPoolsTest {
         }
       }
     }
+  }
+
+  /** Asks for a node of this machine, and for one that no machine has. */
+  @Test
+  void aBlockOfANodePrefersTheMemoryOfThatNode() {
+    HostPlatform platform = HostPlatform.probe();
+    int node = HostPlatform.usableNumaNodes().getLast();
+    NodeMemory real = new NodeMemory.Nodes(List.of(node), () -> 0);
+    MemoryAllocator allocator = new MemoryAllocator();
+    HostBlock block = real.allocate(allocator, HostRequest.of(100), node);
+    assertThat(block.backing().numa())
+        .isEqualTo(platform.numaPolicies() ? NumaPolicy.preferred(node) : NumaPolicy.LOCAL);
+    block.free();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> real.allocate(allocator, HostRequest.of(100), 4242))
+        .withMessageContaining("no NUMA node 4242");
   }
 
   @Test
