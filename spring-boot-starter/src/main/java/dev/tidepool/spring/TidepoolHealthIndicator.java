@@ -18,7 +18,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
@@ -50,11 +49,7 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
   protected void doHealthCheck(Health.Builder health) throws InterruptedException {
     health.up().withDetail("accelerator", memory.accelerator().id());
     checkDevice(health);
-    @Nullable String disk =
-        options.spillDirectory().map(folder -> disk(folder, health)).orElse(null);
-    if (disk != null) {
-      down(health, disk);
-    }
+    options.spillDirectory().ifPresent(folder -> checkDisk(folder, health));
     checkMemory(health);
   }
 
@@ -111,17 +106,20 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
     }
   }
 
-  /** Writes room and, where that is gone, the problem. */
-  private static @Nullable String disk(Path folder, Health.Builder health) {
+  private static void checkDisk(Path folder, Health.Builder health) {
     try {
       FileStore store = Files.getFileStore(folder);
-      long free = store.getUsableSpace();
-      health.withDetail("spillFreeBytes", free);
-      return free < store.getTotalSpace() * DISK_RESERVE
-          ? "the disk of the spill directory " + folder + " is full"
-          : null;
+      checkDisk(folder, store.getUsableSpace(), store.getTotalSpace(), health);
     } catch (IOException e) {
-      return "the spill directory " + folder + " cannot be reached: " + e;
+      down(health, "the spill directory " + folder + " cannot be reached: " + e);
+    }
+  }
+
+  /** Package-private for tests, which cannot fill a disk. */
+  static void checkDisk(Path folder, long freeBytes, long totalBytes, Health.Builder health) {
+    health.withDetail("spillFreeBytes", freeBytes);
+    if (freeBytes < totalBytes * DISK_RESERVE) {
+      down(health, "the disk of the spill directory " + folder + " is full");
     }
   }
 

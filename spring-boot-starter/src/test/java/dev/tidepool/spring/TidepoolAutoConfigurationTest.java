@@ -20,6 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.config.DestructionAwareBeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -207,6 +208,44 @@ class TidepoolAutoConfigurationTest {
               context.close();
               assertThat(reports).singleElement().isInstanceOf(LeakReport.class);
             });
+  }
+
+  private static String state(String name, Runnable use) {
+    try {
+      use.run();
+      return name + " is open";
+    } catch (IllegalStateException e) {
+      return name + " is closed";
+    }
+  }
+
+  @Test
+  @DisplayName("closes the manager, and then the Tidepool")
+  void closes() {
+    List<UnifiedMemoryManager> managers = new CopyOnWriteArrayList<>();
+    List<String> states = new CopyOnWriteArrayList<>();
+    service
+        .withBean(
+            DestructionAwareBeanPostProcessor.class,
+            () ->
+                (bean, _) -> {
+                  if (bean instanceof UnifiedMemoryManager memory) {
+                    managers.add(memory);
+                  } else if (bean instanceof Tidepool tidepool) {
+                    managers.forEach(each -> states.add(state("the manager", each::synchronize)));
+                    states.add(state("the Tidepool", tidepool::orchestrator));
+                  }
+                })
+        .run(
+            context -> {
+              Tidepool tidepool = context.getBean(Tidepool.class);
+              assertThat(context).hasSingleBean(UnifiedMemoryManager.class);
+              context.close();
+              states.add(state("the Tidepool", tidepool::orchestrator));
+            });
+    // The first two are from the moment before Spring closes the Tidepool.
+    assertThat(states)
+        .containsExactly("the manager is closed", "the Tidepool is open", "the Tidepool is closed");
   }
 
   @Test

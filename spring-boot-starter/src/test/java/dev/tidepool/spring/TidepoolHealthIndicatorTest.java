@@ -68,12 +68,31 @@ class TidepoolHealthIndicatorTest {
             Discovery.using(List.of(), () -> UnifiedMemoryManager.create(options));
         var large = memory.allocate(ElementType.BYTE, 9 << 20)) {
       assertThat(large.length()).isPositive();
-      assertThat(health(memory, options).getStatus()).isEqualTo(Status.UP);
+      Health spillable = health(memory, options);
+      assertThat(spillable.getStatus()).isEqualTo(Status.UP);
+      assertThat(spillable.getDetails()).containsKey("spillFreeBytes");
       Files.delete(spill);
       Health gone = health(memory, options);
       assertThat(gone.getStatus()).isEqualTo(Status.DOWN);
       assertThat(gone.getDetails().get("problem").toString()).contains(spill.toString());
     }
+  }
+
+  private static Health disk(long freeBytes) {
+    Health.Builder health = new Health.Builder().up();
+    TidepoolHealthIndicator.checkDisk(Path.of("spill"), freeBytes, 10_000, health);
+    return health.build();
+  }
+
+  @Test
+  @DisplayName("is down when less than a hundredth of the spill directory's disk is free")
+  void diskFull() {
+    assertThat(disk(100).getStatus()).isEqualTo(Status.UP);
+    Health full = disk(99);
+    assertThat(full.getStatus()).isEqualTo(Status.DOWN);
+    assertThat(full.getDetails())
+        .containsEntry("spillFreeBytes", 99L)
+        .containsEntry("problem", "the disk of the spill directory spill is full");
   }
 
   @Test
