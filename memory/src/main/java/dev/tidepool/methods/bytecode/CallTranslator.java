@@ -1,5 +1,6 @@
 package dev.tidepool.methods.bytecode;
 
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Expression;
@@ -78,19 +79,14 @@ final class CallTranslator {
   }
 
   private static String shown(String owner, String name) {
+    if (owner.startsWith("[")) {
+      return ClassDesc.ofDescriptor(owner).displayName() + "." + name;
+    }
     return owner.substring(owner.lastIndexOf('.') + 1).replace('$', '.') + "." + name;
   }
 
   private void staticCall(InvokeInstruction call, String owner, String name, MethodTypeDesc type) {
-    MethodCode called =
-        MethodCode.find(method.files(), call.owner().asInternalName(), name, type)
-            .orElseThrow(
-                () ->
-                    place.refuse(
-                        "the call of "
-                            + shown(owner, name)
-                            + ", whose class file cannot be read or has no body for it,",
-                        "write what it does in the kernel's class"));
+    MethodCode called = code(call.owner().asInternalName(), shown(owner, name), name, type);
     List<Operand> operands = new ArrayList<>();
     type.parameterList().forEach(_ -> operands.addFirst(block.pop()));
     for (Operand operand : operands) {
@@ -116,6 +112,31 @@ final class CallTranslator {
     Variable value = translated.result();
     if (value != null) {
       block.push(new Read(value));
+    }
+  }
+
+  private MethodCode code(String owner, String shown, String name, MethodTypeDesc type) {
+    String remedy = "write what it does in the kernel's class";
+    try {
+      return MethodCode.find(method.files(), owner, name, type)
+          .orElseThrow(
+              () ->
+                  place.refuse(
+                      "the call of "
+                          + shown
+                          + ", whose class file cannot be read or has no body for it,",
+                      remedy));
+    } catch (ClassFiles.UnreadableException e) {
+      KernelCompilationException refused =
+          place.refuse(
+              "the call of "
+                  + shown
+                  + ", whose class file cannot be read ("
+                  + e.getMessage()
+                  + "),",
+              remedy);
+      refused.initCause(e);
+      throw refused;
     }
   }
 

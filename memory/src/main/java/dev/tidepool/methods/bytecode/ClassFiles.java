@@ -2,7 +2,6 @@ package dev.tidepool.methods.bytecode;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.lang.classfile.ClassModel;
 import java.util.HashMap;
 import java.util.Map;
@@ -11,6 +10,15 @@ import org.jspecify.annotations.Nullable;
 
 /** The class files that a class loader finds. Reading one does not load its class. */
 final class ClassFiles {
+  /** A class file is there but cannot be read. */
+  static final class UnreadableException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    UnreadableException(Exception cause) {
+      super(String.valueOf(cause.getMessage()), cause);
+    }
+  }
+
   private final @Nullable ClassLoader loader;
   private final Map<String, Optional<ClassModel>> read = new HashMap<>();
 
@@ -19,7 +27,11 @@ final class ClassFiles {
     this.loader = type.getClassLoader();
   }
 
-  /** A class file by the internal name of its class; empty if there is none. */
+  /**
+   * A class file by the internal name of its class; empty if there is none.
+   *
+   * @throws UnreadableException if it cannot be read, or is none
+   */
   Optional<ClassModel> find(String internalName) {
     return read.computeIfAbsent(internalName, this::parsed);
   }
@@ -33,8 +45,8 @@ final class ClassFiles {
       return stream == null
           ? Optional.empty()
           : Optional.of(MethodCode.parse(stream.readAllBytes()));
-    } catch (IOException e) {
-      throw new UncheckedIOException("the class file of " + internalName + " cannot be read", e);
+    } catch (IOException | IllegalArgumentException e) {
+      throw new UnreadableException(e);
     }
   }
 }

@@ -3,7 +3,6 @@ package dev.tidepool.methods.bytecode;
 import dev.tidepool.KernelCompilationException;
 import java.lang.classfile.Instruction;
 import java.lang.classfile.instruction.InvokeDynamicInstruction;
-import java.lang.classfile.instruction.MonitorInstruction;
 import java.lang.classfile.instruction.NewMultiArrayInstruction;
 import java.lang.classfile.instruction.NewObjectInstruction;
 import java.lang.classfile.instruction.NewReferenceArrayInstruction;
@@ -31,8 +30,6 @@ final class Constructs {
           place.refuse(
               "throwing an exception",
               "write an error value to an array, or check the arguments before the launch");
-      case MonitorInstruction _ ->
-          place.refuse("synchronized", "use the atomic operations of WorkItem");
       case TypeCheckInstruction _ ->
           place.refuse("a cast or test of an object's type", "use numbers and arrays");
       default ->

@@ -12,6 +12,7 @@ import java.lang.classfile.instruction.ExceptionCatch;
 import java.lang.classfile.instruction.LabelTarget;
 import java.lang.classfile.instruction.LineNumber;
 import java.lang.classfile.instruction.LocalVariable;
+import java.lang.classfile.instruction.MonitorInstruction;
 import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.AccessFlag;
 import java.util.ArrayList;
@@ -33,6 +34,7 @@ final class MethodCode {
   private final Map<Label, Integer> targets = new HashMap<>();
   private final Map<Integer, String> names = new HashMap<>();
   private final boolean catches;
+  private final boolean isSynchronized;
 
   private MethodCode(ClassModel type, MethodModel method, CodeAttribute code) {
     this.owner = type.thisClass().asInternalName().replace('/', '.');
@@ -43,10 +45,12 @@ final class MethodCode {
             .map(attribute -> attribute.sourceFile().stringValue())
             .orElse(null);
     boolean anyCatch = false;
+    boolean anyMonitor = method.flags().has(AccessFlag.SYNCHRONIZED);
     int line = 0;
     for (CodeElement element : code) {
       switch (element) {
         case Instruction instruction -> {
+          anyMonitor |= instruction instanceof MonitorInstruction;
           instructions.add(instruction);
           lines.add(line);
         }
@@ -61,6 +65,7 @@ final class MethodCode {
       }
     }
     this.catches = anyCatch;
+    this.isSynchronized = anyMonitor;
     method
         .findAttribute(Attributes.methodParameters())
         .ifPresent(
@@ -99,9 +104,20 @@ final class MethodCode {
   /**
    * A method of a class.
    *
-   * @return empty if the class declares no such method, or its class file cannot be read
+   * @return empty if the class declares no such method, or has no class file
+   * @throws ClassFiles.UnreadableException if its class file cannot be read
    */
   static Optional<MethodCode> find(
+      ClassFiles files, String owner, String name, MethodTypeDesc type) {
+    try {
+      return search(files, owner, name, type);
+    } catch (IllegalArgumentException e) {
+      // A class file is parsed as far as it is asked for.
+      throw new ClassFiles.UnreadableException(e);
+    }
+  }
+
+  private static Optional<MethodCode> search(
       ClassFiles files, String owner, String name, MethodTypeDesc type) {
     Optional<ClassModel> found = files.find(owner);
     while (found.isPresent()) {
@@ -154,6 +170,11 @@ final class MethodCode {
   /** Whether it has an exception handler. */
   boolean hasHandlers() {
     return catches;
+  }
+
+  /** Whether it is synchronized, as a whole or in a part. */
+  boolean isSynchronized() {
+    return isSynchronized;
   }
 
   /** The place of an instruction, as a stack trace has it. */

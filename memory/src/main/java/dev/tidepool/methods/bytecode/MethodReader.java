@@ -1,5 +1,6 @@
 package dev.tidepool.methods.bytecode;
 
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelSource;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.tree.ElementKind;
@@ -58,23 +59,8 @@ public final class MethodReader {
 
   private static KernelTree read(Class<?> owner, Key key) {
     ClassFiles files = new ClassFiles(owner);
-    String internalName = owner.getName().replace('.', '/');
     String shown = owner.getSimpleName() + "." + key.name();
-    if (owner.isHidden() || files.find(internalName).isEmpty()) {
-      throw Refusal.of(
-          shown,
-          "cannot be translated, because its class file cannot be read; declare it in a class that"
-              + " a class loader finds as a resource");
-    }
-    MethodCode code =
-        MethodCode.find(files, internalName, key.name(), key.type())
-            .orElseThrow(
-                () ->
-                    Refusal.of(
-                        shown,
-                        "is not in the class file that "
-                            + owner.getClassLoader()
-                            + " finds; compile the class again"));
+    MethodCode code = code(owner, key, shown, files);
     List<KernelTree.Parameter> parameters = new ArrayList<>();
     List<Operand> operands = operands(code, shown, parameters);
     Numbers numbers = new Numbers();
@@ -90,6 +76,35 @@ public final class MethodReader {
         numbers.sites(),
         numbers.variables(),
         numbers.labels());
+  }
+
+  private static MethodCode code(Class<?> owner, Key key, String shown, ClassFiles files) {
+    String internalName = owner.getName().replace('.', '/');
+    try {
+      if (owner.isHidden() || files.find(internalName).isEmpty()) {
+        throw unreadable(shown, "");
+      }
+      return MethodCode.find(files, internalName, key.name(), key.type())
+          .orElseThrow(
+              () ->
+                  Refusal.of(
+                      shown,
+                      "is not in the class file that "
+                          + owner.getClassLoader()
+                          + " finds; compile the class again"));
+    } catch (ClassFiles.UnreadableException e) {
+      KernelCompilationException refused = unreadable(shown, " (" + e.getMessage() + ")");
+      refused.initCause(e);
+      throw refused;
+    }
+  }
+
+  private static KernelCompilationException unreadable(String shown, String why) {
+    return Refusal.of(
+        shown,
+        "cannot be translated, because its class file cannot be read"
+            + why
+            + "; declare it in a class that a class loader finds as a resource");
   }
 
   private static List<Operand> operands(

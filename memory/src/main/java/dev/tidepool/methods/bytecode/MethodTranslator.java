@@ -112,8 +112,11 @@ final class MethodTranslator {
   }
 
   private List<Statement> translate(List<Operand> operands) {
+    if (code.isSynchronized()) {
+      throw new Place(code, 0).refuse("synchronized", "use the atomic operations of WorkItem");
+    }
     if (code.hasHandlers()) {
-      throw new Place(code, 0).refuse("try or synchronized", "check before instead of catching");
+      throw new Place(code, 0).refuse("try", "check before instead of catching");
     }
     if (made.count(code.instructions().size()) > MOST_INSTRUCTIONS) {
       throw Refusal.of(

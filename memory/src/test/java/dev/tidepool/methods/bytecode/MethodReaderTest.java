@@ -131,6 +131,47 @@ class MethodReaderTest {
     }
 
     static void text(int i, String x) {}
+
+    static void virtual(int i, int[] x) {
+      int[] own = x.clone();
+      x[i] = own[0];
+    }
+
+    static void monitor(int i, int[] x) {
+      synchronized (x) {
+        x[i]++;
+      }
+    }
+
+    static synchronized void lock(int i, int[] x) {
+      x[0]++;
+    }
+
+    static void callsLock(int i, int[] x) {
+      lock(i, x);
+    }
+
+    static void mutual(int i, int[] x) {
+      x[i] = even(x[i]) ? 1 : 0;
+    }
+
+    private static boolean even(int n) {
+      return n == 0 || odd(n - 1);
+    }
+
+    private static boolean odd(int n) {
+      return n != 0 && even(n - 1);
+    }
+
+    static void cast(int i, int[] x) {
+      Object any = x;
+      ((int[]) any)[i] = 1;
+    }
+
+    static void tested(int i, int[] x) {
+      Object any = x;
+      x[i] = any instanceof float[] ? 1 : 0;
+    }
   }
 
   private static void refused(String method, String... parts) {
@@ -169,6 +210,18 @@ class MethodReaderTest {
       {"asserted", "assert", "before the launch"},
       {"nested", "'x'", "float[][]", "one-dimensional arrays"},
       {"text", "'x'", "String"},
+      {
+        "virtual",
+        "line ",
+        "the call of int[].clone, which is no static method",
+        "call static methods"
+      },
+      {"monitor", "line ", "synchronized", "atomic operations of WorkItem"},
+      {"lock", "line ", "synchronized", "atomic operations of WorkItem"},
+      {"callsLock", "Refused.lock", "synchronized", "atomic operations of WorkItem"},
+      {"mutual", "line ", "the recursive call of", "even", "write it as a loop"},
+      {"cast", "line ", "a cast or test of an object's type", "use numbers and arrays"},
+      {"tested", "line ", "a cast or test of an object's type", "use numbers and arrays"},
     };
     for (String[] one : expected) {
       String[] parts = Arrays.copyOfRange(one, 1, one.length);
