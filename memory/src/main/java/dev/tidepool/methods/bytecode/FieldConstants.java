@@ -15,10 +15,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class FieldConstants {
   private final @Nullable ClassLoader loader;
+  private final ClassFiles files;
 
-  /** Fields of classes that the loader of a class finds. */
-  FieldConstants(Class<?> type) {
+  /** Fields of classes that the loader of a class finds, and their class files. */
+  FieldConstants(Class<?> type, ClassFiles files) {
     this.loader = type.getClassLoader();
+    this.files = files;
   }
 
   /**
@@ -37,14 +39,21 @@ final class FieldConstants {
       throw place.refuse(shown, "pass its value as a parameter");
     }
     try {
-      Field field = Class.forName(owner, true, loader).getDeclaredField(name);
+      Class<?> type = Class.forName(owner, true, loader);
+      Field field = type.getDeclaredField(name);
       if (!Modifier.isFinal(field.getModifiers())) {
         throw place.refuse(
             shown + ", which is not final,",
             "make it static final, or pass its value as a parameter");
       }
       field.setAccessible(true);
-      return constant(field.get(null), shown, place);
+      Constant constant = constant(field.get(null), shown, place);
+      if (constant.bits() == 0 && ClassInitialization.isAhead(type, name, files)) {
+        throw place.refuse(
+            shown + ", which has no value yet because its class is being initialised,",
+            "declare it above the kernel, or compile the kernel when its class is initialised");
+      }
+      return constant;
     } catch (ReflectiveOperationException | InaccessibleObjectException | LinkageError e) {
       throw place.refuse(
           shown + ", which cannot be read (" + e.getMessage() + "),",

@@ -65,7 +65,7 @@ public final class MethodReader {
     List<Operand> operands = operands(code, shown, parameters);
     Numbers numbers = new Numbers();
     List<Statement> statements =
-        MethodTranslator.kernel(code, files, new FieldConstants(owner), numbers, operands);
+        MethodTranslator.kernel(code, files, new FieldConstants(owner, files), numbers, operands);
     List<Statement> simple =
         Simplifier.simplify(StableValues.propagate(Simplifier.simplify(statements)));
     return new KernelTree(

@@ -1,0 +1,57 @@
+package dev.tidepool.methods.bytecode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelSource;
+import dev.tidepool.methods.tree.KernelTree;
+import java.lang.invoke.MethodHandles;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Constants that have their values once their class is initialised. */
+class FieldConstantsTest {
+  /** A kernel that is read above the constant that it uses. */
+  @SuppressWarnings("unused")
+  private static final class TooEarly {
+    static final KernelSource.Method SOURCE = KernelSource.method(MethodHandles.lookup(), "filled");
+    static final @Nullable Throwable REFUSED = catchThrowable(() -> MethodReader.read(SOURCE));
+    static final int N = Integer.getInteger("tidepool.test.unset", 7919);
+
+    static void filled(int i, int[] x) {
+      x[i] = N;
+    }
+  }
+
+  /** A kernel that is read below its constants. */
+  @SuppressWarnings("unused")
+  private static final class InTime {
+    static final int N = Integer.getInteger("tidepool.test.unset", 7919);
+    static final boolean NEGATIVE = Boolean.getBoolean("tidepool.test.unset");
+    static final KernelTree TREE =
+        MethodReader.read(KernelSource.method(MethodHandles.lookup(), "filled"));
+    static final int LATER = Integer.getInteger("tidepool.test.unset", 1);
+
+    static void filled(int i, int[] x) {
+      x[i] = NEGATIVE ? -N : N;
+    }
+  }
+
+  @Test
+  void aConstantWithoutItsValueIsRefusedAndReadOnceItHasOne() {
+    assertThat(TooEarly.REFUSED)
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContainingAll(
+            "TooEarly.filled, line ",
+            "TooEarly.N, which has no value yet because its class is being initialised",
+            "declare it above the kernel");
+    assertThat(MethodReader.read(TooEarly.SOURCE).body().toString()).contains("bits=7919");
+  }
+
+  @Test
+  void aConstantAboveTheKernelIsReadWhileItsClassIsInitialised() {
+    assertThat(InTime.TREE.body().toString()).contains("bits=7919");
+    assertThat(InTime.LATER).isOne();
+  }
+}
