@@ -1,6 +1,7 @@
 package dev.tidepool.spark;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
 import java.io.IOException;
@@ -13,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.spi.ToolProvider;
 import java.util.stream.IntStream;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -46,7 +48,8 @@ final class LocalCluster {
         "spark.worker.resource.gpu.discoveryScript", discovery(folder, addresses).toString());
     settings.put("spark.executor.resource.gpu.amount", "1");
     settings.put("spark.task.resource.gpu.amount", "1");
-    settings.put("spark.executor.extraClassPath", fillHome());
+    // As spark-submit --jars does.
+    settings.put("spark.jars", jars(folder));
     // No task starts before all executors are there.
     settings.put("spark.cores.max", String.valueOf(executors));
     settings.put("spark.scheduler.minRegisteredResourcesRatio", "1.0");
@@ -69,26 +72,43 @@ final class LocalCluster {
     return script;
   }
 
-  /** Links the jars of this class path into Spark's home; returns its folders. */
-  private static String fillHome() throws IOException {
-    Path jars = Path.of(System.getenv("SPARK_HOME"), "jars");
-    Files.createDirectories(jars);
-    try (var old = Files.list(jars)) {
+  /**
+   * Links jars of this class path into Spark's home, and packs the project's own code into others.
+   * Executors get those of the first kind with Spark, as a cluster has it, and those of the second
+   * from the job.
+   *
+   * @return the jars of the job
+   */
+  private static String jars(Path folder) throws IOException {
+    Path home = Path.of(System.getenv("SPARK_HOME"), "jars");
+    Files.createDirectories(home);
+    try (var old = Files.list(home)) {
       for (Path link : old.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(link);
       }
     }
-    List<String> folders = new ArrayList<>();
+    List<String> own = new ArrayList<>();
     int number = 0;
     for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
       Path path = Path.of(entry).toAbsolutePath();
       if (Files.isDirectory(path)) {
-        folders.add(path.toString());
+        own.add(packed(path, folder.resolve("classes-" + number++ + ".jar")).toString());
+      } else if (path.getFileName().toString().startsWith("tidepool-")) {
+        own.add(path.toString());
       } else if (Files.exists(path)) {
-        Files.createSymbolicLink(jars.resolve(number++ + "-" + path.getFileName()), path);
+        Files.createSymbolicLink(home.resolve(number++ + "-" + path.getFileName()), path);
       }
     }
-    return String.join(File.pathSeparator, folders);
+    return String.join(",", own);
+  }
+
+  private static Path packed(Path classes, Path jar) {
+    int status =
+        ToolProvider.findFirst("jar")
+            .orElseThrow()
+            .run(System.out, System.err, "-c0f", jar.toString(), "-C", classes.toString(), ".");
+    assertThat(status).isZero();
+    return jar;
   }
 
   /** The accelerators of tasks, by the executors that ran them. */
