@@ -28,6 +28,9 @@ import java.util.stream.Stream;
  * as nvbandwidth does it; but the time is the host's.
  */
 final class DriverFigures {
+  private static final String BESIDE_THE_DRIVER = "what the library does beside the driver's call";
+  private static final String MORE_WORK = "it does more; the other is a bound";
+
   private static final long[] ALLOCATED = {1 << 10, 1 << 20, 100 << 20, 1 << 30};
   private static final long PLAINLY_ALLOCATED = 100 << 20;
   private static final int ALLOCATIONS = 100;
@@ -115,9 +118,21 @@ final class DriverFigures {
                 "it takes four times as much, and " + Figures.bytes(free) + " are free"));
       } else {
         Runnable pooled = () -> memory.allocate(ElementType.BYTE, bytes).close();
-        table.row(what, ALLOCATIONS, pooled, "async", () -> driver.allocateInOrder(bytes));
+        table.row(
+            what,
+            ALLOCATIONS,
+            pooled,
+            "async",
+            () -> driver.allocateInOrder(bytes),
+            BESIDE_THE_DRIVER);
         if (bytes == PLAINLY_ALLOCATED) {
-          table.row(what, 1, pooled, "cuMemAlloc", () -> driver.allocatePlainly(bytes));
+          table.row(
+              what,
+              1,
+              pooled,
+              "cuMemAlloc",
+              () -> driver.allocatePlainly(bytes),
+              BESIDE_THE_DRIVER);
         }
       }
     }
@@ -134,19 +149,22 @@ final class DriverFigures {
           1,
           () -> queued(() -> device.copyFromAsync(pinned)),
           "driver",
-          () -> driver.hostToDevice(bytes, QUEUED));
+          () -> driver.hostToDevice(bytes, QUEUED),
+          BESIDE_THE_DRIVER);
       table.row(
           "device to pinned, " + size,
           1,
           () -> queued(() -> pinned.copyFromAsync(device)),
           "driver",
-          () -> driver.deviceToHost(bytes, QUEUED));
+          () -> driver.deviceToHost(bytes, QUEUED),
+          BESIDE_THE_DRIVER);
       table.row(
           "device to device, " + size,
           1,
           () -> queued(() -> other.copyFromAsync(device)),
           "driver",
-          () -> driver.deviceToDevice(bytes, QUEUED));
+          () -> driver.deviceToDevice(bytes, QUEUED),
+          "the host is asked between two copies on the device, and wakes late");
     }
   }
 
@@ -160,7 +178,8 @@ final class DriverFigures {
           1,
           () -> queued(() -> target.copyFromAsync(source)),
           "driver",
-          () -> there.fromPeer(here, transferBytes, QUEUED));
+          () -> there.fromPeer(here, transferBytes, QUEUED),
+          BESIDE_THE_DRIVER);
     }
   }
 
@@ -190,7 +209,8 @@ final class DriverFigures {
           1,
           () -> kernel.execute(arguments),
           "as a copy",
-          () -> driver.deviceToDevice(arrayBytes / 2 * 3, 1));
+          () -> driver.deviceToDevice(arrayBytes / 2 * 3, 1),
+          "a copy of as many bytes is the most that a kernel can reach");
     }
   }
 
@@ -203,7 +223,8 @@ final class DriverFigures {
           1,
           () -> device.copyFrom(array),
           "pinned",
-          () -> device.copyFrom(pinned));
+          () -> device.copyFrom(pinned),
+          "an array is copied to pinned memory first, by several threads");
     }
   }
 
@@ -222,7 +243,8 @@ final class DriverFigures {
           1,
           () -> memory.transfers().transfer(list, TransferOptions.defaults()),
           "each alone",
-          () -> slices.forEach(slice -> slice.copyFrom(array)));
+          () -> slices.forEach(slice -> slice.copyFrom(array)),
+          "what a list costs the host is more than it saves here");
     }
   }
 
@@ -249,8 +271,9 @@ final class DriverFigures {
             device.copyFrom(plainIn);
             kernel.execute(Arguments.of("x", device));
             plainOut.copyFrom(device);
-          });
-      table.row("the same", 1, pipelined, "in alone", () -> device.copyFrom(pinnedIn));
+          },
+          "the link carries both directions no faster than one");
+      table.row("the same", 1, pipelined, "in alone", () -> device.copyFrom(pinnedIn), MORE_WORK);
     } finally {
       chunks.forEach(UnifiedBuffer::close);
     }
@@ -291,7 +314,8 @@ final class DriverFigures {
             device.copyFrom(pinned);
             kernel.execute(Arguments.of("x", device));
             pinned.copyFrom(device);
-          });
+          },
+          "the driver moves managed memory page by page");
     } catch (UnsupportedOperationException absent) {
       table.absent("managed, there and back", absent);
     }
@@ -314,7 +338,13 @@ final class DriverFigures {
                     .build())) {
       try (WorkingSet tight = WorkingSet.of(limited, each);
           WorkingSet wide = WorkingSet.of(enough, each)) {
-        table.row("working set of 1.5 limits", 1, tight::increment, "all fits", wide::increment);
+        table.row(
+            "working set of 1.5 limits",
+            1,
+            tight::increment,
+            "all fits",
+            wide::increment,
+            MORE_WORK);
       }
     } catch (IOException e) {
       table.absent("working set of 1.5 limits", new UnsupportedOperationException(e));

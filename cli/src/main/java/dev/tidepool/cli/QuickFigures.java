@@ -34,9 +34,6 @@ final class QuickFigures {
   /** So many allocations are timed at once, because one alone is too short. */
   private static final int ALLOCATIONS = 100;
 
-  /** Why a pinned buffer is no faster where nothing is transferred. */
-  static final String NOTHING_TO_PIN = "host and device are one memory: pinning gains nothing";
-
   private final UnifiedMemoryManager memory;
   private final boolean sharesMemory;
   private final List<UnifiedMemoryManager> others;
@@ -103,13 +100,15 @@ final class QuickFigures {
           ALLOCATIONS,
           () -> allocate(bytes, pooled),
           "no pool",
-          () -> allocate(bytes, unpooled));
+          () -> allocate(bytes, unpooled),
+          "the driver keeps freed memory itself, and has it at hand");
       row(
           "allocate, fill and free " + size,
           1,
           () -> allocateAndFill(bytes, pooled),
           "no pool",
-          () -> allocateAndFill(bytes, unpooled));
+          () -> allocateAndFill(bytes, unpooled),
+          "the fill takes most of the time, and is the same");
       if (sharesMemory) {
         row(
             "allocate, fill and free " + size,
@@ -117,7 +116,7 @@ final class QuickFigures {
             () -> allocateAndFill(bytes, pooled),
             "an arena",
             () -> arena(bytes),
-            "this device fills by a command, which costs a round trip");
+            Tour.slowerThanAFill(memory.accelerator()));
       }
     }
   }
@@ -161,7 +160,14 @@ final class QuickFigures {
   }
 
   private void both(String way, Runnable pinned, Runnable plain) {
-    row("pinned buffer " + way, 1, pinned, "unpinned", plain, sharesMemory ? NOTHING_TO_PIN : "");
+    row("pinned buffer " + way, 1, pinned, "unpinned", plain, slowerPinned(sharesMemory));
+  }
+
+  /** Why a pinned buffer may be no faster. */
+  static String slowerPinned(boolean sharesMemory) {
+    return sharesMemory
+        ? "host and device are one memory: pinning gains nothing"
+        : "this driver copies other memory as fast";
   }
 
   private UnifiedBuffer<float[]> host(MemoryLocation location) {
@@ -195,7 +201,8 @@ final class QuickFigures {
           1,
           () -> affine.execute(Arguments.of("a", 0.5f, "x", x, "y", y)),
           "on arrays",
-          () -> affine.execute(Arguments.of("a", 0.5f, "x", xs, "y", ys)));
+          () -> affine.execute(Arguments.of("a", 0.5f, "x", xs, "y", ys)),
+          Tour.SLOWER_THAN_ON_ARRAYS);
       row(
           "z = sqrt(x*x + y*y)",
           1,
@@ -205,7 +212,8 @@ final class QuickFigures {
             square.execute(Arguments.of("x", x, "s", s));
             square.execute(Arguments.of("x", y, "s", t));
             root.execute(Arguments.of("s", s, "t", t, "z", z));
-          });
+          },
+          "the arrays fit into the cache, where three passes cost little");
     }
   }
 
@@ -220,11 +228,6 @@ final class QuickFigures {
     table.line("");
     table.columns(part);
     this.part = part;
-  }
-
-  /** A row that is hardly ever slower than the other way. */
-  void row(String what, int repeats, Runnable ours, String other, Runnable otherwise) {
-    row(what, repeats, ours, other, otherwise, "");
   }
 
   /**

@@ -45,7 +45,7 @@ final class TimeTable {
    * Two times, and how many times faster the first is.
    *
    * @param other the other way to do it
-   * @param why why the first may be slower; empty where it cannot
+   * @param why why the first may be slower
    */
   void times(String what, double nanos, double otherNanos, String other, String why) {
     out.println(
@@ -55,7 +55,7 @@ final class TimeTable {
             Figures.time(otherNanos),
             other,
             factor(otherNanos / nanos)));
-    if (otherNanos / nanos < SLOWER && !why.isEmpty()) {
+    if (otherNanos / nanos < SLOWER) {
       out.println("    slower: " + why);
     }
   }
