@@ -1,6 +1,7 @@
 package dev.tidepool.examples.dotcompute;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
@@ -131,9 +132,7 @@ class ArchitectureExamplesTest {
 
   @Test
   void unifiedMemoryWithHints() {
-    if (!memory.accelerator().capabilities().contains(Capability.UNIFIED_MEMORY)) {
-      return;
-    }
+    assumeTrue(memory.accelerator().capabilities().contains(Capability.UNIFIED_MEMORY));
     try (var buffer =
             memory.allocate(
                 ElementType.FLOAT, SIZE, Allocation.at(MemoryLocation.UNIFIED).mostlyDevice());
@@ -148,9 +147,7 @@ class ArchitectureExamplesTest {
 
   @Test
   void unifiedMemoryThatTheHostUsesToo() {
-    if (!memory.accelerator().capabilities().contains(Capability.UNIFIED_MEMORY)) {
-      return;
-    }
+    assumeTrue(memory.accelerator().capabilities().contains(Capability.UNIFIED_MEMORY));
     Allocation unified = Allocation.at(MemoryLocation.UNIFIED);
     try (var state = memory.copyOf(new float[] {1, 2}, unified.mostlyHost());
         var queue = memory.copyOf(new float[] {3, 4}, unified.mostlyShared());
