@@ -13,12 +13,15 @@ import org.jspecify.annotations.Nullable;
 
 /** A Java method, as code that loops over the items. Threads take whole groups. */
 final class MethodProgram implements CpuProgram {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
+
   private final JvmKernel kernel;
   private final int parameters;
 
   MethodProgram(KernelSource.Method source, List<KernelParameter> parameters) {
     this.kernel = JvmKernel.compile(MethodReader.read(source), source.isChecked());
     this.parameters = parameters.size();
+    LOG.log(System.Logger.Level.DEBUG, () -> "cpu:0 runs " + this);
   }
 
   @Override

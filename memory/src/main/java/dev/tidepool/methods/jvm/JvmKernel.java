@@ -164,11 +164,14 @@ public final class JvmKernel {
 
   /** How the kernel was made, for reports. */
   public String description() {
-    String loops = this.loops == 0 ? "" : ", " + this.loops + " loops with one index test";
+    String loops =
+        this.loops == 0
+            ? ""
+            : ", " + this.loops + (this.loops == 1 ? " loop" : " loops") + " with one index test";
     int[] parts = {0};
     BarrierFission.forEachItems(steps, _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
-    return "generated code of %s.%s%s%s%s"
+    return "generated code of %s.%s over buffers with an int index (segments from 2 GiB on)%s%s%s"
         .formatted(
             tree.className(), tree.methodName(), checked ? "" : ", unchecked", loops, barriers);
   }
