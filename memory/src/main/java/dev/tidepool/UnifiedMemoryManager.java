@@ -503,6 +503,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   List<GuardReport> checkGuards();
 
+  /** {@link #checkGuards} in the background. */
+  CompletableFuture<List<GuardReport>> checkGuardsAsync();
+
   /** A snapshot of the buffers that live now. */
   List<BufferInfo> buffers();
 
@@ -511,6 +514,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * takes some tens of milliseconds with a hundred thousand blocks.
    */
   Snapshot snapshot();
+
+  /** {@link #snapshot} in the background. */
+  CompletableFuture<Snapshot> snapshotAsync();
 
   /** Gives idle pooled blocks back to the driver; answers how many bytes. */
   long trimExcess();

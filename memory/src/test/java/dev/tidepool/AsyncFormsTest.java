@@ -78,9 +78,7 @@ class AsyncFormsTest {
                 "pools",
                 "bytesByTag",
                 "pushPeak",
-                "checkGuards",
                 "buffers",
-                "snapshot",
                 "fragmentation",
                 "reservations",
                 "limit",
@@ -154,6 +152,10 @@ class AsyncFormsTest {
         .get()
         .close();
     assertThat(memory.trimExcessAsync().get()).isNotNegative();
+    assertThat(memory.snapshotAsync().get().toJson()).contains("tidepool-snapshot");
+    assertThatThrownBy(() -> memory.checkGuardsAsync().join())
+        .hasCauseInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("diagnostics=paranoid");
     assertThat(memory.suspendAsync().get()).isNotNull();
     assertThat(memory.resumeAsync().get()).isNotNegative();
     assertThatThrownBy(() -> memory.transfers().calibrateAsync().join())

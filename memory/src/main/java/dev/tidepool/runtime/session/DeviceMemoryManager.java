@@ -411,8 +411,18 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   @Override
+  public CompletableFuture<List<GuardReport>> checkGuardsAsync() {
+    return inBackground(this::checkGuards, _ -> {});
+  }
+
+  @Override
   public Snapshot snapshot() {
     return state.during(() -> managerReports.snapshot("request"));
+  }
+
+  @Override
+  public CompletableFuture<Snapshot> snapshotAsync() {
+    return inBackground(this::snapshot, _ -> {});
   }
 
   @Override
