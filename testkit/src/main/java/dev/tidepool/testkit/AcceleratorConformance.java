@@ -23,6 +23,7 @@ import dev.tidepool.testkit.conformance.KernelConformance;
 import dev.tidepool.testkit.conformance.LendingConformance;
 import dev.tidepool.testkit.conformance.LifetimeConformance;
 import dev.tidepool.testkit.conformance.MappingConformance;
+import dev.tidepool.testkit.conformance.MethodFunctionConformance;
 import dev.tidepool.testkit.conformance.MethodKernelConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.OutlivedMemoryConformance;
@@ -285,6 +286,15 @@ public abstract class AcceleratorConformance {
   /** Kernels that are Java methods. */
   @Nested
   public class MethodKernel extends MethodKernelConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** The functions of Math in kernels that are Java methods. */
+  @Nested
+  public class MethodFunction extends MethodFunctionConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

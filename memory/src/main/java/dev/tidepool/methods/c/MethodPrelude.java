@@ -88,6 +88,12 @@ final class MethodPrelude {
                 T r = a - f >= (T)0.5 ? f + 1 : f;
                 return TO_INTEGER(r);\
               """;
+          // Where b is not finite, d is NaN. C's pow of 1 and NaN, and of 1 or -1 and an infinity,
+          // is 1.
+          case POW ->
+              "T d = b - b;\n  return d != d && (b != b || fabs(a) == 1) ? d : "
+                  + language.call(function, List.of("a", "b"), single)
+                  + ";";
           default -> null;
         };
     return text == null ? Optional.empty() : Optional.of(define(function, single, text));

@@ -104,13 +104,15 @@ public enum Function {
 
   /**
    * The function that a static method is, if generators know it. {@code StrictMath}'s methods are
-   * those of {@code Math} where both are exact.
+   * those of {@code Math} where both are exact; only its {@code copySign} takes the sign of a NaN
+   * for positive.
    */
   public static Optional<Function> of(String owner, String method, List<ValueType> parameters) {
     for (Function function : values()) {
       boolean isOwner =
           function.owner.equals(owner)
               || (function.exact
+                  && !function.method.equals("copySign")
                   && function.owner.equals("java.lang.Math")
                   && owner.equals("java.lang.StrictMath"));
       if (isOwner && function.method.equals(method) && function.parameters.equals(parameters)) {

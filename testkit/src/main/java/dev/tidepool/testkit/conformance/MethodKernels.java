@@ -306,4 +306,68 @@ final class MethodKernels {
     }
     c[row * n + column] = sum;
   }
+
+  static void functionsOfFloats(int i, float[] x, float[] y, float[] out) {
+    float a = x[i];
+    float b = y[i];
+    int at = i * 19;
+    out[at] = (float) Math.sin(a);
+    out[at + 1] = (float) Math.cos(a);
+    out[at + 2] = (float) Math.tan(a);
+    out[at + 3] = (float) Math.asin(a);
+    out[at + 4] = (float) Math.acos(a);
+    out[at + 5] = (float) Math.atan(a);
+    out[at + 6] = (float) Math.sinh(a);
+    out[at + 7] = (float) Math.cosh(a);
+    out[at + 8] = (float) Math.tanh(a);
+    out[at + 9] = (float) Math.exp(a);
+    out[at + 10] = (float) Math.expm1(a);
+    out[at + 11] = (float) Math.log(a);
+    out[at + 12] = (float) Math.log10(a);
+    out[at + 13] = (float) Math.log1p(a);
+    out[at + 14] = (float) Math.cbrt(a);
+    out[at + 15] = (float) Math.sqrt(a);
+    out[at + 16] = (float) Math.atan2(a, b);
+    out[at + 17] = (float) Math.hypot(a, b);
+    out[at + 18] = (float) Math.pow(a, b);
+  }
+
+  static void functionsOfDoubles(int i, double[] x, double[] y, double[] out) {
+    double a = x[i];
+    double b = y[i];
+    int at = i * 19;
+    out[at] = Math.sin(a);
+    out[at + 1] = Math.cos(a);
+    out[at + 2] = Math.tan(a);
+    out[at + 3] = Math.asin(a);
+    out[at + 4] = Math.acos(a);
+    out[at + 5] = Math.atan(a);
+    out[at + 6] = Math.sinh(a);
+    out[at + 7] = Math.cosh(a);
+    out[at + 8] = Math.tanh(a);
+    out[at + 9] = Math.exp(a);
+    out[at + 10] = Math.expm1(a);
+    out[at + 11] = Math.log(a);
+    out[at + 12] = Math.log10(a);
+    out[at + 13] = Math.log1p(a);
+    out[at + 14] = Math.cbrt(a);
+    out[at + 15] = Math.sqrt(a);
+    out[at + 16] = Math.atan2(a, b);
+    out[at + 17] = Math.hypot(a, b);
+    out[at + 18] = Math.pow(a, b);
+  }
+
+  static void strictSigns(int i, float[] x, float[] y, float[] out) {
+    out[i] = StrictMath.copySign(x[i], y[i]);
+  }
+
+  static void loadsWhatItStored(int i, int[] x, int[] y, int[] z) {
+    y[i] = 3 * i + 1;
+    z[i] = x[i];
+  }
+
+  static void storesTwice(int i, int[] x, int[] y) {
+    x[i] = i + 1;
+    y[i] = 2 * y[i];
+  }
 }

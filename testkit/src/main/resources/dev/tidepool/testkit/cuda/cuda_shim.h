@@ -119,6 +119,17 @@ inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
 
+// The host's may be off by 3 units of the last place, CUDA's by 1.
+template <class T>
+inline auto tidepool_cbrt(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return cbrtf(x);
+  } else {
+    return static_cast<double>(cbrtl(x));
+  }
+}
+#define cbrt tidepool_cbrt
+
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 inline float exp10f(float x) { return powf(10, x); }

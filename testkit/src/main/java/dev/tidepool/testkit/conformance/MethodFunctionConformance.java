@@ -1,0 +1,232 @@
+package dev.tidepool.testkit.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import java.lang.invoke.MethodHandles;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.DoubleBinaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** The functions of Math in kernels that are Java methods are those of Java. */
+public abstract class MethodFunctionConformance extends Topic {
+  /** How far a result may be from Java's, in units of the last place. */
+  private static final double MOST_ULPS = 2;
+
+  private static final double[] EDGES = {
+    0.0,
+    -0.0,
+    1,
+    -1,
+    0.5,
+    -0.5,
+    1 + 0x1p-20,
+    1 - 0x1p-20,
+    2,
+    -2,
+    3,
+    -3,
+    7.5,
+    -10,
+    22,
+    -35,
+    80,
+    -80,
+    1e-5,
+    -1e-5,
+    1e-20,
+    1e10,
+    -1e10,
+    1e22,
+    Math.PI / 2,
+    -Math.PI / 2,
+    Math.nextUp((float) (Math.PI / 2)),
+    Math.nextDown((float) (Math.PI / 2)),
+    Math.PI,
+    1e5 * Math.PI,
+    Float.MIN_NORMAL,
+    Float.MAX_VALUE,
+    -Float.MAX_VALUE,
+    Double.NaN,
+    Double.POSITIVE_INFINITY,
+    Double.NEGATIVE_INFINITY
+  };
+  private static final double[] SUBNORMAL_FLOATS = {
+    Float.MIN_VALUE, -Float.MIN_VALUE, 0.75f * Float.MIN_NORMAL
+  };
+  private static final double[] ONLY_DOUBLES = {
+    Double.MIN_VALUE,
+    -0.75 * Double.MIN_NORMAL,
+    Double.MIN_NORMAL,
+    Double.MAX_VALUE,
+    1e300,
+    -1e300,
+    700,
+    -740,
+    Math.nextUp(Math.PI / 2),
+    Math.nextDown(Math.PI / 2),
+    1 + 0x1p-50,
+    1 - 0x1p-50
+  };
+
+  /** The functions, in the order in which the kernels store them. */
+  private static Map<String, DoubleBinaryOperator> functions() {
+    Map<String, DoubleBinaryOperator> functions = new LinkedHashMap<>();
+    functions.put("sin", (x, _) -> StrictMath.sin(x));
+    functions.put("cos", (x, _) -> StrictMath.cos(x));
+    functions.put("tan", (x, _) -> StrictMath.tan(x));
+    functions.put("asin", (x, _) -> StrictMath.asin(x));
+    functions.put("acos", (x, _) -> StrictMath.acos(x));
+    functions.put("atan", (x, _) -> StrictMath.atan(x));
+    functions.put("sinh", (x, _) -> StrictMath.sinh(x));
+    functions.put("cosh", (x, _) -> StrictMath.cosh(x));
+    functions.put("tanh", (x, _) -> StrictMath.tanh(x));
+    functions.put("exp", (x, _) -> StrictMath.exp(x));
+    functions.put("expm1", (x, _) -> StrictMath.expm1(x));
+    functions.put("log", (x, _) -> StrictMath.log(x));
+    functions.put("log10", (x, _) -> StrictMath.log10(x));
+    functions.put("log1p", (x, _) -> StrictMath.log1p(x));
+    functions.put("cbrt", (x, _) -> StrictMath.cbrt(x));
+    functions.put("sqrt", (x, _) -> StrictMath.sqrt(x));
+    functions.put("atan2", StrictMath::atan2);
+    functions.put("hypot", StrictMath::hypot);
+    functions.put("pow", StrictMath::pow);
+    return functions;
+  }
+
+  private Kernel compiled(String method) {
+    try {
+      MethodHandles.Lookup lookup =
+          MethodHandles.privateLookupIn(MethodKernels.class, MethodHandles.lookup());
+      return memory().compile(KernelSource.method(lookup, method));
+    } catch (UnsupportedOperationException noCompiler) {
+      return abort("no compiler: " + noCompiler.getMessage());
+    } catch (IllegalAccessException e) {
+      throw new AssertionError("both are in one package", e);
+    }
+  }
+
+  private static double[] joined(double[]... parts) {
+    return Arrays.stream(parts).flatMapToDouble(Arrays::stream).toArray();
+  }
+
+  /** Every pair of edges, and as many of random numbers of all sizes: first all x, then all y. */
+  private static double[][] pairs(double[] edges, int exponents) {
+    int count = edges.length * edges.length;
+    double[][] pairs = new double[2][2 * count];
+    Random random = new Random(19);
+    for (int i = 0; i < count; i++) {
+      pairs[0][i] = edges[i % edges.length];
+      pairs[1][i] = edges[i / edges.length];
+      pairs[0][count + i] = random.nextGaussian() * Math.scalb(1.0, random.nextInt(exponents) - 6);
+      pairs[1][count + i] = random.nextGaussian() * Math.scalb(1.0, random.nextInt(exponents) - 6);
+    }
+    return pairs;
+  }
+
+  @Test
+  void functionsOfFloatsAreJavas() {
+    boolean hasSubnormals = bench().can(Capability.FLOAT_SUBNORMALS);
+    double[][] pairs = pairs(hasSubnormals ? joined(EDGES, SUBNORMAL_FLOATS) : EDGES, 16);
+    int count = pairs[0].length;
+    float[] x = new float[count];
+    float[] y = new float[count];
+    for (int i = 0; i < count; i++) {
+      x[i] = (float) pairs[0][i];
+      y[i] = (float) pairs[1][i];
+    }
+    Map<String, DoubleBinaryOperator> functions = functions();
+    float[] out = new float[count * functions.size()];
+    compiled("functionsOfFloats").execute(Arguments.inOrder(x, y, out), LaunchRange.of(count));
+    Map<String, String> wrong = new LinkedHashMap<>();
+    int column = 0;
+    for (Map.Entry<String, DoubleBinaryOperator> function : functions.entrySet()) {
+      double worst = MOST_ULPS;
+      for (int i = 0; i < count; i++) {
+        float exact = (float) function.getValue().applyAsDouble(x[i], y[i]);
+        float found = out[i * functions.size() + column];
+        boolean isFlushed = !hasSubnormals && Math.abs(exact) < Float.MIN_NORMAL;
+        double ulps =
+            isFlushed && Math.abs(found) < Float.MIN_NORMAL
+                ? 0
+                : ulps(exact, found, Math.ulp(exact));
+        if (ulps > worst) {
+          worst = ulps;
+          wrong.put(function.getKey(), shown(x[i], y[i], exact, found, ulps));
+        }
+      }
+      column++;
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  @Test
+  void functionsOfDoublesAreJavas() {
+    assumeTrue(bench().can(Capability.FLOAT64), "this accelerator has no 64-bit floats");
+    double[][] pairs = pairs(joined(EDGES, SUBNORMAL_FLOATS, ONLY_DOUBLES), 16);
+    double[] x = pairs[0];
+    double[] y = pairs[1];
+    Map<String, DoubleBinaryOperator> functions = functions();
+    double[] out = new double[x.length * functions.size()];
+    compiled("functionsOfDoubles").execute(Arguments.inOrder(x, y, out), LaunchRange.of(x.length));
+    Map<String, String> wrong = new LinkedHashMap<>();
+    int column = 0;
+    for (Map.Entry<String, DoubleBinaryOperator> function : functions.entrySet()) {
+      double worst = MOST_ULPS;
+      for (int i = 0; i < x.length; i++) {
+        double exact = function.getValue().applyAsDouble(x[i], y[i]);
+        double found = out[i * functions.size() + column];
+        double ulps = ulps(exact, found, Math.ulp(exact));
+        if (ulps > worst) {
+          worst = ulps;
+          wrong.put(function.getKey(), shown(x[i], y[i], exact, found, ulps));
+        }
+      }
+      column++;
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  private static String shown(double x, double y, double exact, double found, double ulps) {
+    return "of " + x + " and " + y + " is " + found + ", not " + exact + ": " + ulps + " ulp";
+  }
+
+  /** Infinite where one of the numbers is special, or their signs differ. */
+  private static double ulps(double exact, double found, double ulp) {
+    if (Double.compare(exact, found) == 0) {
+      return 0;
+    }
+    boolean isComparable =
+        Double.isFinite(exact)
+            && Double.isFinite(found)
+            && Math.copySign(1, exact) == Math.copySign(1, found);
+    return isComparable ? Math.abs(exact - found) / ulp : Double.POSITIVE_INFINITY;
+  }
+
+  @Test
+  void strictCopySignTakesANanForPositive() {
+    float negativeNan = Float.intBitsToFloat(0xffc00000);
+    float[] x = {1, -1, 0, -0.0f, Float.NEGATIVE_INFINITY, 3, -3};
+    for (float sign : List.of(negativeNan, Float.NaN, -0.0f, 2f)) {
+      float[] y = new float[x.length];
+      Arrays.fill(y, sign);
+      float[] out = new float[x.length];
+      compiled("strictSigns").execute(Arguments.inOrder(x, y, out));
+      float[] expected = new float[x.length];
+      for (int i = 0; i < x.length; i++) {
+        MethodKernels.strictSigns(i, x, y, expected);
+      }
+      assertThat(out).as("sign of %s", sign).containsExactly(expected);
+    }
+  }
+}
