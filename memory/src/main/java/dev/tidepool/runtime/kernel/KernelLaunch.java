@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -141,51 +142,51 @@ final class KernelLaunch implements AutoCloseable {
         : type.length(type.arrayClass().cast(Objects.requireNonNull(value, "checked before")));
   }
 
-  /**
-   * An array, or a buffer of another kind, has one temporary for each name, and only one of them
-   * could be copied back.
-   */
-  private void checkWrittenOnce() {
-    IdentityHashMap<Object, String> written = new IdentityHashMap<>();
-    for (KernelParameter parameter : parameters) {
-      Object value = values.get(parameter.name());
-      if (parameter.access().writes() && value != null && !(value instanceof BufferHandle<?>)) {
-        String other = written.put(value, parameter.name());
-        if (other != null) {
-          throw new IllegalArgumentException(
-              "'"
-                  + other
-                  + "' and '"
-                  + parameter.name()
-                  + "' are both written and are one array or buffer; pass two");
-        }
-      }
-    }
-  }
-
   private void place() {
-    checkWrittenOnce();
+    // What is passed under several names is one array for the kernel, too.
+    IdentityHashMap<Object, BufferHandle<?>> stands = new IdentityHashMap<>();
     for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         Object value = values.get(parameter.name());
-        if (value instanceof BufferHandle<?> buffer && buffer.storage().context() == context) {
-          placed.add(new Placed(parameter, buffer));
-        } else if (value instanceof UnifiedBuffer<?> elsewhere) {
-          placed.add(new Placed(parameter, temporaryFor(parameter, elsewhere)));
-        } else {
-          placed.add(new Placed(parameter, temporaryFor(parameter, parameter.type(), value)));
+        if (value == null) {
+          throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
         }
+        boolean isHere =
+            value instanceof BufferHandle<?> buffer && buffer.storage().context() == context;
+        placed.add(
+            new Placed(
+                parameter,
+                isHere
+                    ? (BufferHandle<?>) value
+                    : stands.computeIfAbsent(value, _ -> temporaryFor(parameter, value))));
       }
     }
   }
 
-  private <A> BufferHandle<A> temporaryFor(KernelParameter parameter, UnifiedBuffer<A> elsewhere) {
+  private BufferHandle<?> temporaryFor(KernelParameter parameter, Object value) {
+    return value instanceof UnifiedBuffer<?> elsewhere
+        ? temporaryFor(elsewhere)
+        : temporaryFor(parameter.type(), value);
+  }
+
+  /** Whether an array or buffer is passed for a parameter with a certain access. */
+  @SuppressWarnings("ReferenceEquality") // Equal buffers are two places to copy to.
+  private boolean isUsed(Object value, Predicate<KernelParameter.Access> access) {
+    for (KernelParameter parameter : parameters) {
+      if (access.test(parameter.access()) && values.get(parameter.name()) == value) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private <A> BufferHandle<A> temporaryFor(UnifiedBuffer<A> elsewhere) {
     BufferHandle<A> temporary = temporary(elsewhere.elementType(), elsewhere.length());
-    if (parameter.access().reads()) {
+    if (isUsed(elsewhere, KernelParameter.Access::reads)) {
       inbound.add(
           new Copy(() -> temporary.copyFrom(elsewhere), () -> temporary.copyFromAsync(elsewhere)));
     }
-    if (parameter.access().writes()) {
+    if (isUsed(elsewhere, KernelParameter.Access::writes)) {
       outbound.add(
           new Copy(() -> elsewhere.copyFrom(temporary), () -> copyBack(temporary, elsewhere)));
     }
@@ -200,17 +201,13 @@ final class KernelLaunch implements AutoCloseable {
         : elsewhere.copyFromAsync(temporary);
   }
 
-  private <A> BufferHandle<A> temporaryFor(
-      KernelParameter parameter, ElementType<A> type, @Nullable Object value) {
+  private <A> BufferHandle<A> temporaryFor(ElementType<A> type, Object value) {
     A array = type.arrayClass().cast(value);
-    if (array == null) {
-      throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
-    }
     BufferHandle<A> temporary = temporary(type, type.length(array));
-    if (parameter.access().reads()) {
+    if (isUsed(value, KernelParameter.Access::reads)) {
       inbound.add(new Copy(() -> temporary.copyFrom(array), () -> temporary.copyFromAsync(array)));
     }
-    if (parameter.access().writes()) {
+    if (isUsed(value, KernelParameter.Access::writes)) {
       outbound.add(new Copy(() -> temporary.copyTo(array), () -> temporary.copyToAsync(array)));
     }
     return temporary;

@@ -439,6 +439,58 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
+  void oneArrayUnderTwoNamesIsOneArray() {
+    int[] stored = new int[100];
+    int[] expected = new int[100];
+    for (int i = 0; i < 100; i++) {
+      MethodKernels.loadsWhatItStored(i, stored, stored, expected);
+    }
+    int[] one = new int[100];
+    int[] loaded = new int[100];
+    compiled("loadsWhatItStored").execute(Arguments.inOrder(one, one, loaded));
+    assertThat(loaded).containsExactly(expected);
+    assertThat(one).containsExactly(stored);
+    try (UnifiedBuffer<int[]> buffer = memory().copyOf(new int[100])) {
+      compiled("loadsWhatItStored").execute(Arguments.inOrder(buffer, buffer, loaded));
+      assertThat(loaded).containsExactly(expected);
+    }
+    Kernel inBackground = compiled("loadsWhatItStored");
+    Arrays.fill(loaded, 0);
+    Arrays.fill(one, 0);
+    inBackground.executeAsync(Arguments.inOrder(one, one, loaded)).join();
+    assertThat(loaded).containsExactly(expected);
+    assertThat(one).containsExactly(stored);
+  }
+
+  @Test
+  void oneArrayThatIsWrittenUnderTwoNamesIsOneArray() {
+    int[] expected = new int[100];
+    for (int i = 0; i < 100; i++) {
+      MethodKernels.storesTwice(i, expected, expected);
+    }
+    int[] one = new int[100];
+    compiled("storesTwice").execute(Arguments.inOrder(one, one));
+    assertThat(one).containsExactly(expected);
+    try (UnifiedBuffer<int[]> buffer = memory().copyOf(new int[100])) {
+      compiled("storesTwice").execute(Arguments.inOrder(buffer, buffer));
+      assertThat(contents(buffer)).containsExactly(expected);
+    }
+  }
+
+  @Test
+  void anExpressionOverOneArrayReadsItBeforeItWrites() {
+    bench().assumeCompiler();
+    Kernel kernel = memory().compile(KernelSource.elementwise("y = 2 * x + z"));
+    int[] one = {1, 2, 3};
+    kernel.execute(Arguments.of("x", one, "y", one, "z", one));
+    assertThat(one).containsExactly(3, 6, 9);
+    try (UnifiedBuffer<int[]> buffer = memory().copyOf(new int[] {1, 2, 3})) {
+      kernel.execute(Arguments.of("x", buffer, "y", buffer, "z", buffer));
+      assertThat(contents(buffer)).containsExactly(3, 6, 9);
+    }
+  }
+
+  @Test
   void nothingToDo() {
     float[] y = {};
     compiled("saxpy").execute(Arguments.inOrder(1f, new float[0], y));
