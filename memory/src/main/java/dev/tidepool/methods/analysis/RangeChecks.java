@@ -20,6 +20,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An index is {@code factor * number + rest} for each of its axes. If it is inside of the array
  * at all corners of the range, computed as longs, then it is between them too, and no int of it
- * wraps.
+ * wraps. One product of two ints and a few ints add up to a long; where there are more products,
+ * the test asks that each is an int.
  *
  * <p>Kernels with barriers are left alone: they compute more than they load.
  */
@@ -60,12 +62,12 @@ public final class RangeChecks {
    * What an index may grow with: a number of the item, or the variable of a loop.
    *
    * @param variable stands for it in expressions
-   * @param first its first value, the same for all items; a long
-   * @param last a value beyond which it does not come; a long
+   * @param least no value is less; a long, equal for all items
+   * @param greatest no value is greater; a long, equal for all items
    * @param test whether it is between them, and an int
    */
   private record Axis(
-      Variable variable, Expression first, Expression last, @Nullable Expression test) {}
+      Variable variable, Expression least, Expression greatest, @Nullable Expression test) {}
 
   private RangeChecks(int firstId) {
     this.firstId = firstId;
@@ -143,7 +145,11 @@ public final class RangeChecks {
       return;
     }
     Variable stand = new Variable(firstId + axes.size(), ValueType.INT);
-    axes.add(new Axis(stand, Affine.wide(first), last, test));
+    Expression start = Affine.wide(first);
+    axes.add(
+        counted.step() > 0
+            ? new Axis(stand, start, last, test)
+            : new Axis(stand, last, start, test));
     forget(loop.body());
     known.put(counted.variable(), new Expression.Read(stand));
     loops++;
@@ -165,6 +171,12 @@ public final class RangeChecks {
     for (Axis axis : axes) {
       if (axis.test() != null && Walk.reads(inNumbers, axis.variable())) {
         tests.add(axis.test());
+      }
+    }
+    if (bounds.products().size() > 1) {
+      for (Expression product : bounds.products()) {
+        tests.add(Tests.isAtLeast(product, Integer.MIN_VALUE));
+        tests.add(Tests.isAtMost(product, Integer.MAX_VALUE));
       }
     }
     bounds.least().forEach(least -> tests.add(Tests.isNotNegative(least)));
@@ -221,16 +233,19 @@ public final class RangeChecks {
   }
 
   /**
-   * Values, computed as longs without overflow, one of which is the least of an index in the whole
-   * range, and one the greatest.
+   * Values, computed as longs, one of which is the least of an index in the whole range, and one
+   * the greatest.
+   *
+   * @param products what they add up that may be more than an int
    */
-  private record Bounds(Set<Expression> least, Set<Expression> greatest) {}
+  private record Bounds(
+      Set<Expression> least, Set<Expression> greatest, List<Expression> products) {}
 
   /** The bounds of an index that has no numbers in front of one; null if it is not even. */
   private @Nullable Bounds bounds(Expression index, int from) {
     if (from == axes.size()) {
       Set<Expression> itself = Set.of(Affine.wide(index));
-      return new Bounds(itself, itself);
+      return new Bounds(itself, itself, List.of());
     }
     Axis axis = axes.get(from);
     Affine form =
@@ -245,20 +260,27 @@ public final class RangeChecks {
     if (rest == null || form.isConstant()) {
       return rest;
     }
-    Affine growth = new Affine(form.factor(), Constant.of(0));
-    Expression atFirst = growth.at(axis.first());
-    Expression atLast = growth.at(axis.last());
-    if (axis.first().equals(Constant.of(0L))) {
-      atFirst = axis.first();
-    }
+    Expression atLeast = grown(form.factor(), axis.least());
+    Expression atGreatest = grown(form.factor(), axis.greatest());
+    List<Expression> products = new ArrayList<>(rest.products());
+    Stream.of(atLeast, atGreatest).filter(RangeChecks::isProduct).forEach(products::add);
     if (form.isGrowing()) {
-      return new Bounds(sums(rest.least(), atFirst), sums(rest.greatest(), atLast));
+      return new Bounds(sums(rest.least(), atLeast), sums(rest.greatest(), atGreatest), products);
     }
-    Set<Expression> least = sums(rest.least(), atFirst);
-    least.addAll(sums(rest.least(), atLast));
-    Set<Expression> greatest = sums(rest.greatest(), atFirst);
-    greatest.addAll(sums(rest.greatest(), atLast));
-    return new Bounds(least, greatest);
+    Set<Expression> least = sums(rest.least(), atLeast);
+    least.addAll(sums(rest.least(), atGreatest));
+    Set<Expression> greatest = sums(rest.greatest(), atLeast);
+    greatest.addAll(sums(rest.greatest(), atGreatest));
+    return new Bounds(least, greatest, products);
+  }
+
+  /** What an axis adds to an index where it has a value; a long. */
+  private static Expression grown(Expression factor, Expression value) {
+    return value.equals(Constant.of(0L)) ? value : new Affine(factor, Constant.of(0)).at(value);
+  }
+
+  private static boolean isProduct(Expression value) {
+    return value instanceof Expression.Binary binary && binary.operator() == Operator.MULTIPLY;
   }
 
   private static Set<Expression> sums(Set<Expression> values, Expression added) {

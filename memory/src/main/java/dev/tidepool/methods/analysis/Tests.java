@@ -13,7 +13,11 @@ final class Tests {
   private Tests() {}
 
   static Expression isNotNegative(Expression value) {
-    return new Expression.Compare(Comparison.GREATER_EQUAL, value, Constant.of(0L), false);
+    return isAtLeast(value, 0);
+  }
+
+  static Expression isAtLeast(Expression value, long least) {
+    return new Expression.Compare(Comparison.GREATER_EQUAL, value, Constant.of(least), false);
   }
 
   static Expression isAtMost(Expression value, long greatest) {

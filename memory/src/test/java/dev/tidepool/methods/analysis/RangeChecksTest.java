@@ -3,17 +3,26 @@ package dev.tidepool.methods.analysis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.jvm.JvmKernel;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Walk;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @SuppressWarnings("unused")
 class RangeChecksTest {
@@ -146,6 +155,129 @@ class RangeChecksTest {
     int f = e + e;
     int g = f + f;
     x[g] = 1;
+  }
+
+  private static void down(int i, int n, int[] x) {
+    for (int j = n - 1; j >= 0; j--) {
+      x[j] += 1;
+    }
+  }
+
+  private static void downTo(int i, int n, int[] x) {
+    for (int j = 9; j > n; j--) {
+      x[j] += j;
+    }
+  }
+
+  private static void downByThree(int i, int n, int[] x) {
+    for (int j = 11; j >= n; j -= 3) {
+      x[j - 1] += j;
+    }
+  }
+
+  private static void upByThree(int i, int n, int[] x) {
+    for (int j = -1; j <= n; j += 3) {
+      x[j + 1] += j;
+    }
+  }
+
+  private static void reversed(int i, int n, int[] x) {
+    for (int j = 0; j < n; j++) {
+      x[9 - j] += j;
+    }
+  }
+
+  private static void reversedDown(int i, int n, int[] x) {
+    for (int j = n; j >= 1; j--) {
+      x[n - j] += j;
+    }
+  }
+
+  private static void times(int i, int n, int[] x) {
+    for (int j = 4; j >= 2; j--) {
+      x[j * n] += j;
+    }
+  }
+
+  private static void downInUp(int i, int n, int[] x) {
+    for (int j = 0; j < 3; j++) {
+      for (int k = n; k >= -1; k--) {
+        x[i + 3 * j + k + 1] += 1;
+      }
+    }
+  }
+
+  private static void upInDown(int i, int n, int[] x) {
+    for (int j = n; j >= 0; j -= 2) {
+      for (int k = 0; k < 2; k++) {
+        x[j + k] += 1;
+      }
+    }
+  }
+
+  private static void products(int i, int n, int[] x) {
+    for (int a = 0; a < n; a++) {
+      for (int b = 0; b < n; b++) {
+        for (int c = 0; c < n; c++) {
+          x[a * Integer.MAX_VALUE + b * Integer.MAX_VALUE + c * Integer.MAX_VALUE] += 1;
+        }
+      }
+    }
+  }
+
+  private static void boundChanges(int i, int n, int[] x) {
+    int end = 0;
+    for (int j = 5; j >= end; j--) {
+      x[j] += 1;
+      end = n;
+    }
+  }
+
+  /** What a kernel leaves in an array of ten elements, and what it throws. */
+  private static String outcome(KernelTree tree, int n) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment x = arena.allocate(ValueLayout.JAVA_INT, 10);
+      LaunchRange range = LaunchRange.of(2);
+      String thrown = "";
+      try {
+        JvmKernel.compile(tree, true)
+            .run(new MemorySegment[] {null, x}, new Object[] {n, null}, range, 0, 1);
+      } catch (RuntimeException e) {
+        thrown = e + " at " + e.getStackTrace()[0];
+      }
+      return Arrays.toString(x.toArray(ValueLayout.JAVA_INT)) + thrown;
+    }
+  }
+
+  /** If the test in front held wrongly, the virtual machine would throw another exception. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "down",
+        "downTo",
+        "downByThree",
+        "upByThree",
+        "reversed",
+        "reversedDown",
+        "times",
+        "downInUp",
+        "upInDown",
+        "products"
+      })
+  void behindTheTestAKernelDoesWhatItDidBefore(String method) {
+    KernelTree tree = read(method);
+    assertThat(testsBehind(method)).isZero();
+    KernelTree hoisted = RangeChecks.hoisted(tree);
+    IntStream bounds = IntStream.rangeClosed(-15, 15);
+    IntStream ends =
+        IntStream.of(Integer.MIN_VALUE, Integer.MIN_VALUE + 1, 1 << 30, Integer.MAX_VALUE);
+    IntStream.concat(bounds, ends)
+        .forEach(n -> assertThat(outcome(hoisted, n)).as("n = %d", n).isEqualTo(outcome(tree, n)));
+  }
+
+  @Test
+  void aLoopThatChangesItsBoundKeepsItsTests() {
+    assertThat(testsBehind("boundChanges")).isEqualTo(-1);
   }
 
   @Test
