@@ -95,8 +95,8 @@ public final class MethodGenerator {
   /**
    * The text of a kernel.
    *
-   * @param checked whether indices are checked; divisors always are, since a division by zero ends
-   *     the process on some devices
+   * @param checked whether an index outside of its array and a divisor of 0 are faults; otherwise a
+   *     division by 0 divides by 1, since it ends the process on some devices
    * @throws KernelCompilationException if it needs what the device has not got
    */
   public static MethodText generate(

@@ -2,9 +2,11 @@ package dev.tidepool.testkit.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.tidepool.Accelerator;
 import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
@@ -14,8 +16,11 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.WorkItem;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Array;
@@ -25,6 +30,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** Kernels that are Java methods compute what the method computes. */
@@ -51,8 +57,12 @@ public abstract class MethodKernelConformance extends Topic {
 
   /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
   private Kernel compiled(String method) {
+    return compiled(KernelSource.method(LOOKUP, method));
+  }
+
+  private Kernel compiled(KernelSource.Method method) {
     try {
-      return memory().compile(KernelSource.method(LOOKUP, method));
+      return memory().compile(method);
     } catch (UnsupportedOperationException noCompiler) {
       return abort("no compiler: " + noCompiler.getMessage());
     }
@@ -60,9 +70,13 @@ public abstract class MethodKernelConformance extends Topic {
 
   /** Runs a method plainly and as a kernel on equal arguments, and compares all arrays. */
   private void check(String method, LaunchRange range, Object... arguments) {
+    check(method, compiled(method), range, arguments);
+  }
+
+  private void check(String method, Kernel kernel, LaunchRange range, Object... arguments) {
     Object[] plain = copies(arguments);
     runPlainly(method, range, plain);
-    compiled(method).execute(Arguments.inOrder(arguments), range);
+    kernel.execute(Arguments.inOrder(arguments), range);
     for (int i = 0; i < arguments.length; i++) {
       assertThat(shown(arguments[i])).as("argument %d of %s", i, method).isEqualTo(shown(plain[i]));
     }
@@ -299,6 +313,73 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
+  void loopsWithAFaultAtEitherEndLeaveTheMemoryAroundTheirSliceAlone() {
+    checkFaultInSlice("fillDown", 99, 0, 99);
+    checkFaultInSlice("fillDown", 9, -90, -1);
+    checkFaultInSlice("fillUp", -90, 9, -90);
+    checkFaultInSlice("fillUp", 0, 99, 10);
+    checkFaultInSlice("fillMirrored", 0, 99, -1);
+    checkFaultInSlice("fillMirrored", -90, 9, 99);
+    checkFaultInSlice("fillDownInTwoLoops", 9, 0, 19);
+    checkFaultInSlice("fillDownInTwoLoops", -1, -9, -1);
+  }
+
+  /** Runs a loop on a slice of ten elements in the middle of a buffer. */
+  private void checkFaultInSlice(String method, int from, int to, int index) {
+    String loop = "%s from %d to %d".formatted(method, from, to);
+    UnifiedBuffer<float[]> whole = patterned(300, MemoryLocation.DEVICE, 1);
+    try (UnifiedBuffer<float[]> slice = whole.slice(120, 10)) {
+      Kernel kernel = compiled(method);
+      assertThatThrownBy(
+              () -> kernel.execute(Arguments.inOrder(from, to, slice), LaunchRange.of(1)))
+          .as(loop)
+          .isInstanceOf(ArrayIndexOutOfBoundsException.class)
+          .hasMessage("Index %d out of bounds for length 10 of 'x'", index)
+          .satisfies(
+              thrown -> {
+                StackTraceElement top = thrown.getStackTrace()[0];
+                assertThat(top.getMethodName()).isEqualTo(method);
+                assertThat(top.getLineNumber()).isPositive();
+              });
+      // What the fault left in the slice is undefined.
+      slice.copyFrom(new float[10]);
+    }
+    float[] expected = pattern(300, 1);
+    Arrays.fill(expected, 120, 130, 0);
+    Patterns.assertEqual(contents(whole), expected, loop);
+  }
+
+  @Test
+  void withoutChecksKernelsComputeWhatTheirMethodsDo() {
+    checkUnchecked(
+        "dot", LaunchRange.of(777), 33, pattern(777 * 33, 1), pattern(33, 2), new float[777]);
+    checkUnchecked("ints", LaunchRange.of(500), ints(500, 1), ints(500, 2), new int[6000]);
+    checkUnchecked("controlFlow", LaunchRange.of(500), ints(500, 9), new int[500]);
+    checkUnchecked("arraysOfItsOwn", LaunchRange.of(50), 9, pattern(16, 1), new float[50]);
+    checkUnchecked("fillDown", LaunchRange.of(1), 8, 2, new float[10]);
+  }
+
+  private void checkUnchecked(String method, LaunchRange range, Object... arguments) {
+    Kernel unchecked = compiled(KernelSource.method(LOOKUP, method).unchecked());
+    check(method, unchecked, range, arguments);
+  }
+
+  @Test
+  void withoutChecksADivisionByZeroHarmsNoOtherItem() {
+    Kernel quotients = compiled(KernelSource.method(LOOKUP, "quotients").unchecked());
+    int[] a = {7, Integer.MIN_VALUE, 9};
+    int[] out = {-1, -1, -1};
+    try {
+      quotients.execute(Arguments.inOrder(a, new int[] {2, -1, 0}, out));
+      assertThat(out).startsWith(3, Integer.MIN_VALUE);
+    } catch (ArithmeticException ofTheVirtualMachine) {
+      assertThat(out).as("arrays are not copied back").containsExactly(-1, -1, -1);
+    }
+    quotients.execute(Arguments.inOrder(a, new int[] {2, -1, 4}, out));
+    assertThat(out).containsExactly(3, Integer.MIN_VALUE, 2);
+  }
+
+  @Test
   void whatIsQueuedBehindAFaultFailsWithIt() {
     Kernel gather = compiled("gather");
     Kernel saxpy = compiled("saxpy");
@@ -306,17 +387,38 @@ public abstract class MethodKernelConformance extends Topic {
     int[] indices = new int[length];
     Arrays.fill(indices, length);
     UnifiedBuffer<float[]> y = patterned(length, MemoryLocation.DEVICE, 1);
+    CountDownLatch go = new CountDownLatch(1);
+    // The fault is not known before the launch behind it is queued.
+    UnifiedBuffer<float[]> x = held(length, go);
     CompletableFuture<Void> first =
-        gather.executeAsync(Arguments.of("indices", indices, "x", new float[length], "y", y));
+        gather.executeAsync(Arguments.of("indices", indices, "x", x, "y", y));
     CompletableFuture<Void> behind =
         saxpy.executeAsync(Arguments.of("a", 2f, "x", new float[length], "y", y));
-    assertThatThrownBy(first::join)
+    go.countDown();
+    Throwable fault = catchThrowable(first::join);
+    assertThat(fault)
         .isInstanceOf(CompletionException.class)
         .hasCauseInstanceOf(ArrayIndexOutOfBoundsException.class);
-    behind.handle((_, _) -> null).join();
+    assertThatThrownBy(behind::join).hasRootCause(fault.getCause());
     y.copyFrom(pattern(length, 3));
     saxpy.execute(Arguments.of("a", 1f, "x", new float[length], "y", y));
     Patterns.assertEqual(contents(y), pattern(length, 3), "it works again");
+  }
+
+  /** A buffer of the processor that a kernel uses there until a latch is open. */
+  private UnifiedBuffer<float[]> held(int length, CountDownLatch go) {
+    Accelerator processor =
+        bench().tidepool().accelerators().stream()
+            .filter(each -> each.capabilities().contains(Capability.JAVA_KERNELS))
+            .findFirst()
+            .orElseThrow();
+    UnifiedMemoryManager memory = bench().manager(processor, MemoryOptions.defaults());
+    UnifiedBuffer<float[]> buffer = bench().owned(memory.copyOf(new float[length]));
+    KernelSource waiting =
+        KernelSource.java(
+            _ -> Uninterruptibly.await(go::await), KernelParameter.inout("x", ElementType.FLOAT));
+    var _ = memory.compile(waiting).executeAsync(Arguments.of("x", buffer), LaunchRange.of(1));
+    return buffer;
   }
 
   @Test
@@ -336,15 +438,31 @@ public abstract class MethodKernelConformance extends Topic {
   @Test
   void anArrayThatIsWhollyWrittenIsNotBrought() {
     UnifiedBuffer<float[]> y = patterned(5, MemoryLocation.HOST, 1);
-    int[] indices = {4, 3, 2, 1, 0};
-    float[] x = {1, 2, 3, 4, 5};
+    UnifiedBuffer<int[]> indices = buffer(ElementType.INT, 5, MemoryLocation.HOST);
+    indices.copyFrom(new int[] {4, 3, 2, 1, 0});
+    UnifiedBuffer<float[]> x = buffer(ElementType.FLOAT, 5, MemoryLocation.HOST);
+    x.copyFrom(new float[] {1, 2, 3, 4, 5});
     Kernel gather = compiled("gather");
-    gather.execute(Arguments.inOrder(indices, x, y));
+    Arguments arguments = Arguments.inOrder(indices, x, y);
+    long brought = broughtBy(() -> gather.execute(arguments));
+    assertThat(brought).isEqualTo(bench().sharesMemory() ? 0 : indices.byteSize() + x.byteSize());
     assertThat(contents(y)).containsExactly(5, 4, 3, 2, 1);
     // With fewer items than elements, the rest keeps its values.
-    y.copyFrom(new float[] {9, 9, 9, 9, 9});
-    gather.execute(Arguments.inOrder(indices, x, y), LaunchRange.of(2));
+    brought =
+        broughtBy(
+            () -> {
+              y.copyFrom(new float[] {9, 9, 9, 9, 9});
+              gather.execute(arguments, LaunchRange.of(2));
+            });
+    assertThat(brought).isEqualTo(bench().sharesMemory() ? 0 : y.byteSize());
     assertThat(contents(y)).containsExactly(5, 4, 9, 9, 9);
+  }
+
+  /** How many bytes go to the device. */
+  private long broughtBy(Runnable work) {
+    long before = bench().moved().hostToDeviceBytes();
+    work.run();
+    return bench().moved().hostToDeviceBytes() - before;
   }
 
   @Test

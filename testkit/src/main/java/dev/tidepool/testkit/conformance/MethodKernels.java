@@ -219,6 +219,32 @@ final class MethodKernels {
     y[i] = x[indices[i]];
   }
 
+  static void fillDown(int i, int from, int to, float[] x) {
+    for (int j = from; j >= to; j--) {
+      x[j] = i + 7;
+    }
+  }
+
+  static void fillUp(int i, int from, int to, float[] x) {
+    for (int j = from; j <= to; j++) {
+      x[j] = i + 7;
+    }
+  }
+
+  static void fillMirrored(int i, int from, int to, float[] x) {
+    for (int j = from; j <= to; j++) {
+      x[9 - j] = i + 7;
+    }
+  }
+
+  static void fillDownInTwoLoops(int i, int from, int to, float[] x) {
+    for (int j = from; j >= to; j -= 3) {
+      for (int k = 1; k >= 0; k--) {
+        x[2 * j + k] = i + 7;
+      }
+    }
+  }
+
   static void quotients(int i, int[] a, int[] b, int[] out) {
     out[i] = a[i] / b[i];
   }
