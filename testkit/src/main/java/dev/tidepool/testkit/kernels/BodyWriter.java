@@ -385,7 +385,7 @@ final class BodyWriter {
     String k = name("k");
     int from = decisions.chance(60) ? 0 : decisions.between(-2, 9);
     String head =
-        switch (decisions.next(12)) {
+        switch (decisions.next(14)) {
           case 0 -> "int K = " + (from + count - 1) + "; K >= " + from + "; K--";
           case 1 -> "int K = " + from + "; K != " + (from + count) + "; K++";
           case 2 -> "int K = " + from + "; K < " + (from + 2 * count) + "; K += 2";
@@ -405,6 +405,9 @@ final class BodyWriter {
                   + "; K += 3 + ("
                   + expressions.of(Kind.INT, 1)
                   + " & 1)";
+          // Steps so long that one end is often outside of an array, and the other one inside.
+          case 8 -> "int K = " + (from + 7 * (count - 1)) + "; K >= " + from + "; K -= 7";
+          case 9 -> "int K = pi & 31; K > (pi & 31) - " + (5 * count) + "; K -= 5";
           default -> "int K = " + from + "; K < " + (from + count) + "; K++";
         };
     scope.add(new Variable(k, Kind.INT, false));

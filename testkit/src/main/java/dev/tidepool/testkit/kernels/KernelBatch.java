@@ -9,6 +9,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +59,7 @@ public final class KernelBatch {
   /**
    * Runs all kernels.
    *
-   * @param together whether they are one program
+   * @param together whether they are one program; if not, each also runs as a {@link HoistedKernel}
    * @return those that are wrong
    */
   public List<Mismatch> run(UnifiedMemoryManager memory, boolean together) {
@@ -69,31 +70,56 @@ public final class KernelBatch {
       Object[] arguments = KernelData.of(body);
       Object[] expected = KernelData.copy(arguments);
       List<Throwable> faults = plainly(body, expected);
-      try {
-        Object[] actual = KernelData.copy(arguments);
-        Kernel kernel =
-            all == null
-                ? memory.compile(KernelSource.method(compiled.lookup(), body.method()))
-                : all;
-        Arguments bound = Arguments.inOrder(all == null ? actual : behind(i, actual));
-        kernel.execute(bound, LaunchRange.of(KernelData.ITEMS));
-        String wrong =
-            faults.isEmpty()
-                ? KernelData.difference(expected, actual)
-                : "it does not throw " + faults.getFirst();
-        if (!wrong.isEmpty()) {
-          mismatches.add(new Mismatch(body.seed(), wrong, null));
-        }
-      } catch (RuntimeException thrown) {
-        if (faults.stream().noneMatch(fault -> isSame(fault, thrown))) {
-          String instead = faults.isEmpty() ? "" : " instead of one of " + faults;
-          // The message of a class file that is not valid has the whole class.
-          String shown = thrown.toString().lines().findFirst().orElse("");
-          mismatches.add(new Mismatch(body.seed(), "it throws " + shown + instead, thrown));
-        }
+      Plain plain = new Plain(body.seed(), List.of(expected), faults);
+      Object[] actual = KernelData.copy(arguments);
+      if (all != null) {
+        Object[] bound = behind(i, actual);
+        mismatch(plain, actual, () -> execute(all, bound)).ifPresent(mismatches::add);
+        continue;
       }
+      KernelSource.Method source = KernelSource.method(compiled.lookup(), body.method());
+      mismatch(plain, actual, () -> execute(memory.compile(source), actual))
+          .or(() -> mismatchOfHoisted(plain, source, arguments))
+          .ifPresent(mismatches::add);
     }
     return mismatches;
+  }
+
+  private static void execute(Kernel kernel, Object[] arguments) {
+    kernel.execute(Arguments.inOrder(arguments), LaunchRange.of(KernelData.ITEMS));
+  }
+
+  private Optional<Mismatch> mismatchOfHoisted(
+      Plain plain, KernelSource.Method source, Object[] arguments) {
+    return HoistedKernel.of(source)
+        .flatMap(kernel -> mismatch(plain, arguments, () -> kernel.run(arguments)))
+        .map(found -> new Mismatch(found.seed(), "hoisted, " + found.what(), found.cause()));
+  }
+
+  /** What a method left in its arguments, and what it threw for items. */
+  private record Plain(long seed, List<Object> arguments, List<Throwable> faults) {}
+
+  /** Runs a kernel, and compares what it leaves in its arguments or throws. */
+  private Optional<Mismatch> mismatch(Plain plain, Object[] arguments, Runnable kernel) {
+    List<Throwable> faults = plain.faults();
+    try {
+      kernel.run();
+      String wrong =
+          faults.isEmpty()
+              ? KernelData.difference(plain.arguments().toArray(), arguments)
+              : "it does not throw " + faults.getFirst();
+      return wrong.isEmpty()
+          ? Optional.empty()
+          : Optional.of(new Mismatch(plain.seed(), wrong, null));
+    } catch (RuntimeException thrown) {
+      if (faults.stream().anyMatch(fault -> isSame(fault, thrown))) {
+        return Optional.empty();
+      }
+      String instead = faults.isEmpty() ? "" : " instead of one of " + faults;
+      // The message of a class file that is not valid has the whole class.
+      String shown = thrown.toString().lines().findFirst().orElse("");
+      return Optional.of(new Mismatch(plain.seed(), "it throws " + shown + instead, thrown));
+    }
   }
 
   private static Object[] behind(int which, Object[] arguments) {

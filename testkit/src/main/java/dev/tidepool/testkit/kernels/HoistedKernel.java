@@ -1,0 +1,67 @@
+package dev.tidepool.testkit.kernels;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.analysis.RangeChecks;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.jvm.JvmKernel;
+import dev.tidepool.methods.tree.KernelTree;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Array;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kernel with the test in front that devices get, run by this virtual machine. The virtual
+ * machine checks the accesses that have lost their tests, and throws another exception for them
+ * than kernels do, where a device would use memory outside of the array.
+ */
+final class HoistedKernel {
+  private final JvmKernel kernel;
+
+  private HoistedKernel(JvmKernel kernel) {
+    this.kernel = kernel;
+  }
+
+  /** A kernel for which devices get a test in front; empty for others. */
+  static Optional<HoistedKernel> of(KernelSource.Method source) {
+    KernelTree tree = MethodReader.read(source);
+    KernelTree hoisted = RangeChecks.hoisted(tree);
+    return hoisted.equals(tree)
+        ? Optional.empty()
+        : Optional.of(new HoistedKernel(JvmKernel.compile(hoisted, true)));
+  }
+
+  /** Runs all items. */
+  void run(Object[] arguments) {
+    @Nullable MemorySegment[] arrays = new MemorySegment[arguments.length];
+    @Nullable Object[] scalars = new Object[arguments.length];
+    try (Arena arena = Arena.ofConfined()) {
+      List<Runnable> copiesBack = new ArrayList<>();
+      for (int i = 0; i < arguments.length; i++) {
+        Optional<ElementType<?>> elements = ElementType.ofArray(arguments[i].getClass());
+        if (elements.isPresent()) {
+          arrays[i] = copied(elements.get(), arguments[i], arena, copiesBack);
+        } else {
+          scalars[i] = arguments[i];
+        }
+      }
+      kernel.run(arrays, scalars, LaunchRange.of(KernelData.ITEMS), 0, KernelData.ITEMS);
+      copiesBack.forEach(Runnable::run);
+    }
+  }
+
+  private static <A> MemorySegment copied(
+      ElementType<A> type, Object argument, Arena arena, List<Runnable> copiesBack) {
+    A array = type.arrayClass().cast(argument);
+    int length = Array.getLength(array);
+    MemorySegment memory = arena.allocate(length * type.byteSize(), type.byteSize());
+    type.write(array, 0, memory, 0, length);
+    copiesBack.add(() -> type.read(memory, 0, array, 0, length));
+    return memory;
+  }
+}
