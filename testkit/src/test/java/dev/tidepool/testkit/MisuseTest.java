@@ -140,7 +140,7 @@ class MisuseTest {
       assertThatThrownBy(
               () -> kernel.execute(Arguments.of("x", new float[2], "y", both, "z", both)))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("one array");
+          .hasMessageContaining("'y' and 'z' are both written and overlap; pass arrays");
     }
   }
 

@@ -236,7 +236,7 @@ final class KernelLaunch implements AutoCloseable {
                     + written.parameter().name()
                     + "' and '"
                     + other.parameter().name()
-                    + "' are both written and overlap; pass buffers that do not");
+                    + "' are both written and overlap; pass arrays or buffers that do not");
           }
           placed.set(i, isolated(other));
         }
