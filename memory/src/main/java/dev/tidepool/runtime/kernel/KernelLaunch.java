@@ -233,9 +233,9 @@ final class KernelLaunch implements AutoCloseable {
           if (other.parameter().access().writes()) {
             throw new IllegalArgumentException(
                 "'"
-                    + written.parameter().name()
-                    + "' and '"
                     + other.parameter().name()
+                    + "' and '"
+                    + written.parameter().name()
                     + "' are both written and overlap; pass arrays or buffers that do not");
           }
           placed.set(i, isolated(other));
