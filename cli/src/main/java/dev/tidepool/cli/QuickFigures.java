@@ -213,7 +213,7 @@ final class QuickFigures {
             square.execute(Arguments.of("x", y, "s", t));
             root.execute(Arguments.of("s", s, "t", t, "z", z));
           },
-          "the arrays fit into the cache, where three passes cost little");
+          "the computation takes most of the time, and is the same in both");
     }
   }
 

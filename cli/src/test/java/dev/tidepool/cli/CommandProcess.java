@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.condition.OS;
 
 /** The command as a process of its own, as the launcher would start it. */
@@ -12,6 +13,12 @@ final class CommandProcess {
 
   /** Starts a main class of this class path; what it prints goes to a file. */
   static Process start(Path log, Class<?> main, String... arguments) throws IOException {
+    return start(log, Map.of(), main, arguments);
+  }
+
+  /** Starts it likewise, with some more variables in its environment. */
+  static Process start(Path log, Map<String, String> more, Class<?> main, String... arguments)
+      throws IOException {
     List<String> command = new ArrayList<>();
     if (OS.LINUX.isCurrentOs()) {
       // A build in the background ignores interrupts, and so would whatever it starts.
@@ -27,9 +34,9 @@ final class CommandProcess {
             System.getProperty("java.class.path"),
             main.getName()));
     command.addAll(List.of(arguments));
-    return new ProcessBuilder(command)
-        .redirectErrorStream(true)
-        .redirectOutput(log.toFile())
-        .start();
+    ProcessBuilder process =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+    process.environment().putAll(more);
+    return process.start();
   }
 }

@@ -11,8 +11,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,18 +24,13 @@ class MetalMachineTest {
   private String run(String device, String... arguments) throws IOException, InterruptedException {
     SimulatedMetal simulated = SimulatedMetal.orSkip();
     Path report = folder.resolve("report");
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-XX:+UseSerialGC", "-Xmx1g", "--enable-native-access=ALL-UNNAMED"));
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
-    command.addAll(List.of(arguments));
     Path log = folder.resolve("log");
-    ProcessBuilder process =
-        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
-    process.environment().put("TIDEPOOL_METAL_LIBRARY", simulated.library().toString());
-    process.environment().put("TIDEPOOL_METAL_SIM", "memory=" + (256 << 20) + " " + device);
-    process.environment().put("TIDEPOOL_METAL_SIM_REPORT", report.toString());
-    int status = process.start().waitFor();
+    Map<String, String> machine =
+        Map.of(
+            "TIDEPOOL_METAL_LIBRARY", simulated.library().toString(),
+            "TIDEPOOL_METAL_SIM", "memory=" + (256 << 20) + " " + device,
+            "TIDEPOOL_METAL_SIM_REPORT", report.toString());
+    int status = CommandProcess.start(log, machine, Main.class, arguments).waitFor();
     String text = Files.readString(log);
     assertThat(status).as(text).isZero();
     assertThat(text.lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
