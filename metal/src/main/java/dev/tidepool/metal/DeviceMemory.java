@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A device's memory: where each kind of block lies, and how much is taken. Metal tells what this
  * process has of a device, and how much it should have at most.
  *
- * <p>Safe for use by any thread; holds no lock.
+ * <p>Safe for use by any thread.
  */
 final class DeviceMemory {
   /** The pages of Apple's processors; other Macs have smaller ones. */
@@ -24,6 +24,8 @@ final class DeviceMemory {
   private final DeviceProperties device;
   private final boolean shared;
   private final HostBuffers hostBuffers = new HostBuffers();
+  // Guarded by this.
+  private @Nullable StagingReserve reserve;
 
   DeviceMemory(String name, DeviceProperties device, Settings settings) {
     this.name = name;
@@ -92,6 +94,25 @@ final class DeviceMemory {
   /** A buffer that the host reaches, which the caller releases. */
   long staging(long bytes) {
     return buffer(bytes, 0, Metal.SHARED);
+  }
+
+  /** What copies use without a staging buffer: made by the first queue that has room for it. */
+  synchronized @Nullable StagingReserve reserve() {
+    if (reserve == null) {
+      try {
+        reserve = new StagingReserve(this);
+      } catch (OutOfDeviceMemoryException full) {
+        return null;
+      }
+    }
+    return reserve;
+  }
+
+  /** Gives back what it holds itself, when no queue is left. */
+  synchronized void close() {
+    if (reserve != null) {
+      reserve.close();
+    }
   }
 
   /** A buffer for kernels alone, which the caller releases. */

@@ -96,6 +96,7 @@ final class MetalDevice implements Device {
   @Override
   public Queue createQueue() {
     requireOpen();
+    var _ = memory.reserve();
     return new MetalQueue(this);
   }
 
@@ -207,6 +208,7 @@ final class MetalDevice implements Device {
     }
     failureWatch.close();
     bytes.close();
+    memory.close();
     Closing.surviving("release", () -> NativeCall.release(ObjectKind.DEVICE, handle()));
   }
 

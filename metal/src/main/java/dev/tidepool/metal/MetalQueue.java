@@ -1,5 +1,6 @@
 package dev.tidepool.metal;
 
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.metal.HostBuffers.Place;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Copies reach memory of the host that is in one of the device's buffers. Other memory is copied
  * into such a buffer when it is submitted, or out of one when its event is first seen to be done.
+ * Without memory for that buffer they go through the device's {@link StagingReserve}.
  */
 final class MetalQueue implements Queue {
   private static final String COPY = "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:";
@@ -63,9 +65,13 @@ final class MetalQueue implements Queue {
         bytes,
         staging -> {
           device.blocks().contents(staging, bytes).copyFrom(source);
-          return submit(
-              COPY, to -> copy(to, new Bytes(staging, 0), bytesOf(target, offset), bytes), null);
-        });
+          return copy(new Bytes(staging, 0), bytesOf(target, offset), bytes);
+        },
+        reserve ->
+            reserve.write(
+                source,
+                (buffer, at, count) ->
+                    copy(new Bytes(buffer, 0), bytesOf(target, offset + at), count)));
   }
 
   @Override
@@ -79,7 +85,14 @@ final class MetalQueue implements Queue {
     if (place != null) {
       return copy(from, offset, place.block(), place.offset(), bytes);
     }
-    return staged(bytes, staging -> readInto(staging, from, offset, destination));
+    return staged(
+        bytes,
+        staging -> readInto(staging, from, offset, destination),
+        reserve ->
+            reserve.read(
+                destination,
+                (buffer, at, count) ->
+                    copy(bytesOf(from, offset + at), new Bytes(buffer, 0), count)));
   }
 
   private Event readInto(long staging, MetalBlock source, long offset, MemorySegment destination) {
@@ -104,9 +117,23 @@ final class MetalQueue implements Queue {
     Event submit(long staging);
   }
 
-  /** Submits what uses a staging buffer, which Metal keeps until that has ended. */
-  private Event staged(long bytes, Staged action) {
-    long staging = device.blocks().staging(bytes);
+  /**
+   * Submits what uses a staging buffer, which Metal keeps until that has ended.
+   *
+   * @param withoutRoom does it if there is no memory for such a buffer
+   */
+  private Event staged(long bytes, Staged action, Consumer<StagingReserve> withoutRoom) {
+    long staging;
+    try {
+      staging = device.blocks().staging(bytes);
+    } catch (OutOfDeviceMemoryException full) {
+      StagingReserve reserve = device.blocks().reserve();
+      if (reserve == null) {
+        throw full;
+      }
+      withoutRoom.accept(reserve);
+      return mark();
+    }
     try {
       return action.submit(staging);
     } finally {
@@ -118,12 +145,11 @@ final class MetalQueue implements Queue {
   public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
     MetalBlock from = own(source);
     MetalBlock target = own(destination);
-    return bytes == 0
-        ? mark()
-        : submit(
-            COPY,
-            to -> copy(to, bytesOf(from, sourceOffset), bytesOf(target, offset), bytes),
-            null);
+    return bytes == 0 ? mark() : copy(bytesOf(from, sourceOffset), bytesOf(target, offset), bytes);
+  }
+
+  private Event copy(Bytes source, Bytes target, long bytes) {
+    return submit(COPY, to -> copy(to, source, target, bytes), null);
   }
 
   private void copy(Commands to, Bytes source, Bytes target, long bytes) {

@@ -37,8 +37,12 @@ final class Timeline {
     return Metal.signaledValue(event) >= number;
   }
 
-  /** Says that a command has ended, which a command that failed does not. */
-  void reach(long number) {
+  /**
+   * Says that a command has ended, which a command that failed does not. A signal of the device
+   * between the two calls here is lost. A command that is awaited is watched, so this is called for
+   * it too, and writes the number again: one call at a time.
+   */
+  synchronized void reach(long number) {
     if (!hasReached(number)) {
       Metal.setSignaledValue(event, number);
     }

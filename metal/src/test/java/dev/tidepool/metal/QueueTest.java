@@ -199,4 +199,38 @@ class QueueTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("used after close");
   }
+
+  /** Allocates all of the device's memory but some bytes. */
+  private List<Block> fill(long free) {
+    List<Block> blocks = new ArrayList<>();
+    while (device.memory().freeBytes() > free) {
+      long bytes = Math.min(256L << 20, device.memory().freeBytes() - free);
+      blocks.add(device.allocate(bytes, 1, BlockKind.DEVICE));
+    }
+    return blocks;
+  }
+
+  @Test
+  void bytesReachAFullDeviceAndLeaveIt() {
+    int bytes = 100_001;
+    byte[] sent = new byte[bytes];
+    for (int i = 0; i < bytes; i++) {
+      sent[i] = (byte) (i * 31);
+    }
+    byte[] back = new byte[bytes];
+    Block large = device.allocate(bytes + 7, 16, BlockKind.DEVICE);
+    List<Block> rest = fill(100);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment source = arena.allocateFrom(JAVA_BYTE, sent);
+      MemorySegment destination = arena.allocate(bytes);
+      assertThat(device.memory().freeBytes()).isLessThan(bytes);
+      done(queue.write(source, large, 7));
+      done(queue.read(large, 7, destination));
+      MemorySegment.copy(destination, JAVA_BYTE, 0, back, 0, bytes);
+    } finally {
+      rest.forEach(Block::free);
+      large.free();
+    }
+    assertThat(back).isEqualTo(sent);
+  }
 }
