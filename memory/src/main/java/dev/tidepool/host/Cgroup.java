@@ -1,8 +1,10 @@
 package dev.tidepool.host;
 
+import dev.tidepool.host.system.HeldFile;
 import dev.tidepool.host.system.ProcFiles;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -28,9 +30,41 @@ record Cgroup(long limitBytes, long freeBytes) {
           "memory.usage_in_bytes",
           List.of("total_inactive_file", "total_active_file"));
 
+  /** A group that can have a limit. */
+  private record Group(HeldFile limit, HeldFile usage, HeldFile details, Names names) {
+    Group(Path folder, Names names) {
+      this(
+          new HeldFile(folder.resolve(names.limit)),
+          new HeldFile(folder.resolve(names.usage)),
+          new HeldFile(folder.resolve("memory.stat")),
+          names);
+    }
+
+    @Nullable Cgroup read() {
+      long most = ProcFiles.number(limit.lines(), -1);
+      long used = most < 0 || most >= NO_LIMIT ? -1 : ProcFiles.number(usage.lines(), -1);
+      if (used < 0) {
+        return null;
+      }
+      for (String line : details.lines()) {
+        String[] words = line.split("\\s+", -1);
+        if (words.length == 2 && names.reclaimable.contains(words[0])) {
+          used -= ProcFiles.parse(words[1], 0);
+        }
+      }
+      return new Cgroup(most, Math.clamp(most - used, 0, most));
+    }
+  }
+
+  /** Found once: a limit may change, but a process that runs is hardly moved to another group. */
+  private static final class OfThisProcess {
+    static final List<Group> GROUPS =
+        groups(Path.of("/proc/self/cgroup"), Path.of("/sys/fs/cgroup"));
+  }
+
   /** The limit of this process; null if it has none. */
   static @Nullable Cgroup ofThisProcess() {
-    return read(Path.of("/proc/self/cgroup"), Path.of("/sys/fs/cgroup"));
+    return tightest(OfThisProcess.GROUPS);
   }
 
   /**
@@ -40,48 +74,43 @@ record Cgroup(long limitBytes, long freeBytes) {
    * @param root where control groups are mounted
    */
   static @Nullable Cgroup read(Path membership, Path root) {
-    Cgroup tightest = null;
+    return tightest(groups(membership, root));
+  }
+
+  private static List<Group> groups(Path membership, Path root) {
+    List<Group> groups = new ArrayList<>();
     for (String line : ProcFiles.lines(membership)) {
       String[] parts = line.split(":", 3);
       if (parts.length < 3) {
         continue;
       }
-      Cgroup found = null;
       if (parts[1].isEmpty()) {
-        found = tightestOnTheWayUp(root, parts[2], V2);
+        addOnTheWayUp(root, parts[2], V2, groups);
       } else if (List.of(parts[1].split(",", -1)).contains("memory")) {
-        found = tightestOnTheWayUp(root.resolve("memory"), parts[2], V1);
+        addOnTheWayUp(root.resolve("memory"), parts[2], V1, groups);
       }
-      tightest = tighter(tightest, found);
     }
-    return tightest;
+    return List.copyOf(groups);
   }
 
   /** A container may see its own group at the mount's root, whatever path its membership names. */
-  private static @Nullable Cgroup tightestOnTheWayUp(Path root, String path, Names names) {
+  private static void addOnTheWayUp(Path root, String path, Names names, List<Group> groups) {
     Path base = root.normalize();
     Path folder = base.resolve(path.replaceFirst("^/+", "")).normalize();
-    Cgroup tightest = null;
     while (folder != null && folder.startsWith(base)) {
-      tightest = tighter(tightest, of(folder, names));
+      if (Files.exists(folder.resolve(names.limit))) {
+        groups.add(new Group(folder, names));
+      }
       folder = folder.getParent();
     }
-    return tightest;
   }
 
-  private static @Nullable Cgroup of(Path folder, Names names) {
-    long limit = ProcFiles.number(folder.resolve(names.limit), -1);
-    if (limit < 0 || limit >= NO_LIMIT || !Files.exists(folder.resolve(names.usage))) {
-      return null;
+  private static @Nullable Cgroup tightest(List<Group> groups) {
+    Cgroup tightest = null;
+    for (Group group : groups) {
+      tightest = tighter(tightest, group.read());
     }
-    long used = ProcFiles.number(folder.resolve(names.usage), 0);
-    for (String line : ProcFiles.lines(folder.resolve("memory.stat"))) {
-      String[] words = line.split("\\s+", -1);
-      if (words.length == 2 && names.reclaimable.contains(words[0])) {
-        used -= ProcFiles.parse(words[1], 0);
-      }
-    }
-    return new Cgroup(limit, Math.clamp(limit - used, 0, limit));
+    return tightest;
   }
 
   private static @Nullable Cgroup tighter(@Nullable Cgroup a, @Nullable Cgroup b) {

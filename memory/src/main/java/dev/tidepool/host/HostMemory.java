@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.host.system.HeldFile;
 import dev.tidepool.host.system.MacCalls;
 import dev.tidepool.host.system.Platform;
 import dev.tidepool.host.system.ProcFiles;
@@ -13,7 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /** How much memory this process may use, and how much of it is free now. */
 public final class HostMemory {
-  private static final Path MEMINFO = Path.of("/proc/meminfo");
+  private static final class Meminfo {
+    static final HeldFile FILE = new HeldFile(Path.of("/proc/meminfo"));
+  }
 
   private HostMemory() {}
 
@@ -41,7 +44,7 @@ public final class HostMemory {
   private static Reading reading() {
     @Nullable Reading told =
         switch (Platform.CURRENT.system()) {
-          case LINUX -> ofLinux(ProcFiles.lines(MEMINFO));
+          case LINUX -> ofLinux(Meminfo.FILE.lines());
           case MACOS -> ofMacOs(MacCalls.number("hw.memsize"), MacCalls.obtainableMemory());
           case WINDOWS, OTHER -> null;
         };

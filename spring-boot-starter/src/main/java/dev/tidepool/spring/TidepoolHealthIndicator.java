@@ -48,18 +48,24 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
   @Override
   protected void doHealthCheck(Health.Builder health) throws InterruptedException {
     health.up().withDetail("accelerator", memory.accelerator().id());
-    checkDevice(health);
-    options.spillDirectory().ifPresent(folder -> checkDisk(folder, health));
-    checkMemory(health);
+    // The device answers while the rest is looked at, and is reported even if that fails.
+    CompletableFuture<Void> answer = probe();
+    try {
+      options.spillDirectory().ifPresent(folder -> checkDisk(folder, health));
+      checkMemory(health);
+    } finally {
+      checkDevice(answer, health);
+    }
   }
 
   private static void down(Health.Builder health, String problem) {
     health.down().withDetail("problem", problem);
   }
 
-  private void checkDevice(Health.Builder health) throws InterruptedException {
+  private static void checkDevice(CompletableFuture<Void> answer, Health.Builder health)
+      throws InterruptedException {
     try {
-      probe().get(MOST_WAIT_SECONDS, TimeUnit.SECONDS);
+      answer.get(MOST_WAIT_SECONDS, TimeUnit.SECONDS);
       health.withDetail("device", "answers");
     } catch (TimeoutException e) {
       health.withDetail("device", "is busy");
@@ -126,11 +132,17 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
   /** What lies idle in pools is no problem, and neither is what can be spilled. */
   private void checkMemory(Health.Builder health) {
     MemoryStatistics figures = memory.statistics();
-    MemoryInfo device = memory.accelerator().memory();
     OptionalLong limit = memory.limit();
-    long total = limit.orElse(device.totalBytes());
-    long used =
-        limit.isPresent() ? figures.reservedBytes() : device.totalBytes() - device.freeBytes();
+    long total;
+    long used;
+    if (limit.isPresent()) {
+      total = limit.getAsLong();
+      used = figures.reservedBytes();
+    } else {
+      MemoryInfo device = memory.accelerator().memory();
+      total = device.totalBytes();
+      used = total - device.freeBytes();
+    }
     used = Math.max(0, used - figures.totalPooled());
     double mark = options.watermarks().stream().max(Double::compare).orElse(DEFAULT_MARK);
     health.withDetail("usedBytes", used).withDetail("totalBytes", total);

@@ -21,7 +21,11 @@ public final class ProcFiles {
 
   /** The number that a file consists of, or a default if it is absent or says something else. */
   public static long number(Path file, long otherwise) {
-    List<String> lines = lines(file);
+    return number(lines(file), otherwise);
+  }
+
+  /** The number that lines consist of, or a default if they are none or say something else. */
+  public static long number(List<String> lines, long otherwise) {
     return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
   }
 

@@ -249,6 +249,15 @@ final class IdleBlocks implements IdleSet {
         : charged - leasedCredits(sizeClass);
   }
 
+  /** Idle bytes of all classes, counted as those of one are. */
+  long idleBytes() {
+    long bytes = 0;
+    for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
+      bytes += Math.max(0, idleBytes(sizeClass));
+    }
+    return bytes;
+  }
+
   /** Whether anything seems idle in that class or one above it. */
   boolean isAnyIdleFrom(int sizeClass) {
     for (int larger = sizeClass; larger <= BEYOND_CLASSES; larger++) {

@@ -617,9 +617,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return counters.boundBytes();
   }
 
-  /** Bytes that lie idle now. */
+  /** Bytes that lie idle now. Looks at no block outside of the stripes. */
   public long idleBytes() {
-    return counters.idleBytes();
+    return idle.idleBytes();
   }
 
   /** Bytes of the largest idle block; 0 if none is idle. */

@@ -172,13 +172,6 @@ final class PoolCounters {
     return peakReserved.get();
   }
 
-  /** Bytes that lie idle now. */
-  long idleBytes() {
-    long[] sum = new long[1];
-    forEach(block -> sum[0] += block.isIdle() ? block.bytes : 0);
-    return sum[0];
-  }
-
   PoolStatistics statistics(String name) {
     SizeClassTally census = new SizeClassTally();
     forEach(census);

@@ -1,0 +1,60 @@
+package dev.tidepool.host.system;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A small text file of Linux that is read again and again, and stays open for that: opening and
+ * closing cost several times the reading. Safe for use by any thread.
+ */
+public final class HeldFile {
+  private static final int USUAL_BYTES = 4096;
+
+  // A channel would be closed when a thread that reads is interrupted.
+  private final @Nullable RandomAccessFile file;
+
+  // Guarded by this.
+  private byte[] buffer = new byte[USUAL_BYTES];
+
+  /** Opens a file; one that cannot be opened has no lines. */
+  public HeldFile(Path path) {
+    this.file = open(path);
+  }
+
+  private static @Nullable RandomAccessFile open(Path path) {
+    try {
+      return new RandomAccessFile(path.toFile(), "r");
+    } catch (IOException | SecurityException absent) {
+      return null;
+    }
+  }
+
+  /** What the file says now; no lines if it is gone. */
+  public List<String> lines() {
+    return text().lines().toList();
+  }
+
+  private synchronized String text() {
+    if (file == null) {
+      return "";
+    }
+    try {
+      file.seek(0);
+      int length = 0;
+      for (int count = 0; count >= 0; count = file.read(buffer, length, buffer.length - length)) {
+        length += count;
+        if (length == buffer.length) {
+          buffer = Arrays.copyOf(buffer, 2 * length);
+        }
+      }
+      return new String(buffer, 0, length, StandardCharsets.UTF_8);
+    } catch (IOException gone) {
+      return "";
+    }
+  }
+}
