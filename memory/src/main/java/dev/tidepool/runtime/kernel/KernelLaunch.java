@@ -413,7 +413,7 @@ final class KernelLaunch implements AutoCloseable {
     blocks = new Block[placed.size()];
     MultiBufferAdmission.inTurn(
         Objects.requireNonNull(operation, "it was asked for"),
-        List.of(context.placing()),
+        List.of(context.admission()),
         () ->
             placed.stream()
                 .filter(KernelLaunch::lacksMemory)

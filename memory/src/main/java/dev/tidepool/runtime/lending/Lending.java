@@ -97,7 +97,7 @@ final class Lending {
       if (lacksMemory()) {
         MultiBufferAdmission.inTurn(
             operation,
-            List.of(context.placing()),
+            List.of(context.admission()),
             () -> ranges.stream().filter(LentRange::lacksMemory).forEach(LentRange::provideMemory));
       }
       for (LentRange range : ranges) {

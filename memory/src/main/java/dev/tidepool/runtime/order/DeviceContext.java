@@ -11,7 +11,7 @@ import dev.tidepool.spi.Device;
  * @param workers the session's threads
  * @param clock the session's clock
  * @param waiters the requests of the session that wait for memory
- * @param placing whose turn it is to find memory of the device for work over several buffers
+ * @param admission whose turn it is to find memory of the device for work over several buffers
  */
 public record DeviceContext(
     OpenSession session,
@@ -19,4 +19,4 @@ public record DeviceContext(
     SessionExecutors workers,
     CoarseClock clock,
     MemoryWaiters waiters,
-    MultiBufferAdmission.Turn placing) {}
+    MultiBufferAdmission.Turn admission) {}

@@ -132,8 +132,8 @@ public class ManagerContext implements ResourceContext {
    * MultiBufferAdmission}.
    */
   @Override
-  public final MultiBufferAdmission.Turn placing() {
-    return shared.placing();
+  public final MultiBufferAdmission.Turn admission() {
+    return shared.admission();
   }
 
   /** Returns the tick of the session's clock. */

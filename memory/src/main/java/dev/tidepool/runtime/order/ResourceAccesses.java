@@ -109,7 +109,7 @@ final class ResourceAccesses {
     if (isAnySpilled(uses)) {
       MultiBufferAdmission.inTurn(
           holder,
-          Stream.of(uses).map(use -> use.storage().context().placing()).toList(),
+          Stream.of(uses).map(use -> use.storage().context().admission()).toList(),
           () -> Stream.of(uses).forEach(use -> use.storage().provideMemory()));
     }
   }

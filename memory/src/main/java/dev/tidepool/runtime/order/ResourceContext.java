@@ -13,8 +13,8 @@ public interface ResourceContext {
   MemoryWaiters waiters();
 
   /**
-   * Returns whose turn it is to find memory for work over several buffers; see {@link
+   * Returns the turn in which work over several buffers gets its memory; see {@link
    * MultiBufferAdmission}.
    */
-  MultiBufferAdmission.Turn placing();
+  MultiBufferAdmission.Turn admission();
 }
