@@ -357,7 +357,7 @@ final class SharedFile {
       Files.delete(path);
       return true;
     } catch (OverlappingFileLockException e) {
-      // In use by another class loader's SharedFiles.
+      // Another class loader's SharedFileTable uses the file.
       return false;
     }
   }
