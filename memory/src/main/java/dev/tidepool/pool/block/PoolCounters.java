@@ -173,9 +173,9 @@ final class PoolCounters {
   }
 
   PoolStatistics statistics(String name) {
-    SizeClassTally census = new SizeClassTally();
-    forEach(census);
-    List<SizeClassStatistics> classes = census.classes(misses, hitsOfTheGone);
+    SizeClassTally tally = new SizeClassTally();
+    forEach(tally);
+    List<SizeClassStatistics> classes = tally.classes(misses, hitsOfTheGone);
     return new PoolStatistics(
         sum(classes, SizeClassStatistics::hits),
         sum(classes, SizeClassStatistics::misses),
