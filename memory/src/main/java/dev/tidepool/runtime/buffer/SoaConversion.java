@@ -49,9 +49,9 @@ record SoaConversion(
     record OnHost(HostRegion bytes) implements Structs {}
   }
 
-  /** Brings bytes to a part of the staging block, or takes them from there. */
-  private interface Passage {
-    void pass(MemorySegment staged, long at);
+  /** Copies bytes to a part of the staging block, or from there. */
+  private interface StagedCopy {
+    void copy(MemorySegment staged, long at);
   }
 
   /**
@@ -59,15 +59,15 @@ record SoaConversion(
    *
    * @param elementBytes bytes of each element
    * @param direct all of its bytes, if the conversion may use them where they lie
-   * @param passage the way through the staging block, if not
+   * @param staging copies through the staging block, if not
    */
-  private record End(long elementBytes, @Nullable MemorySegment direct, Passage passage) {
+  private record End(long elementBytes, @Nullable MemorySegment direct, StagedCopy staging) {
     static End direct(long elementBytes, MemorySegment bytes) {
       return new End(elementBytes, bytes, (staged, at) -> {});
     }
 
-    static End staged(long elementBytes, Passage passage) {
-      return new End(elementBytes, null, passage);
+    static End staged(long elementBytes, StagedCopy staging) {
+      return new End(elementBytes, null, staging);
     }
 
     long stagedBytes() {
@@ -189,14 +189,14 @@ record SoaConversion(
               : end.direct.asSlice(at * end.elementBytes, bytes);
       used += step * end.stagedBytes();
       if (isSource(i)) {
-        end.passage.pass(parts[i], at * end.elementBytes);
+        end.staging.copy(parts[i], at * end.elementBytes);
       }
     }
     convert(parts);
     for (int i = 0; i < parts.length; i++) {
       if (!isSource(i)) {
         End end = ends.get(i);
-        end.passage.pass(parts[i], at * end.elementBytes);
+        end.staging.copy(parts[i], at * end.elementBytes);
       }
     }
   }
