@@ -300,18 +300,18 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  private interface FileAccess {
+  private interface FileTask {
     void run() throws IOException;
   }
 
   /** Not interruptible: an interrupt stays set. */
-  private void onFileThread(FileAccess access) throws IOException {
+  private void onFileThread(FileTask task) throws IOException {
     Future<?> future;
     try {
       future =
           threads.submit(
               () -> {
-                access.run();
+                task.run();
                 return null;
               });
     } catch (RejectedExecutionException e) {
