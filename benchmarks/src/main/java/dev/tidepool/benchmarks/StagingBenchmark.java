@@ -26,7 +26,7 @@ import java.util.TreeMap;
  * milliseconds, the least of some runs. A program of its own, because its rows are compared with
  * each other and not with time.
  */
-public final class PipeliningBenchmark {
+public final class StagingBenchmark {
   private static final int BYTES = 32 << 20;
   private static final int MOST = 4 << 20;
   private static final int RUNS = 15;
@@ -45,7 +45,7 @@ public final class PipeliningBenchmark {
   private final byte[] array = new byte[BYTES];
   private final HostRegion source = new HostRegion.Elements<>(ElementType.BYTE, array, 0, BYTES);
 
-  private PipeliningBenchmark(Speed speed) {
+  private StagingBenchmark(Speed speed) {
     SimulatedHardware hardware =
         SimulatedHardware.discrete().withLink(SimulatedLink.both(speed, speed));
     device = new SimulatedProvider(hardware).discover().devices().getFirst();
@@ -57,7 +57,7 @@ public final class PipeliningBenchmark {
   /** Runs everything, or with an argument so many runs of each. */
   public static void main(String[] arguments) {
     int runs = arguments.length > 0 ? Integer.parseInt(arguments[0]) : RUNS;
-    LINKS.forEach((name, speed) -> new PipeliningBenchmark(speed).table(name, runs));
+    LINKS.forEach((name, speed) -> new StagingBenchmark(speed).table(name, runs));
   }
 
   private void table(String name, int runs) {
