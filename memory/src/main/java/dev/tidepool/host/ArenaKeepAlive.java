@@ -50,21 +50,21 @@ public final class ArenaKeepAlive implements AutoCloseable {
    * @throws UnsupportedOperationException if Java may not call native functions here, or cannot
    */
   public static ArenaKeepAlive of(MemorySegment memory) {
-    ArenaKeepAlive scope = new ArenaKeepAlive();
+    ArenaKeepAlive keepAlive = new ArenaKeepAlive();
     Thread.ofPlatform()
         .daemon()
-        .name("tidepool-held-scope")
+        .name("tidepool-arena-keep-alive")
         .stackSize(STACK_BYTES)
-        .start(() -> scope.hold(memory));
-    Uninterruptibly.await(scope.begun::await);
-    if (!scope.held) {
-      Throwable failure = scope.failure;
+        .start(() -> keepAlive.hold(memory));
+    Uninterruptibly.await(keepAlive.begun::await);
+    if (!keepAlive.held) {
+      Throwable failure = keepAlive.failure;
       if (failure != null) {
         throw new UnsupportedOperationException("nothing holds an arena open here", failure);
       }
       throw new IllegalStateException("the memory's arena is closed; keep it open, or allocate");
     }
-    return scope;
+    return keepAlive;
   }
 
   private void hold(MemorySegment memory) {

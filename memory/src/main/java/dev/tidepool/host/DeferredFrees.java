@@ -37,7 +37,7 @@ final class DeferredFrees {
   /** Starts the thread; if the system gives none, the next block that comes asks again. */
   private static void start() {
     try {
-      Thread.ofPlatform().daemon().name("tidepool-busy-blocks").start(DeferredFrees::drain);
+      Thread.ofPlatform().daemon().name("tidepool-deferred-frees").start(DeferredFrees::drain);
     } catch (OutOfMemoryError e) {
       synchronized (LOCK) {
         running = false;

@@ -28,7 +28,7 @@ public final class UnfinishedFiles {
   public static synchronized void add(Path path) {
     if (!hooked) {
       Runtime.getRuntime()
-          .addShutdownHook(new Thread(UnfinishedFiles::deleteAll, "tidepool-partial-files"));
+          .addShutdownHook(new Thread(UnfinishedFiles::deleteAll, "tidepool-unfinished-files"));
       hooked = true;
     }
     if (ending) {
