@@ -51,7 +51,7 @@ public class ElementwiseBenchmark {
   private UnifiedBuffer<float[]> y;
   private Kernel affine;
   private Kernel axpy;
-  private ExecutorService crew;
+  private ExecutorService copiers;
 
   /** Touches every page, so that none is the system's page of zeros. */
   @Setup
@@ -69,13 +69,13 @@ public class ElementwiseBenchmark {
     }
     affine = memory.compile(KernelSource.elementwise("y = 2*x + 1"));
     axpy = memory.compile(KernelSource.elementwise("y = a*x + y"));
-    crew = Executors.newFixedThreadPool(threads);
+    copiers = Executors.newFixedThreadPool(threads);
   }
 
   /** Ends the threads, so that the fork ends. */
   @TearDown
   public void close() {
-    crew.shutdown();
+    copiers.shutdown();
     x.close();
     y.close();
     tidepool.close();
@@ -115,7 +115,7 @@ public class ElementwiseBenchmark {
     List<Future<?>> parts = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
       long start = i * part;
-      parts.add(crew.submit(() -> MemorySegment.copy(from, start, to, start, part)));
+      parts.add(copiers.submit(() -> MemorySegment.copy(from, start, to, start, part)));
     }
     for (Future<?> future : parts) {
       future.get();
