@@ -25,7 +25,8 @@ final class Lz4File implements ByteSource {
   private final Lz4Index index;
   private final Lz4BlockCache cache;
   private final Lz4ContentCheck check;
-  private final Map<UnifiedMemoryManager, Optional<Lz4Upload>> uploads = new ConcurrentHashMap<>();
+  private final Map<UnifiedMemoryManager, Optional<Lz4DeviceSource>> deviceSources =
+      new ConcurrentHashMap<>();
 
   /**
    * Finds the blocks of a file, which is closed with this object.
@@ -86,9 +87,10 @@ final class Lz4File implements ByteSource {
     if (destination.length() == 0 || index.mostBytes() < WORTH_MEASURING) {
       return false;
     }
-    Optional<Lz4Upload> upload = uploads.computeIfAbsent(memory, Lz4Upload::to);
+    Optional<Lz4DeviceSource> deviceSource =
+        deviceSources.computeIfAbsent(memory, Lz4DeviceSource::to);
     try {
-      if (upload.isEmpty() || !upload.get().load(index, position, destination)) {
+      if (deviceSource.isEmpty() || !deviceSource.get().load(index, position, destination)) {
         return false;
       }
     } catch (IOException | Lz4FormatException _) {

@@ -25,7 +25,7 @@ import java.util.Optional;
  * where that was measured to be faster than to decode on the host: over a slow link to a device
  * with memory of its own. Safe for use by any thread.
  */
-final class Lz4Upload {
+final class Lz4DeviceSource {
   private static final String TAG = "compressed transfer";
 
   /** Blocks that decode to more than so many times what is wanted take too much of the device. */
@@ -36,7 +36,7 @@ final class Lz4Upload {
   private final Lz4Costs costs;
   private final Kernel copy;
 
-  Lz4Upload(UnifiedMemoryManager memory, Lz4DeviceDecoder decoder, Lz4Costs costs) {
+  Lz4DeviceSource(UnifiedMemoryManager memory, Lz4DeviceDecoder decoder, Lz4Costs costs) {
     this.memory = memory;
     this.decoder = decoder;
     this.costs = costs;
@@ -44,7 +44,7 @@ final class Lz4Upload {
   }
 
   /** The way to a manager's accelerator; empty if there is no transfer, or no code to decode. */
-  static Optional<Lz4Upload> to(UnifiedMemoryManager memory) {
+  static Optional<Lz4DeviceSource> to(UnifiedMemoryManager memory) {
     if (memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY)) {
       return Optional.empty();
     }
@@ -53,7 +53,7 @@ final class Lz4Upload {
           .flatMap(
               decoder ->
                   Lz4Measurement.of(memory, decoder)
-                      .map(costs -> new Lz4Upload(memory, decoder, costs)));
+                      .map(costs -> new Lz4DeviceSource(memory, decoder, costs)));
     } catch (TidepoolException | UnsupportedOperationException _) {
       return Optional.empty(); // What matters of this fails again in the work itself.
     }

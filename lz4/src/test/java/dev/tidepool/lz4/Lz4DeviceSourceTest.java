@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 @DisplayName("Compressed blocks on their way to a device")
-class Lz4UploadTest {
+class Lz4DeviceSourceTest {
   /** Over a link of 100 MB/s, what is a tenth is there in a tenth of the time. */
   private static final Lz4Costs SLOW_LINK = new Lz4Costs(new Cost(1e4, 10), 1e9, 1e10);
 
@@ -91,15 +91,15 @@ class Lz4UploadTest {
     return new Samples.File(Samples.frame(header, content()));
   }
 
-  private Lz4Upload upload(Lz4Costs costs) {
-    return new Lz4Upload(memory, Lz4DeviceDecoder.of(memory).orElseThrow(), costs);
+  private Lz4DeviceSource deviceSource(Lz4Costs costs) {
+    return new Lz4DeviceSource(memory, Lz4DeviceDecoder.of(memory).orElseThrow(), costs);
   }
 
   /** The bytes that a buffer has after it was loaded; null if it was not. */
   private byte[] loaded(Lz4Index index, Lz4Costs costs, int from, int count) throws IOException {
     try (UnifiedBuffer<byte[]> buffer =
         memory.allocate(ElementType.BYTE, count, MemoryLocation.PINNED)) {
-      if (!upload(costs).load(index, from, buffer)) {
+      if (!deviceSource(costs).load(index, from, buffer)) {
         return null;
       }
       byte[] bytes = new byte[count];
@@ -227,7 +227,7 @@ class Lz4UploadTest {
     try (ByteSource file = file(header())) {
       Kernel kernel = memory.compile(KernelSource.elementwise("y = x + 1"));
       ChunkedPipeline.of(memory, kernel)
-          .source("x", new CompressedBytes(new Lz4Index(file), upload(SLOW_LINK), loads))
+          .source("x", new CompressedBytes(new Lz4Index(file), deviceSource(SLOW_LINK), loads))
           .sink("y", new Bytes(result))
           .build(StreamOptions.defaults().withChunkBytes(131_072))
           .run();
@@ -265,9 +265,9 @@ class Lz4UploadTest {
     SimulatedHardware shared = SimulatedHardware.discrete().withHostAccess(HostAccess.DIRECT);
     SimulatedProvider provider = new SimulatedProvider(shared);
     try (Tidepool own = opened(provider)) {
-      assertThat(Lz4Upload.to(own.memory())).isEmpty();
+      assertThat(Lz4DeviceSource.to(own.memory())).isEmpty();
     }
-    assertThat(Lz4Upload.to(memory)).isPresent();
+    assertThat(Lz4DeviceSource.to(memory)).isPresent();
   }
 
   @Test
@@ -284,7 +284,7 @@ class Lz4UploadTest {
   }
 
   /** A source that only a device can read. */
-  private record CompressedBytes(Lz4Index index, Lz4Upload upload, AtomicInteger loads)
+  private record CompressedBytes(Lz4Index index, Lz4DeviceSource deviceSource, AtomicInteger loads)
       implements ElementSource {
     @Override
     public ElementType<?> elementType() {
@@ -306,7 +306,7 @@ class Lz4UploadTest {
         long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
       loads.incrementAndGet();
       try {
-        return upload.load(index, elementOffset, destination.as(ElementType.BYTE));
+        return deviceSource.load(index, elementOffset, destination.as(ElementType.BYTE));
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
