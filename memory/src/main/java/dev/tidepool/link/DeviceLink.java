@@ -311,7 +311,7 @@ public final class DeviceLink implements AutoCloseable {
    * @param reached whether this device may copy from the other's memory
    */
   public TransferWay across(DeviceLink source, boolean reached, long bytes) {
-    MemoryKind place = reached ? MemoryKind.PEER : MemoryKind.STRANGER;
+    MemoryKind place = reached ? MemoryKind.PEER : MemoryKind.UNREACHABLE;
     if (source.device.equals(device)) {
       place = MemoryKind.DEVICE;
     }

@@ -18,6 +18,6 @@ enum MemoryKind {
   DEVICE,
   /** The memory of a device that this one reaches. */
   PEER,
-  /** The memory of one that it does not reach. */
-  STRANGER
+  /** The memory of a device that this one does not reach. */
+  UNREACHABLE
 }

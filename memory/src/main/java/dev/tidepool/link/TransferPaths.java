@@ -53,7 +53,7 @@ final class TransferPaths {
     TO_DEVICE.put(MemoryKind.MAPPED, List.of(MAPPED_FILE));
     TO_DEVICE.put(MemoryKind.DEVICE, List.of(DEVICE_LOCAL, STAGED_PINNED));
     TO_DEVICE.put(MemoryKind.PEER, List.of(TransferWay.PEER, STAGED_PINNED));
-    TO_DEVICE.put(MemoryKind.STRANGER, List.of(STAGED_PINNED));
+    TO_DEVICE.put(MemoryKind.UNREACHABLE, List.of(STAGED_PINNED));
   }
 
   private final long chunk;
