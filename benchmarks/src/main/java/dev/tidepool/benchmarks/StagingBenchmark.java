@@ -88,7 +88,7 @@ public final class StagingBenchmark {
           () -> {
             try (StagingRing ring = StagingRing.fixed(BYTES, chunk, depth, staging)) {
               ring.run(
-                  new StagingRing.Legs() {
+                  new StagingRing.ChunkSteps() {
                     @Override
                     public void fill(MemorySegment staged, long at) {
                       source.copyTo(at, staged);

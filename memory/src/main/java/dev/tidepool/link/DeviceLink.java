@@ -195,7 +195,7 @@ public final class DeviceLink implements AutoCloseable {
         paths.model(way, true),
         uploads,
         context,
-        new StagingRing.Legs() {
+        new StagingRing.ChunkSteps() {
           @Override
           public void fill(MemorySegment staged, long at) {
             source.stage(at, staged);
@@ -246,7 +246,7 @@ public final class DeviceLink implements AutoCloseable {
         paths.model(way, false),
         downloads,
         context,
-        new StagingRing.Legs() {
+        new StagingRing.ChunkSteps() {
           @Override
           public Event submit(MemorySegment staged, long at) {
             return queue.read(whole, start + at, staged);
@@ -426,7 +426,7 @@ public final class DeviceLink implements AutoCloseable {
         null,
         uploads,
         context,
-        new StagingRing.Legs() {
+        new StagingRing.ChunkSteps() {
           @Override
           public void fill(MemorySegment staged, long at) {
             finish(down.read(source.whole(), source.start() + sourceOffset + at, staged));
@@ -484,11 +484,11 @@ public final class DeviceLink implements AutoCloseable {
       @Nullable AdaptiveCostModel model,
       PriorityGate gate,
       TransferContext context,
-      StagingRing.Legs legs) {
+      StagingRing.ChunkSteps steps) {
     int threads = threads(bytes, model, gate, context);
     return threads > 1
-        ? divided(way, bytes, threads, gate, context, legs)
-        : staged(way, bytes.byteSize(), bytes.granule(), model, gate, context, legs);
+        ? divided(way, bytes, threads, gate, context, steps)
+        : staged(way, bytes.byteSize(), bytes.granule(), model, gate, context, steps);
   }
 
   /**
@@ -531,12 +531,12 @@ public final class DeviceLink implements AutoCloseable {
       int threads,
       PriorityGate gate,
       TransferContext context,
-      StagingRing.Legs legs) {
+      StagingRing.ChunkSteps steps) {
     long size = bytes.byteSize();
     long step = dividedStep(bytes, threads, context);
     boolean pinned = way != STAGED_PLAIN && context.pinned();
     ParallelStaging parallel =
-        new ParallelStaging(new ChunkSequence(size, step), legs, gate, context);
+        new ParallelStaging(new ChunkSequence(size, step), steps, gate, context);
     StagingRing[] rings = new StagingRing[threads];
     try {
       for (int i = 0; i < threads; i++) {
@@ -562,7 +562,7 @@ public final class DeviceLink implements AutoCloseable {
       @Nullable AdaptiveCostModel model,
       PriorityGate gate,
       TransferContext context,
-      StagingRing.Legs legs) {
+      StagingRing.ChunkSteps steps) {
     StagingModel.Plan plan = plan(bytes, model, gate, context);
     int depth = context.pipelined() ? plan.depth() : 1;
     boolean pinned = way != STAGED_PLAIN && context.pinned();
@@ -572,7 +572,7 @@ public final class DeviceLink implements AutoCloseable {
             new StagingRing(
                 bytes, granule, context.chunkOr(plan.chunk()), depth, pinned, staging, model);
         PriorityGate.Turn turn = gate.enter(context)) {
-      ring.run(legs, turn::chunk);
+      ring.run(steps, turn::chunk);
       return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
     }
   }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ParallelStaging {
   private final ChunkSequence chunks;
-  private final StagingRing.Legs legs;
+  private final StagingRing.ChunkSteps steps;
   private final PriorityGate gate;
   private final TransferContext context;
   private final TransferContext helperContext;
@@ -32,9 +32,12 @@ final class ParallelStaging {
   private @Nullable Throwable failure;
 
   ParallelStaging(
-      ChunkSequence chunks, StagingRing.Legs legs, PriorityGate gate, TransferContext context) {
+      ChunkSequence chunks,
+      StagingRing.ChunkSteps steps,
+      PriorityGate gate,
+      TransferContext context) {
     this.chunks = chunks;
-    this.legs = legs;
+    this.steps = steps;
     this.gate = gate;
     this.context = context;
     helperContext = context.reportingTo(unreported::addAndGet);
@@ -103,7 +106,7 @@ final class ParallelStaging {
   }
 
   private void move(StagingRing ring, LongConsumer turn) {
-    ring.run(legs, turn, chunks);
+    ring.run(steps, turn, chunks);
   }
 
   private void report() {

@@ -21,7 +21,7 @@ public final class StagingRing implements AutoCloseable {
   private long lastArrival;
 
   /** What happens to one chunk, in this order. */
-  public interface Legs {
+  public interface ChunkSteps {
     /** The host fills the staged bytes. */
     default void fill(MemorySegment staged, long at) {}
 
@@ -76,17 +76,17 @@ public final class StagingRing implements AutoCloseable {
   }
 
   /** Moves everything; returns when it has arrived. */
-  public void run(Legs legs) {
-    run(legs, _ -> {});
+  public void run(ChunkSteps steps) {
+    run(steps, _ -> {});
   }
 
   /**
-   * Like {@link #run(Legs)}.
+   * Like {@link #run(ChunkSteps)}.
    *
    * @param turn is told the bytes of a chunk before the host fills it, and may wait
    */
-  void run(Legs legs, LongConsumer turn) {
-    run(legs, turn, new ChunkSequence(bytes, step));
+  void run(ChunkSteps steps, LongConsumer turn) {
+    run(steps, turn, new ChunkSequence(bytes, step));
   }
 
   /**
@@ -94,18 +94,18 @@ public final class StagingRing implements AutoCloseable {
    *
    * @param chunks no longer than the ring's own
    */
-  void run(Legs legs, LongConsumer turn, ChunkSequence chunks) {
+  void run(ChunkSteps steps, LongConsumer turn, ChunkSequence chunks) {
     int next = 0;
     for (long at = chunks.take(); at >= 0; at = chunks.take()) {
       Slot slot = slots[next];
       long count = chunks.length(at);
-      slot.arrive(legs);
+      slot.arrive(steps);
       turn.accept(count);
-      slot.submit(legs, at, count);
+      slot.submit(steps, at, count);
       next = (next + 1) % slots.length;
     }
     for (int i = 0; i < slots.length; i++) {
-      slots[(next + i) % slots.length].arrive(legs);
+      slots[(next + i) % slots.length].arrive(steps);
     }
   }
 
@@ -133,17 +133,17 @@ public final class StagingRing implements AutoCloseable {
       this.part = segment;
     }
 
-    void submit(Legs legs, long offset, long count) {
+    void submit(ChunkSteps steps, long offset, long count) {
       part = segment.asSlice(0, count);
       at = offset;
       long start = System.nanoTime();
-      legs.fill(part, at);
+      steps.fill(part, at);
       submitted = System.nanoTime();
-      event = legs.submit(part, at);
+      event = steps.submit(part, at);
       hostCopied(submitted - start);
     }
 
-    void arrive(Legs legs) {
+    void arrive(ChunkSteps steps) {
       Event pending = event;
       if (pending == null) {
         return;
@@ -157,7 +157,7 @@ public final class StagingRing implements AutoCloseable {
         linkMoved(now - Math.max(submitted, lastArrival));
       }
       lastArrival = now;
-      legs.empty(part, at);
+      steps.empty(part, at);
       hostCopied(System.nanoTime() - now);
     }
 
