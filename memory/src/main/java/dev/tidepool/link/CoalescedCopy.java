@@ -22,7 +22,7 @@ import java.util.Objects;
  * for use by any thread.
  */
 public final class CoalescedCopy {
-  /** What {@link Piece}s that travel fast have in common, at both ends. */
+  /** The alignment that a device copies fast, at both ends of a {@link Piece}. */
   private static final long WORD = 16;
 
   private final DeviceLink link;
@@ -57,7 +57,7 @@ public final class CoalescedCopy {
         moves,
         link.uploads(),
         move -> link.upload(move.bytes(), move.block(), move.offset()),
-        room -> new Outgoing(room, queue, atOnce));
+        room -> new UploadBatch(room, queue, atOnce));
   }
 
   /**
@@ -76,7 +76,7 @@ public final class CoalescedCopy {
         moves,
         link.downloads(),
         move -> link.download(move.block(), move.offset(), move.bytes()),
-        room -> new Incoming(room, queue, atOnce));
+        room -> new DownloadBatch(room, queue, atOnce));
   }
 
   private static long bytesOf(List<Move> moves) {
@@ -112,16 +112,18 @@ public final class CoalescedCopy {
     return way;
   }
 
-  /** What is too long for a staging block goes by itself. */
-  private interface Alone {
+  /** Moves what is too long for a staging block. */
+  private interface SingleMove {
     void move(Move move);
   }
 
-  private interface Loads {
-    Load ofRoom(long bytes);
+  /** Makes a batch whose staging block has so many bytes. */
+  private interface BatchFactory {
+    Batch ofRoom(long bytes);
   }
 
-  private TransferWay staged(List<Move> moves, PriorityGate gate, Alone alone, Loads loads) {
+  private TransferWay staged(
+      List<Move> moves, PriorityGate gate, SingleMove single, BatchFactory batches) {
     long needed = bytesOf(moves) + moves.size() * WORD; // with what aligns them
     long room = Math.min(link.chunk(), needed);
     List<Move> small = new ArrayList<>();
@@ -129,27 +131,27 @@ public final class CoalescedCopy {
       if (move.bytes().byteSize() + WORD <= room) {
         small.add(move);
       } else {
-        alone.move(move);
+        single.move(move);
       }
     }
     // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
     // it.
-    try (Load first = loads.ofRoom(room);
-        Load second = needed > room ? loads.ofRoom(room) : first;
+    try (Batch first = batches.ofRoom(room);
+        Batch second = needed > room ? batches.ofRoom(room) : first;
         PriorityGate.Turn turn = gate.enter(TransferContext.current())) {
-      Load filling = first;
-      Load travelling = second;
+      Batch filling = first;
+      Batch submitted = second;
       for (Move move : small) {
         if (!filling.takes(move)) {
           filling.send(turn);
-          Load sent = filling;
-          filling = travelling;
-          travelling = sent;
+          Batch sent = filling;
+          filling = submitted;
+          submitted = sent;
           filling.arrive();
         }
         filling.add(move);
         if (!filling.atOnce) {
-          // On its way while the host sees to the next.
+          // The device copies this one while the host fills the next.
           filling.send(turn);
         }
       }
@@ -160,8 +162,8 @@ public final class CoalescedCopy {
     }
   }
 
-  /** A staging block, what it is for, and the commands that use it; for one thread. */
-  private abstract class Load implements AutoCloseable {
+  /** A staging block, the moves in it, and the commands that use it; for one thread. */
+  private abstract class Batch implements AutoCloseable {
     final Queue queue;
     private final boolean atOnce;
     private final Lease lease;
@@ -171,7 +173,7 @@ public final class CoalescedCopy {
     private long used;
     private boolean closed;
 
-    Load(long room, Queue queue, boolean atOnce) {
+    Batch(long room, Queue queue, boolean atOnce) {
       this.queue = queue;
       this.atOnce = atOnce;
       lease = link.lease(Math.max(1, room));
@@ -188,7 +190,10 @@ public final class CoalescedCopy {
       return placeOf(move) + move.bytes().byteSize() <= segment.byteSize();
     }
 
-    /** Where its bytes begin in the block: as far from a word's begin as on the device. */
+    /**
+     * Returns where its bytes begin in the block: at the same distance from an aligned address as
+     * on the device.
+     */
     private long placeOf(Move move) {
       return used + Math.floorMod(move.block().start() + move.offset() - used, WORD);
     }
@@ -214,7 +219,7 @@ public final class CoalescedCopy {
       } else {
         for (Piece piece : pieces) {
           pending.makeRoom();
-          pending.add(alone(segment.asSlice(piece.from(), piece.bytes()), piece));
+          pending.add(single(segment.asSlice(piece.from(), piece.bytes()), piece));
         }
       }
       pieces.clear();
@@ -226,16 +231,16 @@ public final class CoalescedCopy {
       used = 0;
     }
 
-    /** A place in the block is some bytes' now. */
+    /** Called when a place in the block is given to some bytes. */
     abstract void added(HostRegion bytes, MemorySegment staged);
 
     /** One command for all pieces. */
     abstract Event together(MemorySegment staged, List<Piece> pieces);
 
     /** A command for one, on the staged bytes that are its own. */
-    abstract Event alone(MemorySegment staged, Piece piece);
+    abstract Event single(MemorySegment staged, Piece piece);
 
-    /** Two names may close the same load. */
+    /** Does nothing if it is closed: {@link #staged} may have one batch under two names. */
     @Override
     public void close() {
       if (!closed) {
@@ -247,8 +252,8 @@ public final class CoalescedCopy {
   }
 
   /** To the device: the host fills the block first. */
-  private final class Outgoing extends Load {
-    Outgoing(long room, Queue queue, boolean atOnce) {
+  private final class UploadBatch extends Batch {
+    UploadBatch(long room, Queue queue, boolean atOnce) {
       super(room, queue, atOnce);
     }
 
@@ -263,18 +268,18 @@ public final class CoalescedCopy {
     }
 
     @Override
-    Event alone(MemorySegment staged, Piece piece) {
+    Event single(MemorySegment staged, Piece piece) {
       return queue.write(staged, piece.block(), piece.offset());
     }
   }
 
   /** From the device: the host empties the block last. */
-  private final class Incoming extends Load {
+  private final class DownloadBatch extends Batch {
     private record Arrival(HostRegion bytes, MemorySegment staged) {}
 
     private final List<Arrival> arrivals = new ArrayList<>();
 
-    Incoming(long room, Queue queue, boolean atOnce) {
+    DownloadBatch(long room, Queue queue, boolean atOnce) {
       super(room, queue, atOnce);
     }
 
@@ -289,7 +294,7 @@ public final class CoalescedCopy {
     }
 
     @Override
-    Event alone(MemorySegment staged, Piece piece) {
+    Event single(MemorySegment staged, Piece piece) {
       return queue.read(piece.block(), piece.offset(), staged);
     }
 
