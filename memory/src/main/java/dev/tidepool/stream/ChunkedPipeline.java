@@ -46,14 +46,14 @@ import org.jspecify.annotations.Nullable;
 public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
-  /** An accelerator at work. */
-  private record Station(
+  /** An accelerator that takes part, with its work. */
+  private record Participant(
       PipelineWorker.Job job,
       ArrayWorker.@Nullable Job inArrays,
       ChunkPlan plan,
-      AcceleratorRate pace) {}
+      AcceleratorRate rate) {}
 
-  private final List<Station> stations = new ArrayList<>();
+  private final List<Participant> participants = new ArrayList<>();
   private final ChunkScheduler chunks;
   private final int lanes;
   private final long bytesPerElement;
@@ -91,17 +91,17 @@ public final class ChunkedPipeline {
               Collections.unmodifiableMap(new LinkedHashMap<>(builder.sinks)),
               builder.locations(arrays.keySet(), shared),
               builder.written);
-      stations.add(
-          new Station(
+      participants.add(
+          new Participant(
               job, ArrayWorker.Job.of(job, plan, options), plan, AcceleratorRate.of(memory, plan)));
     }
-    this.lanes = stations.stream().mapToInt(station -> station.plan().lanes()).sum();
+    this.lanes = participants.stream().mapToInt(participant -> participant.plan().lanes()).sum();
     List<ChunkScheduler.Range> open = builder.open;
     this.chunks =
         new ChunkScheduler(
             length,
             open == null ? List.of(new ChunkScheduler.Range(0, length)) : open,
-            stations.stream().map(Station::pace).toList(),
+            participants.stream().map(Participant::rate).toList(),
             lanes);
   }
 
@@ -122,7 +122,7 @@ public final class ChunkedPipeline {
 
   /** Elements of one chunk of the first accelerator, which shrink when memory runs out. */
   public long chunkLength() {
-    return stations.getFirst().pace().size();
+    return participants.getFirst().rate().size();
   }
 
   /** Bytes that are read and written in all. */
@@ -135,10 +135,10 @@ public final class ChunkedPipeline {
    */
   public Map<String, Throwable> dropped() {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
-    for (Station station : stations) {
-      Throwable failure = station.pace().failure();
+    for (Participant participant : participants) {
+      Throwable failure = participant.rate().failure();
       if (failure != null) {
-        dropped.put(station.pace().accelerator(), failure);
+        dropped.put(participant.rate().accelerator(), failure);
       }
     }
     return dropped;
@@ -162,7 +162,7 @@ public final class ChunkedPipeline {
       if (Thread.currentThread().isInterrupted()) {
         chunks.cancel();
       }
-      stations.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
+      participants.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
       startLanes();
       awaitLanes();
       rethrow();
@@ -180,27 +180,28 @@ public final class ChunkedPipeline {
 
   private void startLanes() {
     int number = 0;
-    for (Station station : stations) {
-      for (int i = 0; i < station.plan().lanes(); i++) {
+    for (Participant participant : participants) {
+      for (int i = 0; i < participant.plan().lanes(); i++) {
         String name = "tidepool-lane-" + number++;
         try {
-          Thread.ofPlatform().name(name).daemon().start(lane(station));
+          Thread.ofPlatform().name(name).daemon().start(lane(participant));
         } catch (OutOfMemoryError e) {
           // The system gives no further thread.
           chunks.fail(e);
-          chunks.leave(station.pace());
+          chunks.leave(participant.rate());
         }
       }
     }
   }
 
-  private Runnable lane(Station station) {
-    ArrayWorker.Job inArrays = station.inArrays();
+  private Runnable lane(Participant participant) {
+    ArrayWorker.Job inArrays = participant.inArrays();
     if (inArrays != null) {
-      return new ArrayWorker(inArrays, station.pace(), chunks);
+      return new ArrayWorker(inArrays, participant.rate(), chunks);
     }
-    PipelineWorker lane = new PipelineWorker(station.job(), station.pace(), chunks);
-    boolean everyProcessor = station.plan().lanes() >= Runtime.getRuntime().availableProcessors();
+    PipelineWorker lane = new PipelineWorker(participant.job(), participant.rate(), chunks);
+    boolean everyProcessor =
+        participant.plan().lanes() >= Runtime.getRuntime().availableProcessors();
     return everyProcessor ? () -> CpuDevice.computeAlone(lane) : lane;
   }
 
