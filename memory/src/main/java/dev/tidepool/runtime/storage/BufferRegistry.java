@@ -31,14 +31,14 @@ public final class BufferRegistry {
   // Storages that other threads made for dormant buffers, until the handles know them.
   private final Map<BufferCore, Storage> madeStorages = new ConcurrentHashMap<>();
 
-  // Those under way just now.
-  private final List<Look> looks = new CopyOnWriteArrayList<>();
+  // Those in progress.
+  private final List<Traversal> traversals = new CopyOnWriteArrayList<>();
 
   /**
-   * A walk over all places, which is told what moves meanwhile: that could be missed where it was
-   * and where it goes to.
+   * A traversal of all buffers. It collects those that move meanwhile, because it could miss them
+   * both where they were and where they go to.
    */
-  private static final class Look {
+  private static final class Traversal {
     private final Queue<BufferCore> moved = new ConcurrentLinkedQueue<>();
   }
 
@@ -86,9 +86,9 @@ public final class BufferRegistry {
 
   /** A buffer has arrived somewhere, and is about to leave where it was. */
   public void relocated(BufferCore core) {
-    // Either a look finds it where it has arrived, or the look is found here.
+    // Either a traversal finds it where it has arrived, or the traversal is found here.
     VarHandle.fullFence();
-    looks.forEach(look -> look.moved.add(core));
+    traversals.forEach(traversal -> traversal.moved.add(core));
   }
 
   /**
@@ -97,8 +97,8 @@ public final class BufferRegistry {
    */
   public Collection<BufferCore> all() {
     Set<BufferCore> all = new HashSet<>();
-    Look look = new Look();
-    looks.add(look);
+    Traversal traversal = new Traversal();
+    traversals.add(traversal);
     try {
       VarHandle.fullFence();
       all.addAll(withoutBlock);
@@ -110,11 +110,11 @@ public final class BufferRegistry {
             }
           });
     } finally {
-      looks.remove(look);
+      traversals.remove(traversal);
     }
     // What was found before it moved does not know where it is now.
-    all.removeAll(look.moved);
-    all.addAll(look.moved);
+    all.removeAll(traversal.moved);
+    all.addAll(traversal.moved);
     return all;
   }
 
