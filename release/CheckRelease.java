@@ -17,7 +17,8 @@ import org.w3c.dom.NodeList;
  * complete POM, of each jar its sources, Javadoc and lists of components, and of each file checksums
  * and a signature. Maven Central demands all but the lists.
  *
- * <p>Arguments: the folder of the repository, and the version.
+ * <p>Arguments: the folder of the repository, the version, and {@code --unsigned} if nothing was
+ * signed.
  */
 final class CheckRelease {
   private static final String BOM = "tidepool-bom";
@@ -30,16 +31,19 @@ final class CheckRelease {
 
   private final Path artifacts;
   private final String version;
+  private final List<String> besideFiles;
   private final List<String> faults = new ArrayList<>();
 
-  private CheckRelease(Path artifacts, String version) {
+  private CheckRelease(Path artifacts, String version, boolean signed) {
     this.artifacts = artifacts;
     this.version = version;
+    this.besideFiles = signed ? List.of(".asc", ".md5", ".sha1") : List.of(".md5", ".sha1");
   }
 
   public static void main(String[] arguments) throws Exception {
     Path artifacts = Path.of(arguments[0]).resolve("dev/tidepool");
-    CheckRelease check = new CheckRelease(artifacts, arguments[1]);
+    boolean signed = !List.of(arguments).contains("--unsigned");
+    CheckRelease check = new CheckRelease(artifacts, arguments[1], signed);
     Set<String> names = check.names();
     for (String name : names) {
       check.artifact(name);
@@ -50,7 +54,11 @@ final class CheckRelease {
           check.faults.size() + " faults in " + names.size() + " artifacts of " + artifacts);
       System.exit(1);
     }
-    System.out.println(names.size() + " artifacts of version " + check.version + " are complete");
+    System.out.println(
+        names.size()
+            + " artifacts of version "
+            + check.version
+            + (signed ? " are complete" : " are complete but for signatures"));
   }
 
   /** The BOM, what it lists, and what else the repository has. */
@@ -86,7 +94,7 @@ final class CheckRelease {
     }
     for (Path file : files(name)) {
       if (!file.toString().matches(".*\\.(asc|md5|sha1)")) {
-        for (String ending : List.of(".asc", ".md5", ".sha1")) {
+        for (String ending : besideFiles) {
           if (!Files.exists(Path.of(file + ending))) {
             faults.add("missing: " + file + ending);
           }

@@ -23,4 +23,6 @@ mkdir "$out/api"
 (cd "$out/api" && "${java}jar" --extract --file "$(ls "$out"/repository/dev/tidepool/tidepool-memory/*/*-javadoc.jar)" && rm -r META-INF)
 (cd "$out/repository" && find . -type f ! -name 'maven-metadata*' -print | sort |
   xargs "${java}jar" --create --no-manifest --file "$out/bundle.zip")
-"${java}java" release/CheckRelease.java "$out/repository" "$version"
+unsigned=()
+[[ " $* " != *" -Dgpg.skip "* ]] || unsigned=(--unsigned)
+"${java}java" release/CheckRelease.java "$out/repository" "$version" "${unsigned[@]}"

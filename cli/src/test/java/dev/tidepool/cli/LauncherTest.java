@@ -102,6 +102,46 @@ class LauncherTest {
     }
   }
 
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void shows_which_module_is_built_and_no_more_of_the_log() throws Exception {
+    executable(
+        folder.resolve("mvnw"),
+        """
+        echo '[INFO] Scanning for projects...'
+        echo '[INFO] Building Tidepool Memory 0.2.0-SNAPSHOT                     [2/10]'
+        echo '[WARNING] nothing to see'
+        echo '[INFO] BUILD SUCCESS'
+        """);
+    assertThat(built("exit code 0")).containsExactly("  [2/10] Tidepool Memory");
+  }
+
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void a_build_that_fails_shows_its_errors_and_the_exit_code() throws Exception {
+    executable(
+        folder.resolve("mvnw"),
+        """
+        echo '[INFO] Building Tidepool 0.2.0                                     [1/10]'
+        echo '[ERROR] no network'
+        echo 'a message of the JVM'
+        exit 3
+        """);
+    assertThat(built("exit code 3"))
+        .containsExactly("  [1/10] Tidepool", "[ERROR] no network", "a message of the JVM");
+  }
+
+  /** What is shown of a build that ends with that exit code. */
+  private List<String> built(String end) throws Exception {
+    String script =
+        ". \"$1\"; jdk=/jdk root="
+            + folder
+            + "; code=0; maven || code=$?; echo \"exit code $code\"";
+    String output = shell(Map.of("PATH", "/bin:/usr/bin"), script, PROJECT.resolve(".mvn/jdk.sh"));
+    assertThat(output).endsWith(end + "\n");
+    return output.lines().takeWhile(line -> !line.equals(end)).toList();
+  }
+
   private String found(Map<String, String> environment) throws Exception {
     String script = ". \"$1\"; find_jdk; echo \"$jdk $build\"";
     return shell(environment, script, PROJECT.resolve(".mvn/jdk.sh")).strip();

@@ -25,7 +25,7 @@ class JavadocTest {
   private static final Path PROJECT =
       Files.isDirectory(Path.of("docs")) ? Path.of("") : Path.of("..");
   private static final List<String> MODULES =
-      List.of("memory", "testkit", "opencl", "cuda", "metal");
+      List.of("memory", "testkit", "opencl", "cuda", "metal", "lz4", "micrometer");
 
   @TempDir Path pages;
 
