@@ -186,6 +186,11 @@ final class ExpressionWriter {
     if (conversion == Conversion.D2F && isFunctionOfFloats(convert.operand())) {
       Call call = (Call) convert.operand();
       if (!device.fp64()) {
+        if (call.function() == Function.FMA_DOUBLE) {
+          throw refuse(
+              "a fma of doubles (Math.fma of floats needs none; rounding a double's to float"
+                  + " rounds twice)");
+        }
         return call(call.function(), call.arguments(), true);
       }
     }

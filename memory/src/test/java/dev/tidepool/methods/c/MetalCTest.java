@@ -42,6 +42,11 @@ class MetalCTest {
     item.atomicAdd(y, 0, item.globalId(0));
   }
 
+  static void fusedAsDoubles(WorkItem item, float a, float[] y) {
+    int i = (int) item.globalId(0);
+    y[i] = (float) Math.fma((double) a, (double) y[i], 1.0);
+  }
+
   private static String text(String name) {
     KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), name);
     return MethodGenerator.generate(MethodReader.read(method), new MetalC(), METAL, true).source();
@@ -82,5 +87,14 @@ class MetalCTest {
     assertThatExceptionOfType(KernelCompilationException.class)
         .isThrownBy(() -> text("longAtomics"))
         .withMessageContaining("MetalCTest.longAtomics needs atomic operations of 64 bits");
+  }
+
+  /** It would be rounded once, where Java rounds to double and then to float. */
+  @Test
+  void anFmaOfDoublesIsNotOneOfFloats() {
+    assertThatExceptionOfType(KernelCompilationException.class)
+        .isThrownBy(() -> text("fusedAsDoubles"))
+        .withMessageContainingAll(
+            "MetalCTest.fusedAsDoubles needs a fma of doubles", "Math.fma of floats");
   }
 }
