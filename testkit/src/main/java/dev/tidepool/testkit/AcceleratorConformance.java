@@ -18,6 +18,7 @@ import dev.tidepool.testkit.conformance.CoherenceConformance;
 import dev.tidepool.testkit.conformance.CustomBufferConformance;
 import dev.tidepool.testkit.conformance.DirtyRangeConformance;
 import dev.tidepool.testkit.conformance.ExchangeConformance;
+import dev.tidepool.testkit.conformance.GroupKernelConformance;
 import dev.tidepool.testkit.conformance.HandWrittenKernelConformance;
 import dev.tidepool.testkit.conformance.KernelConformance;
 import dev.tidepool.testkit.conformance.LendingConformance;
@@ -71,7 +72,12 @@ public abstract class AcceleratorConformance {
   /** Topics in which it does not matter where memory lies and how the host reaches it. */
   protected static final Set<Class<? extends Topic>> OF_ANY_MEMORY =
       Set.of(
-          Bounds.class, Closed.class, CustomBuffer.class, MethodKernel.class, Reservations.class);
+          Bounds.class,
+          Closed.class,
+          CustomBuffer.class,
+          GroupKernel.class,
+          MethodKernel.class,
+          Reservations.class);
 
   /** Topics in which it matters which one of several devices the suite is about. */
   protected static final Set<Class<? extends Topic>> OF_SEVERAL_DEVICES =
@@ -286,6 +292,15 @@ public abstract class AcceleratorConformance {
   /** Kernels that are Java methods. */
   @Nested
   public class MethodKernel extends MethodKernelConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Kernels that are Java methods, with atomic operations, groups and barriers. */
+  @Nested
+  public class GroupKernel extends GroupKernelConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

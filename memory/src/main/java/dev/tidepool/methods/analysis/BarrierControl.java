@@ -1,6 +1,7 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Barrier;
@@ -9,12 +10,14 @@ import dev.tidepool.methods.tree.Statement.Break;
 import dev.tidepool.methods.tree.Statement.Continue;
 import dev.tidepool.methods.tree.Statement.If;
 import dev.tidepool.methods.tree.Statement.Label;
+import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Loop;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Which statements of a kernel decide how its items come to barriers. An item that has returned, or
@@ -35,6 +38,27 @@ public final class BarrierControl {
       control.record(tree.body());
     }
     return control;
+  }
+
+  /**
+   * The indices of the array arguments from which a kernel loads what decides; none for a kernel
+   * without barriers. The kernel does not write to these parameters, as {@link Uniformity#checked}
+   * sees to it, but it does write to them if a launch passes the memory of another one.
+   */
+  public static Set<Integer> arrays(KernelTree tree) {
+    Set<Integer> arrays = new TreeSet<>();
+    if (Walk.any(tree.body(), Barrier.class::isInstance)) {
+      BarrierControl control = of(tree);
+      Walk.statements(
+          tree.body(),
+          statement -> {
+            if (statement instanceof Load(Variable target, KernelArray.Argument array, _, _)
+                && control.deciding.contains(target)) {
+              arrays.add(array.index());
+            }
+          });
+    }
+    return arrays;
   }
 
   /** Only parts of what decides can decide: a jump within a block that does not leads nowhere. */

@@ -18,7 +18,8 @@ import java.util.Set;
  * together. A {@code return} is not counted: an item that has returned still meets every barrier.
  *
  * <p>A variable differs if a value that it is given does, or if it is set where only some items
- * come. A loaded element differs if its index does, or if the kernel writes the array.
+ * come. A loaded element differs if its index does, or if the kernel writes the array. Parameters
+ * with other names count as other arrays here. Launches check the arrays on which barriers depend.
  */
 public final class Uniformity {
   private final Set<KernelArray> written = new HashSet<>();

@@ -29,7 +29,6 @@ import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
 import java.util.ArrayList;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -51,7 +50,7 @@ final class KernelLaunch implements AutoCloseable {
       Allocation.at(MemoryLocation.DEVICE).tag("kernel argument");
 
   /** An array argument on this manager's device. */
-  private record Placed(KernelParameter parameter, BufferHandle<?> buffer) {}
+  record Placed(KernelParameter parameter, BufferHandle<?> buffer) {}
 
   private final StorageContext context;
   private final BufferAllocator allocator;
@@ -125,6 +124,7 @@ final class KernelLaunch implements AutoCloseable {
         new KernelLaunch(context, allocator, run, signature, parameters, arguments, range);
     try {
       execution.place();
+      Overlaps.checkBarriers(execution.placed, signature.decidingArrays());
       if (signature.isolatesOverlaps()) {
         execution.isolateOverlaps();
       }
@@ -143,8 +143,6 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private void place() {
-    // What is passed under several names is one array for the kernel, too.
-    IdentityHashMap<Object, BufferHandle<?>> stands = new IdentityHashMap<>();
     for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         Object value = values.get(parameter.name());
@@ -154,13 +152,22 @@ final class KernelLaunch implements AutoCloseable {
         boolean isHere =
             value instanceof BufferHandle<?> buffer && buffer.storage().context() == context;
         placed.add(
-            new Placed(
-                parameter,
-                isHere
-                    ? (BufferHandle<?>) value
-                    : stands.computeIfAbsent(value, _ -> temporaryFor(parameter, value))));
+            new Placed(parameter, isHere ? (BufferHandle<?>) value : standIn(parameter, value)));
       }
     }
+  }
+
+  /** The temporary for an argument: that of another one if both are the same memory. */
+  private BufferHandle<?> standIn(KernelParameter parameter, Object value) {
+    for (Placed earlier : placed) {
+      Object other = values.get(earlier.parameter().name());
+      if (Overlaps.isSame(other, value)) {
+        return earlier.buffer();
+      }
+      Overlaps.checkCopies(
+          earlier.parameter(), other, parameter, value, signature.isolatesOverlaps());
+    }
+    return temporaryFor(parameter, value);
   }
 
   private BufferHandle<?> temporaryFor(KernelParameter parameter, Object value) {
@@ -170,10 +177,9 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   /** Whether an array or buffer is passed for a parameter with a certain access. */
-  @SuppressWarnings("ReferenceEquality") // Equal buffers are two places to copy to.
   private boolean isUsed(Object value, Predicate<KernelParameter.Access> access) {
     for (KernelParameter parameter : parameters) {
-      if (access.test(parameter.access()) && values.get(parameter.name()) == value) {
+      if (access.test(parameter.access()) && Overlaps.isSame(values.get(parameter.name()), value)) {
         return true;
       }
     }
@@ -229,31 +235,14 @@ final class KernelLaunch implements AutoCloseable {
       for (int j = 0; j < placed.size(); j++) {
         Placed other = placed.get(i);
         Placed written = placed.get(j);
-        if (i != j && written.parameter().access().writes() && clash(written, other)) {
+        if (i != j && written.parameter().access().writes() && Overlaps.clash(written, other)) {
           if (other.parameter().access().writes()) {
-            throw new IllegalArgumentException(
-                "'"
-                    + other.parameter().name()
-                    + "' and '"
-                    + written.parameter().name()
-                    + "' are both written and overlap; pass arrays or buffers that do not");
+            throw Overlaps.bothWritten(other.parameter(), written.parameter());
           }
           placed.set(i, isolated(other));
         }
       }
     }
-  }
-
-  private static boolean clash(Placed a, Placed b) {
-    BufferHandle<?> first = a.buffer();
-    BufferHandle<?> second = b.buffer();
-    boolean overlap =
-        first.storage() == second.storage()
-            && first.from() < second.to()
-            && second.from() < first.to();
-    boolean sameItems = first.from() == second.from() && first.to() == second.to();
-    boolean bothWritten = a.parameter().access().writes() && b.parameter().access().writes();
-    return overlap && (!sameItems || bothWritten);
   }
 
   private Placed isolated(Placed read) {

@@ -5,6 +5,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.ArrayAccesses;
+import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.ItemNumbers;
 import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.methods.analysis.Races;
@@ -13,6 +14,8 @@ import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,15 +28,20 @@ final class MethodSignature implements Signature {
   private final DeclaredSignature declared;
   private final ArrayAccesses accesses;
   private final ItemNumbers numbers;
+  private final Set<String> decidingArrays;
   private final boolean isLine;
   private final boolean anyOut;
 
   private MethodSignature(
-      boolean isLine, DeclaredSignature declared, ArrayAccesses accesses, ItemNumbers numbers) {
+      boolean isLine, DeclaredSignature declared, ArrayAccesses accesses, KernelTree tree) {
     this.isLine = isLine;
     this.declared = declared;
     this.accesses = accesses;
-    this.numbers = numbers;
+    this.numbers = ItemNumbers.of(tree);
+    this.decidingArrays =
+        BarrierControl.arrays(tree).stream()
+            .map(index -> declared.declared().get(index).name())
+            .collect(Collectors.toUnmodifiableSet());
     boolean any = false;
     for (int i = 0; i < declared.declared().size(); i++) {
       any |= accesses.isOut(i);
@@ -63,7 +71,7 @@ final class MethodSignature implements Signature {
         new DeclaredSignature(
             "kernel '" + source.name() + "'", MethodParameters.of(tree, accesses)),
         accesses,
-        ItemNumbers.of(tree));
+        tree);
   }
 
   /** The parameters with the accesses that hold for every range. */
@@ -180,5 +188,10 @@ final class MethodSignature implements Signature {
   @Override
   public boolean isolatesOverlaps() {
     return false;
+  }
+
+  @Override
+  public Set<String> decidingArrays() {
+    return decidingArrays;
   }
 }

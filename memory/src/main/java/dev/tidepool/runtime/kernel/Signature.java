@@ -4,6 +4,7 @@ import dev.tidepool.Arguments;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.LaunchRange;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What a kernel takes, checked against what it is given. */
@@ -46,4 +47,13 @@ interface Signature {
    * every item sees it as it was.
    */
   boolean isolatesOverlaps();
+
+  /**
+   * The parameters whose elements decide how the items of a group come to a barrier. If a written
+   * array overlapped one of them, items could come to different barriers, and some devices would
+   * never end.
+   */
+  default Set<String> decidingArrays() {
+    return Set.of();
+  }
 }

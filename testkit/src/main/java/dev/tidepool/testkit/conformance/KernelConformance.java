@@ -228,6 +228,24 @@ public abstract class KernelConformance extends Topic {
   }
 
   @Test
+  void partsOfAnotherManagersBufferMayOverlapUnlessBothAreWritten() {
+    for (UnifiedMemoryManager other : bench().otherManagers()) {
+      try (UnifiedBuffer<float[]> buffer = other.copyOf(pattern(100, 1));
+          UnifiedBuffer<float[]> low = buffer.slice(0, 60);
+          UnifiedBuffer<float[]> high = buffer.slice(40, 60)) {
+        assertThatThrownBy(
+                () -> bench().kernel("x = 1; y = 2").execute(Arguments.of("x", low, "y", high)))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("'x' and 'y' overlap");
+        bench().kernel("y = x").execute(Arguments.of("x", low, "y", high));
+        float[] model = pattern(100, 1);
+        System.arraycopy(pattern(100, 1), 0, model, 40, 60);
+        Patterns.assertEqual(contents(buffer), model, "of " + other.accelerator().id());
+      }
+    }
+  }
+
+  @Test
   void oneBufferMayBeInputAndOutput() {
     UnifiedBuffer<float[]> buffer = patterned(LENGTH, MemoryLocation.DEVICE, 1);
     bench().kernel("y = x + x").execute(Arguments.of("x", buffer, "y", buffer));

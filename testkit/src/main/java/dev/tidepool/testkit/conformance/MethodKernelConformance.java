@@ -31,6 +31,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Kernels that are Java methods compute what the method computes. */
@@ -47,12 +48,15 @@ public abstract class MethodKernelConformance extends Topic {
 
   /** The kernels that the suite runs, for tests of what is generated from them. */
   public static List<KernelSource.Method> kernels() {
-    return Arrays.stream(MethodKernels.class.getDeclaredMethods())
+    return Stream.concat(kernels(LOOKUP), kernels(GroupKernelConformance.LOOKUP)).toList();
+  }
+
+  private static Stream<KernelSource.Method> kernels(MethodHandles.Lookup lookup) {
+    return Arrays.stream(lookup.lookupClass().getDeclaredMethods())
         .filter(method -> method.getReturnType() == void.class && !method.isSynthetic())
         .map(Method::getName)
         .sorted()
-        .map(name -> KernelSource.method(LOOKUP, name))
-        .toList();
+        .map(name -> KernelSource.method(lookup, name));
   }
 
   /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
@@ -466,97 +470,6 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
-  void atomicOperationsOfAllItems() {
-    int[] values = new int[10_000];
-    int[] plain = new int[16];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = (i * 7) % 16;
-      plain[values[i]]++;
-    }
-    int[] counts = new int[16];
-    int[] extremes = {100, -100, 0};
-    float[] sum = {0};
-    compiled("counted")
-        .execute(Arguments.inOrder(values, counts, extremes, sum), LaunchRange.of(10_000));
-    assertThat(counts).containsExactly(plain);
-    assertThat(extremes).containsExactly(0, 15, 20_000);
-    assertThat(sum[0]).isEqualTo(10_000);
-  }
-
-  @Test
-  void groupsShareMemoryAndMeetAtBarriers() {
-    int[] in = new int[640];
-    int[] expected = new int[20];
-    for (int i = 0; i < in.length; i++) {
-      in[i] = i * i;
-      expected[i / 32] += in[i];
-    }
-    int[] sums = new int[20];
-    compiled("sumsOfGroups")
-        .execute(Arguments.inOrder(in, sums), LaunchRange.of(640).inGroupsOf(32));
-    assertThat(sums).containsExactly(expected);
-  }
-
-  @Test
-  void anItemThatReturnsStillMeetsTheBarriers() {
-    int[] in = new int[96];
-    int[] expected = new int[96];
-    for (int i = 0; i < in.length; i++) {
-      in[i] = i + 1000;
-      expected[i] = i < 50 ? 1000 + i / 32 * 32 + (i + 1) % 32 : 0;
-    }
-    int[] out = new int[96];
-    compiled("earlyReturn")
-        .execute(Arguments.inOrder(50, in, out), LaunchRange.of(96).inGroupsOf(32));
-    assertThat(out).containsExactly(expected);
-  }
-
-  @Test
-  void aMethodThatIsCalledBeforeBarriersReturnsInItsOwnWay() {
-    int[] in = ints(90, 3);
-    int[] expected = new int[128];
-    for (int group = 0; group < 128; group += 32) {
-      int rises = 0;
-      for (int i = group; i < group + 32; i++) {
-        rises += isRise(i, in) ? 1 : 0;
-      }
-      for (int i = group; i < group + 32; i++) {
-        expected[i] = isRise(i, in) ? 1000 * (group + rises) + i : 0;
-      }
-    }
-    int[] out = new int[128];
-    compiled("callsBeforeBarriers")
-        .execute(Arguments.inOrder(in, out), LaunchRange.of(128).inGroupsOf(32));
-    assertThat(out).containsExactly(expected);
-  }
-
-  private static boolean isRise(int i, int[] in) {
-    return i < in.length && (i == 0 || in[i] > in[i - 1]);
-  }
-
-  @Test
-  void aMatrixProductWithTiles() {
-    int n = 32;
-    float[] a = new float[n * n];
-    float[] b = new float[n * n];
-    float[] expected = new float[n * n];
-    for (int i = 0; i < n * n; i++) {
-      a[i] = i % 13;
-      b[i] = i % 7 - 3;
-    }
-    for (int row = 0; row < n; row++) {
-      for (int column = 0; column < n; column++) {
-        for (int k = 0; k < n; k++) {
-          expected[row * n + column] += a[row * n + k] * b[k * n + column];
-        }
-      }
-    }
-    float[] c = new float[n * n];
-    compiled("tiled").execute(Arguments.inOrder(n, a, b, c), LaunchRange.of(n, n).inGroupsOf(8, 8));
-    assertThat(c).containsExactly(expected);
-  }
-
-  @Test
   void oneArrayUnderTwoNamesIsOneArray() {
     int[] stored = new int[100];
     int[] expected = new int[100];
@@ -592,6 +505,32 @@ public abstract class MethodKernelConformance extends Topic {
     try (UnifiedBuffer<int[]> buffer = memory().copyOf(new int[100])) {
       compiled("storesTwice").execute(Arguments.inOrder(buffer, buffer));
       assertThat(contents(buffer)).containsExactly(expected);
+    }
+  }
+
+  /** Each argument of another manager travels on its own. */
+  @Test
+  void partsOfAnotherManagersBufferDoNotOverlapWhereOneIsWritten() {
+    for (UnifiedMemoryManager other : bench().otherManagers()) {
+      try (UnifiedBuffer<int[]> buffer = other.copyOf(new int[100]);
+          UnifiedBuffer<int[]> low = buffer.slice(0, 60);
+          UnifiedBuffer<int[]> high = buffer.slice(40, 60);
+          UnifiedBuffer<int[]> again = buffer.slice(0, 60)) {
+        Kernel writesBoth = compiled("storesTwice");
+        assertThatThrownBy(() -> writesBoth.execute(Arguments.inOrder(low, high)))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContainingAll("'x' and 'y' overlap", "copied to another accelerator");
+        Kernel writesOne = compiled("loadsWhatItStored");
+        assertThatThrownBy(() -> writesOne.execute(Arguments.inOrder(low, high, new int[60])))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContainingAll("overlap", "is written");
+        int[] expected = new int[60];
+        for (int i = 0; i < 60; i++) {
+          MethodKernels.storesTwice(i, expected, expected);
+        }
+        compiled("storesTwice").execute(Arguments.inOrder(low, again));
+        assertThat(contents(low)).containsExactly(expected);
+      }
     }
   }
 

@@ -7,8 +7,6 @@ import dev.tidepool.WorkItem;
 // What is bad style elsewhere has to be translated, too.
 @SuppressWarnings({"ShortCircuitBoolean", "CompareToZero", "IntLongMath"})
 final class MethodKernels {
-  private static final int TILE = 8;
-
   private MethodKernels() {}
 
   /** The scores of each row against one query; one item for each row. */
@@ -247,90 +245,6 @@ final class MethodKernels {
 
   static void quotients(int i, int[] a, int[] b, int[] out) {
     out[i] = a[i] / b[i];
-  }
-
-  static void counted(WorkItem item, int[] values, int[] counts, int[] extremes, float[] sum) {
-    int value = values[(int) item.globalId(0)];
-    item.atomicAdd(counts, value, 1);
-    item.atomicMin(extremes, 0, value);
-    item.atomicMax(extremes, 1, value);
-    item.atomicAdd(sum, 0, 1f);
-    for (int before = extremes[2]; !item.atomicCompareAndSet(extremes, 2, before, before + 2); ) {
-      before = extremes[2];
-    }
-  }
-
-  static void sumsOfGroups(WorkItem item, int[] in, int[] sums) {
-    int[] shared = item.localInts(64);
-    int local = (int) item.localId(0);
-    int size = (int) item.groupSize(0);
-    shared[local] = in[(int) item.globalId(0)];
-    item.barrier();
-    for (int step = size / 2; step > 0; step /= 2) {
-      if (local < step) {
-        shared[local] += shared[local + step];
-      }
-      item.barrier();
-    }
-    if (local == 0) {
-      sums[(int) item.groupId(0)] = shared[0];
-    }
-  }
-
-  static void earlyReturn(WorkItem item, int limit, int[] in, int[] out) {
-    int[] shared = item.localInts(64);
-    int local = (int) item.localId(0);
-    int i = (int) item.globalId(0);
-    shared[local] = in[i];
-    if (i >= limit) {
-      return;
-    }
-    item.barrier();
-    out[i] = shared[(local + 1) % (int) item.groupSize(0)];
-  }
-
-  /** Before the barrier is a method that has several returns and loads. */
-  static void callsBeforeBarriers(WorkItem item, int[] in, int[] out) {
-    int[] shared = item.localInts(64);
-    int local = (int) item.localId(0);
-    int i = (int) item.globalId(0);
-    shared[local] = isRise(i, in) ? 1 : 0;
-    item.barrier();
-    int rises = shared[local];
-    for (int step = 1; step < (int) item.groupSize(0); step *= 2) {
-      int other = shared[(local + step) % (int) item.groupSize(0)];
-      item.barrier();
-      shared[local] += other;
-      item.barrier();
-    }
-    if (rises > 0) {
-      int place = i - local + shared[local];
-      out[i] = 1000 * place + i;
-    }
-  }
-
-  private static boolean isRise(int i, int[] in) {
-    return i < in.length && (i == 0 || in[i] > in[i - 1]);
-  }
-
-  static void tiled(WorkItem item, int n, float[] a, float[] b, float[] c) {
-    float[] tileA = item.localFloats(TILE * TILE);
-    float[] tileB = item.localFloats(TILE * TILE);
-    int column = (int) item.globalId(0);
-    int row = (int) item.globalId(1);
-    int x = (int) item.localId(0);
-    int y = (int) item.localId(1);
-    float sum = 0;
-    for (int t = 0; t < n; t += TILE) {
-      tileA[y * TILE + x] = a[row * n + t + x];
-      tileB[y * TILE + x] = b[(t + y) * n + column];
-      item.barrier();
-      for (int k = 0; k < TILE; k++) {
-        sum += tileA[y * TILE + k] * tileB[k * TILE + x];
-      }
-      item.barrier();
-    }
-    c[row * n + column] = sum;
   }
 
   static void functionsOfFloats(int i, float[] x, float[] y, float[] out) {

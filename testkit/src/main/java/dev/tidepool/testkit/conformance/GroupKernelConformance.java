@@ -1,0 +1,246 @@
+package dev.tidepool.testkit.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.UnifiedBuffer;
+import java.lang.invoke.MethodHandles;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Items of kernels that are Java methods share memory: atomic operations, groups and barriers. */
+public abstract class GroupKernelConformance extends Topic {
+  static final MethodHandles.Lookup LOOKUP = lookup();
+
+  private static MethodHandles.Lookup lookup() {
+    try {
+      return MethodHandles.privateLookupIn(GroupKernels.class, MethodHandles.lookup());
+    } catch (IllegalAccessException e) {
+      throw new AssertionError("both are in one package", e);
+    }
+  }
+
+  /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
+  private Kernel compiled(String method) {
+    try {
+      return memory().compile(KernelSource.method(LOOKUP, method));
+    } catch (UnsupportedOperationException noCompiler) {
+      return abort("no compiler: " + noCompiler.getMessage());
+    }
+  }
+
+  @Test
+  void atomicOperationsOfAllItems() {
+    int[] values = new int[10_000];
+    int[] plain = new int[16];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (i * 7) % 16;
+      plain[values[i]]++;
+    }
+    int[] counts = new int[16];
+    int[] extremes = {100, -100, 0};
+    float[] sum = {0};
+    compiled("counted")
+        .execute(Arguments.inOrder(values, counts, extremes, sum), LaunchRange.of(10_000));
+    assertThat(counts).containsExactly(plain);
+    assertThat(extremes).containsExactly(0, 15, 20_000);
+    assertThat(sum[0]).isEqualTo(10_000);
+  }
+
+  @Test
+  void groupsShareMemoryAndMeetAtBarriers() {
+    int[] in = new int[640];
+    int[] expected = new int[20];
+    for (int i = 0; i < in.length; i++) {
+      in[i] = i * i;
+      expected[i / 32] += in[i];
+    }
+    int[] sums = new int[20];
+    compiled("sumsOfGroups")
+        .execute(Arguments.inOrder(in, sums), LaunchRange.of(640).inGroupsOf(32));
+    assertThat(sums).containsExactly(expected);
+  }
+
+  @Test
+  void anItemThatReturnsStillMeetsTheBarriers() {
+    int[] in = new int[96];
+    int[] expected = new int[96];
+    for (int i = 0; i < in.length; i++) {
+      in[i] = i + 1000;
+      expected[i] = i < 50 ? 1000 + i / 32 * 32 + (i + 1) % 32 : 0;
+    }
+    int[] out = new int[96];
+    compiled("earlyReturn")
+        .execute(Arguments.inOrder(50, in, out), LaunchRange.of(96).inGroupsOf(32));
+    assertThat(out).containsExactly(expected);
+  }
+
+  @Test
+  void aMethodThatIsCalledBeforeBarriersReturnsInItsOwnWay() {
+    int[] in = new int[90];
+    for (int i = 0; i < in.length; i++) {
+      in[i] = i * 37 % 91;
+    }
+    int[] expected = new int[128];
+    for (int group = 0; group < 128; group += 32) {
+      int rises = 0;
+      for (int i = group; i < group + 32; i++) {
+        rises += isRise(i, in) ? 1 : 0;
+      }
+      for (int i = group; i < group + 32; i++) {
+        expected[i] = isRise(i, in) ? 1000 * (group + rises) + i : 0;
+      }
+    }
+    int[] out = new int[128];
+    compiled("callsBeforeBarriers")
+        .execute(Arguments.inOrder(in, out), LaunchRange.of(128).inGroupsOf(32));
+    assertThat(out).containsExactly(expected);
+  }
+
+  private static boolean isRise(int i, int[] in) {
+    return i < in.length && (i == 0 || in[i] > in[i - 1]);
+  }
+
+  @Test
+  void aMatrixProductWithTiles() {
+    int n = 32;
+    float[] a = new float[n * n];
+    float[] b = new float[n * n];
+    float[] expected = new float[n * n];
+    for (int i = 0; i < n * n; i++) {
+      a[i] = i % 13;
+      b[i] = i % 7 - 3;
+    }
+    for (int row = 0; row < n; row++) {
+      for (int column = 0; column < n; column++) {
+        for (int k = 0; k < n; k++) {
+          expected[row * n + column] += a[row * n + k] * b[k * n + column];
+        }
+      }
+    }
+    float[] c = new float[n * n];
+    compiled("tiled").execute(Arguments.inOrder(n, a, b, c), LaunchRange.of(n, n).inGroupsOf(8, 8));
+    assertThat(c).containsExactly(expected);
+  }
+
+  @Test
+  void atomicOperationsOf64BitsOrARefusalByName() {
+    Kernel kernel;
+    try {
+      kernel = compiled("countedInLongs");
+    } catch (KernelCompilationException refused) {
+      assertThat(memory().accelerator().id()).doesNotStartWith("cpu:").doesNotStartWith("cuda:");
+      assertThat(refused)
+          .hasMessageContainingAll(
+              "GroupKernels.countedInLongs needs atomic operations of 64 bits",
+              "use another device");
+      return;
+    }
+    int[] values = new int[5000];
+    long[] expected = new long[16];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (i * 7) % 16;
+      expected[values[i]] += 0x1_0000_0000L;
+    }
+    long[] counts = new long[16];
+    long[] extremes = {Long.MAX_VALUE, Long.MIN_VALUE, 0};
+    long[] own = new long[values.length];
+    kernel.execute(Arguments.inOrder(values, counts, extremes, own), LaunchRange.of(5000));
+    assertThat(counts).containsExactly(expected);
+    assertThat(extremes).containsExactly(0, 15 * 0x1_0000_0001L, 5000 * 0x1_0000_0000L);
+    assertThat(own)
+        .containsExactly(
+            Arrays.stream(values).mapToLong(value -> value * 0x1_0000_0001L).toArray());
+  }
+
+  @Test
+  void atomicOperationsOnMemoryOfTheGroup() {
+    int[] values = new int[640];
+    int[] expected = new int[16];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (i * 5) % 16;
+      expected[values[i]]++;
+    }
+    int[] counts = new int[16];
+    compiled("countedInGroups")
+        .execute(Arguments.inOrder(values, counts), LaunchRange.of(640).inGroupsOf(32));
+    assertThat(counts).containsExactly(expected);
+  }
+
+  @Test
+  void groupsShareMemoryOfEveryType() {
+    int[] ints = new int[96];
+    int[] turned = new int[96];
+    for (int i = 0; i < ints.length; i++) {
+      ints[i] = i * 0x0101_0101;
+    }
+    for (int i = 0; i < ints.length; i++) {
+      turned[i] = ints[i / 32 * 32 + 31 - i % 32];
+    }
+    byte[] bytes = new byte[96];
+    short[] shorts = new short[96];
+    long[] longs = new long[96];
+    float[] floats = new float[96];
+    double[] doubles = new double[96];
+    for (int i = 0; i < ints.length; i++) {
+      bytes[i] = (byte) ints[i];
+      shorts[i] = (short) ints[i];
+      longs[i] = ints[i] * 0x1_0000_0001L;
+      floats[i] = ints[i];
+      doubles[i] = ints[i] / 3.0;
+    }
+    LaunchRange range = LaunchRange.of(96).inGroupsOf(32);
+    compiled("turnedIntegers").execute(Arguments.inOrder(bytes, shorts, ints, longs), range);
+    compiled("turnedFloats").execute(Arguments.inOrder((Object) floats), range);
+    assertThat(ints).containsExactly(turned);
+    for (int i = 0; i < ints.length; i++) {
+      assertThat(bytes[i]).isEqualTo((byte) turned[i]);
+      assertThat(shorts[i]).isEqualTo((short) turned[i]);
+      assertThat(longs[i]).isEqualTo(turned[i] * 0x1_0000_0001L);
+      assertThat(floats[i]).isEqualTo(turned[i]);
+    }
+    if (bench().can(Capability.FLOAT64)) {
+      compiled("turnedDoubles").execute(Arguments.inOrder((Object) doubles), range);
+      for (int i = 0; i < ints.length; i++) {
+        assertThat(doubles[i]).isEqualTo(turned[i] / 3.0);
+      }
+    }
+  }
+
+  @Test
+  void anArrayThatDecidesAboutBarriersMustNotOverlapAWrittenOne() {
+    Kernel kernel = compiled("roundsFromAnArray");
+    LaunchRange range = LaunchRange.of(64).inGroupsOf(32);
+    int[] rounds = {4};
+    int[] out = new int[64];
+    kernel.execute(Arguments.inOrder(rounds, out), range);
+    assertThat(out).containsOnly(6);
+    int[] one = new int[64];
+    one[0] = 4;
+    assertThatThrownBy(() -> kernel.execute(Arguments.inOrder(one, one), range))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll("'rounds' and 'out' overlap", "barrier", "'out' is written");
+    try (UnifiedBuffer<int[]> buffer = memory().copyOf(new int[128]);
+        UnifiedBuffer<int[]> low = buffer.slice(0, 64);
+        UnifiedBuffer<int[]> part = buffer.slice(63, 1);
+        UnifiedBuffer<int[]> high = buffer.slice(64, 64)) {
+      for (UnifiedBuffer<int[]> overlapping : List.of(buffer, low, part)) {
+        assertThatThrownBy(() -> kernel.execute(Arguments.inOrder(overlapping, low), range))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("'rounds' and 'out' overlap");
+        assertThatThrownBy(() -> kernel.executeAsync(Arguments.inOrder(overlapping, low), range))
+            .isInstanceOf(IllegalArgumentException.class);
+      }
+      kernel.execute(Arguments.inOrder(part, high), range);
+      assertThat(contents(buffer)).containsOnly(0);
+    }
+  }
+}

@@ -1,0 +1,170 @@
+package dev.tidepool.testkit.conformance;
+
+import dev.tidepool.WorkItem;
+
+/** Kernels as Java methods whose items share memory: atomic operations, groups and barriers. */
+final class GroupKernels {
+  private static final int TILE = 8;
+
+  private GroupKernels() {}
+
+  static void counted(WorkItem item, int[] values, int[] counts, int[] extremes, float[] sum) {
+    int value = values[(int) item.globalId(0)];
+    item.atomicAdd(counts, value, 1);
+    item.atomicMin(extremes, 0, value);
+    item.atomicMax(extremes, 1, value);
+    item.atomicAdd(sum, 0, 1f);
+    for (int before = extremes[2]; !item.atomicCompareAndSet(extremes, 2, before, before + 2); ) {
+      before = extremes[2];
+    }
+  }
+
+  static void sumsOfGroups(WorkItem item, int[] in, int[] sums) {
+    int[] shared = item.localInts(64);
+    int local = (int) item.localId(0);
+    int size = (int) item.groupSize(0);
+    shared[local] = in[(int) item.globalId(0)];
+    item.barrier();
+    for (int step = size / 2; step > 0; step /= 2) {
+      if (local < step) {
+        shared[local] += shared[local + step];
+      }
+      item.barrier();
+    }
+    if (local == 0) {
+      sums[(int) item.groupId(0)] = shared[0];
+    }
+  }
+
+  static void earlyReturn(WorkItem item, int limit, int[] in, int[] out) {
+    int[] shared = item.localInts(64);
+    int local = (int) item.localId(0);
+    int i = (int) item.globalId(0);
+    shared[local] = in[i];
+    if (i >= limit) {
+      return;
+    }
+    item.barrier();
+    out[i] = shared[(local + 1) % (int) item.groupSize(0)];
+  }
+
+  /** Before the barrier is a method that has several returns and loads. */
+  static void callsBeforeBarriers(WorkItem item, int[] in, int[] out) {
+    int[] shared = item.localInts(64);
+    int local = (int) item.localId(0);
+    int i = (int) item.globalId(0);
+    shared[local] = isRise(i, in) ? 1 : 0;
+    item.barrier();
+    int rises = shared[local];
+    for (int step = 1; step < (int) item.groupSize(0); step *= 2) {
+      int other = shared[(local + step) % (int) item.groupSize(0)];
+      item.barrier();
+      shared[local] += other;
+      item.barrier();
+    }
+    if (rises > 0) {
+      int place = i - local + shared[local];
+      out[i] = 1000 * place + i;
+    }
+  }
+
+  private static boolean isRise(int i, int[] in) {
+    return i < in.length && (i == 0 || in[i] > in[i - 1]);
+  }
+
+  static void tiled(WorkItem item, int n, float[] a, float[] b, float[] c) {
+    float[] tileA = item.localFloats(TILE * TILE);
+    float[] tileB = item.localFloats(TILE * TILE);
+    int column = (int) item.globalId(0);
+    int row = (int) item.globalId(1);
+    int x = (int) item.localId(0);
+    int y = (int) item.localId(1);
+    float sum = 0;
+    for (int t = 0; t < n; t += TILE) {
+      tileA[y * TILE + x] = a[row * n + t + x];
+      tileB[y * TILE + x] = b[(t + y) * n + column];
+      item.barrier();
+      for (int k = 0; k < TILE; k++) {
+        sum += tileA[y * TILE + k] * tileB[k * TILE + x];
+      }
+      item.barrier();
+    }
+    c[row * n + column] = sum;
+  }
+
+  static void countedInLongs(
+      WorkItem item, int[] values, long[] counts, long[] extremes, long[] own) {
+    int i = (int) item.globalId(0);
+    int value = values[i];
+    long wide = value * 0x1_0000_0001L;
+    own[i] = item.atomicAdd(counts, value, 0x1_0000_0000L) >= 0 ? wide : -1;
+    item.atomicMin(extremes, 0, wide);
+    item.atomicMax(extremes, 1, wide);
+    for (long before = extremes[2];
+        !item.atomicCompareAndSet(extremes, 2, before, before + 0x1_0000_0000L); ) {
+      before = extremes[2];
+    }
+  }
+
+  /** Atomic operations on memory of the group. */
+  static void countedInGroups(WorkItem item, int[] values, int[] counts) {
+    int[] shared = item.localInts(16);
+    int local = (int) item.localId(0);
+    if (local < 16) {
+      shared[local] = 0;
+    }
+    item.barrier();
+    item.atomicAdd(shared, values[(int) item.globalId(0)], 1);
+    item.barrier();
+    if (local < 16) {
+      item.atomicAdd(counts, local, shared[local]);
+    }
+  }
+
+  /** Each group turns its elements around, in memory of each type of integers. */
+  static void turnedIntegers(
+      WorkItem item, byte[] bytes, short[] shorts, int[] ints, long[] longs) {
+    byte[] sharedBytes = item.localBytes(32);
+    short[] sharedShorts = item.localShorts(32);
+    int[] sharedInts = item.localInts(32);
+    long[] sharedLongs = item.localLongs(32);
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    sharedBytes[local] = bytes[i];
+    sharedShorts[local] = shorts[i];
+    sharedInts[local] = ints[i];
+    sharedLongs[local] = longs[i];
+    item.barrier();
+    int other = (int) item.groupSize(0) - 1 - local;
+    bytes[i] = sharedBytes[other];
+    shorts[i] = sharedShorts[other];
+    ints[i] = sharedInts[other];
+    longs[i] = sharedLongs[other];
+  }
+
+  static void turnedFloats(WorkItem item, float[] values) {
+    float[] shared = item.localFloats(32);
+    int local = (int) item.localId(0);
+    shared[local] = values[(int) item.globalId(0)];
+    item.barrier();
+    values[(int) item.globalId(0)] = shared[(int) item.groupSize(0) - 1 - local];
+  }
+
+  static void turnedDoubles(WorkItem item, double[] values) {
+    double[] shared = item.localDoubles(32);
+    int local = (int) item.localId(0);
+    shared[local] = values[(int) item.globalId(0)];
+    item.barrier();
+    values[(int) item.globalId(0)] = shared[(int) item.groupSize(0) - 1 - local];
+  }
+
+  /** How often the items of a group meet stands in an array. */
+  static void roundsFromAnArray(WorkItem item, int[] rounds, int[] out) {
+    int i = (int) item.globalId(0);
+    int last = rounds[0];
+    for (int round = 0; round < last; round++) {
+      item.barrier();
+      out[i] += round;
+    }
+  }
+}
