@@ -24,12 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One of the threads that carry chunks of files through expressions on the CPU, in Java arrays: the
- * generated loops work on the arrays that chunks are read into and written from. A block of native
- * memory stands between array and file, for one array at a time.
- *
- * <p>Files could be read straight into Java arrays by critical native calls. That saves two copies
- * within the processor's cache, as much as linking the calls costs on 1 GiB, and it holds every
- * garbage collection off while a slow disk or a network answers.
+ * generated loops work on the arrays that chunks are read into and written from. Where a file does
+ * not allow critical calls, a block of native memory stands between it and an array, for one array
+ * at a time.
  *
  * <p>Ownership: arrays and block are made by the lane's thread and used by it alone.
  */
@@ -171,9 +168,7 @@ final class ArrayWorker implements Runnable {
   private void carry(Range range, MemorySegment block) {
     long start = System.nanoTime();
     for (Map.Entry<String, ElementSource> source : job.work.sources().entrySet()) {
-      MemorySegment part = block.asSlice(0, bytes(range, source.getValue().elementType()));
-      source.getValue().read(range.from(), part);
-      MemorySegment.copy(part, 0, segment(source.getKey()), 0, part.byteSize());
+      read(range, source.getKey(), source.getValue(), block);
     }
     for (int i = 0; i < taken.size(); i++) {
       Step step = job.steps.get(i);
@@ -187,9 +182,22 @@ final class ArrayWorker implements Runnable {
     warm = true;
   }
 
+  private void read(Range range, String name, ElementSource source, MemorySegment block) {
+    long bytes = bytes(range, source.elementType());
+    if (source instanceof NpyReader reader && reader.makesCriticalCalls()) {
+      reader.read(range.from(), segment(name).asSlice(0, bytes));
+    } else {
+      MemorySegment part = block.asSlice(0, bytes);
+      source.read(range.from(), part);
+      MemorySegment.copy(part, 0, segment(name), 0, bytes);
+    }
+  }
+
   private void write(Range range, String name, ElementSink sink, MemorySegment block) {
     long bytes = bytes(range, sink.elementType());
-    if (isFile(sink)) {
+    if (sink instanceof NpyWriter writer && writer.makesCriticalCalls()) {
+      writer.write(range.from(), segment(name).asSlice(0, bytes));
+    } else if (isFile(sink)) {
       MemorySegment part = block.asSlice(0, bytes);
       MemorySegment.copy(segment(name), 0, part, 0, bytes);
       sink.write(range.from(), part);

@@ -91,6 +91,11 @@ final class NpyInputs implements AutoCloseable {
     return first().header().shape();
   }
 
+  /** See {@link NpyReader#allowCriticalCalls}. */
+  void allowCriticalCalls() {
+    readers.values().forEach(NpyReader::allowCriticalCalls);
+  }
+
   /** Elements of each. */
   long length() {
     return first().length();

@@ -106,6 +106,22 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     return compressed;
   }
 
+  /** See {@link PositionalFile#allowCriticalCalls}. Changes nothing for a compressed file. */
+  void allowCriticalCalls() {
+    if (file instanceof PositionalFile plain) {
+      try {
+        plain.allowCriticalCalls();
+      } catch (IOException e) {
+        throw FileErrors.failed("read", path, e);
+      }
+    }
+  }
+
+  /** Whether arrays are read into without a copy. */
+  boolean makesCriticalCalls() {
+    return file instanceof PositionalFile plain && plain.makesCriticalCalls();
+  }
+
   /** Where the elements are, one after another; if they are compressed, the whole file. */
   MemoryRange bytes() {
     long from = header.dataOffset();

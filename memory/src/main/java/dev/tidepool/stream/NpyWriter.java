@@ -144,6 +144,16 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.reserve(fileBytes());
   }
 
+  /** See {@link AtomicFile#allowCriticalCalls}. */
+  void allowCriticalCalls() {
+    file.allowCriticalCalls();
+  }
+
+  /** Whether arrays are written without a copy. */
+  boolean makesCriticalCalls() {
+    return file.makesCriticalCalls();
+  }
+
   /** Returns when what was written so far would survive a power failure. */
   void force() throws IOException {
     file.force();

@@ -9,7 +9,10 @@ import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.expression.types.Expression;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -175,6 +178,49 @@ class NpyEvaluationTest {
             Map.of("z", path("z"))));
 
     assertThat(ints("z")).containsOnly(0);
+  }
+
+  /** So many that critical calls are made where that is safe. */
+  @ParameterizedTest
+  @CsvSource({"<f4", ">f4"})
+  void largeFilesMayGoStraightIntoArraysAndOut(String order) throws IOException {
+    int chunk = 1 << 20;
+    int chunks = 17;
+    ByteOrder bytes = order.startsWith(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+    try (FileChannel file =
+        FileChannel.open(path("x"), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+      String dictionary =
+          "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }"
+              .formatted(order, chunk * chunks);
+      ByteBuffer header = ByteBuffer.allocate(128).order(ByteOrder.LITTLE_ENDIAN);
+      header.put(new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}).putShort((short) 118);
+      header.put("%-117s\n".formatted(dictionary).getBytes(StandardCharsets.US_ASCII));
+      file.write(header.rewind());
+      ByteBuffer block = ByteBuffer.allocate(4 * chunk).order(bytes);
+      for (int i = 0; i < chunk; i++) {
+        block.putFloat(i);
+      }
+      for (int i = 0; i < chunks; i++) {
+        file.write(block.rewind());
+      }
+    }
+    NpyEvaluation.Request request =
+        request("y = 2*x + 1", Map.of("x", path("x")), Map.of("y", path("y")));
+    try (NpyEvaluation evaluation = NpyEvaluation.open(request)) {
+      evaluation.allowCriticalCalls();
+      evaluation.run(memory);
+    }
+    float[] expected = new float[chunk];
+    for (int i = 0; i < chunk; i++) {
+      expected[i] = 2f * i + 1;
+    }
+    try (NpyReader reader = NpyReader.open(path("y"))) {
+      for (int i = 0; i < chunks; i++) {
+        float[] found = new float[chunk];
+        reader.read((long) i * chunk, MemorySegment.ofArray(found));
+        assertThat(Arrays.equals(found, expected)).as("chunk %d", i).isTrue();
+      }
+    }
   }
 
   @Test

@@ -12,6 +12,7 @@ import java.util.function.Predicate;
  * @param locking pages that stay in memory
  * @param setting setting bytes
  * @param preallocation the blocks of a file on disk
+ * @param arrayTransfers files that are read into Java arrays and written from them
  * @param numa calls for NUMA policies
  */
 record FunctionGroups(
@@ -20,6 +21,7 @@ record FunctionGroups(
     boolean locking,
     boolean setting,
     boolean preallocation,
+    boolean arrayTransfers,
     boolean numa) {
 
   /**
@@ -33,7 +35,8 @@ record FunctionGroups(
         knows(platform.mapping()) && all(exists, "mmap", "munmap", "mprotect", "madvise"),
         knows(platform.locking()) && all(exists, "mlock", "munlock"),
         all(exists, "memset"),
-        knows(platform.preallocation()) && all(exists, "open", "fallocate", "close"),
+        knows(platform.files()) && all(exists, "open", "fallocate", "close"),
+        knows(platform.files()) && all(exists, "open", "pread", "pwrite", "close"),
         knows(platform.numa()) && all(exists, "syscall"));
   }
 

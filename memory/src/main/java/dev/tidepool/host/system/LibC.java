@@ -77,14 +77,25 @@ public final class LibC {
         link("memset", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_INT, JAVA_LONG));
   }
 
-  private static final class Preallocation {
-    static final Platform.Preallocation FLAGS = PLATFORM.preallocation().orElseThrow();
+  private static final class Descriptors {
+    static final Platform.FileFlags FLAGS = PLATFORM.files().orElseThrow();
     static final MethodHandle OPEN =
         link("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+    static final MethodHandle CLOSE = link("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+  }
+
+  private static final class Preallocation {
     static final MethodHandle FALLOCATE =
         link(
             "fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
-    static final MethodHandle CLOSE = link("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+  }
+
+  /** Critical: an array stays where it is for the time of a call, and so does the collector. */
+  private static final class ArrayTransfers {
+    static final FunctionDescriptor TYPE =
+        FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG);
+    static final MethodHandle PREAD = link("pread", TYPE, Linker.Option.critical(true));
+    static final MethodHandle PWRITE = link("pwrite", TYPE, Linker.Option.critical(true));
   }
 
   private static final class Locking {
@@ -148,15 +159,62 @@ public final class LibC {
    */
   public static boolean preallocate(String path, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment name = arena.allocateFrom(path);
-      int file = (int) Preallocation.OPEN.invokeExact(name, Preallocation.FLAGS.open());
+      int file =
+          (int) Descriptors.OPEN.invokeExact(arena.allocateFrom(path), Descriptors.FLAGS.write());
       if (file < 0) {
         return false;
       }
-      int keepSize = Preallocation.FLAGS.keepSize();
+      int keepSize = Descriptors.FLAGS.keepSize();
       int failed = (int) Preallocation.FALLOCATE.invokeExact(file, keepSize, 0L, bytes);
-      var _ = (int) Preallocation.CLOSE.invokeExact(file);
+      var _ = (int) Descriptors.CLOSE.invokeExact(file);
       return failed == 0;
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** Whether {@link #readInto} and {@link #writeFrom} can be called. */
+  public static boolean hasArrayTransfers() {
+    return GROUPS.arrayTransfers();
+  }
+
+  /** A descriptor of an existing file, for {@link #closeFile}; less than 0 if there is none. */
+  public static int openFile(String path, boolean forWrites) {
+    int flags = forWrites ? Descriptors.FLAGS.write() : Descriptors.FLAGS.read();
+    try (Arena arena = Arena.ofConfined()) {
+      return (int) Descriptors.OPEN.invokeExact(arena.allocateFrom(path), flags);
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** Ends a descriptor; whether the system had no objection. */
+  public static boolean closeFile(int file) {
+    try {
+      return (int) Descriptors.CLOSE.invokeExact(file) == 0;
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /**
+   * Reads some bytes of a file into a segment, which may be of a Java array. Until this returns no
+   * safepoint is reached: no garbage is collected, and other threads may come to wait.
+   *
+   * @return how many bytes, 0 at the file's end, less than 0 if the call failed
+   */
+  public static long readInto(MemorySegment segment, int file, long position) {
+    try {
+      return (long) ArrayTransfers.PREAD.invokeExact(file, segment, segment.byteSize(), position);
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** Writes some bytes of a segment to a file, as {@link #readInto} reads them. */
+  public static long writeFrom(MemorySegment segment, int file, long position) {
+    try {
+      return (long) ArrayTransfers.PWRITE.invokeExact(file, segment, segment.byteSize(), position);
     } catch (Throwable e) {
       throw unexpected(e);
     }

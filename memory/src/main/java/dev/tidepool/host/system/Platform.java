@@ -18,7 +18,7 @@ import java.util.OptionalInt;
  * @param hugePages for huge pages
  * @param locking for pages that stay in memory
  * @param numa for the choice of a node
- * @param preallocation for the blocks of a file on disk
+ * @param files for files by their descriptors
  * @param signals for signal handlers
  */
 public record Platform(
@@ -28,7 +28,7 @@ public record Platform(
     Optional<HugePages> hugePages,
     Optional<Locking> locking,
     Optional<Numa> numa,
-    Optional<Preallocation> preallocation,
+    Optional<FileFlags> files,
     Optional<Signals> signals) {
 
   /**
@@ -71,12 +71,13 @@ public record Platform(
   public record Numa(long mbind, long setPolicy, long getPolicy) {}
 
   /**
-   * Flags for the allocation of a file's blocks.
+   * Flags of calls for files.
    *
-   * @param open {@code O_WRONLY | O_CLOEXEC}
+   * @param read {@code O_RDONLY | O_CLOEXEC}
+   * @param write {@code O_WRONLY | O_CLOEXEC}
    * @param keepSize {@code FALLOC_FL_KEEP_SIZE}
    */
-  public record Preallocation(int open, int keepSize) {}
+  public record FileFlags(int read, int write, int keepSize) {}
 
   /**
    * Signals and the structure {@code sigaction}, whose first bytes are the handler and its mask.
@@ -134,7 +135,7 @@ public record Platform(
         Optional.of(new HugePages(0x40000, 26, 14, 15, 23)),
         Optional.of(new Locking(8, OptionalInt.of(1))),
         numa,
-        Optional.of(new Preallocation(0x80001, 1)),
+        Optional.of(new FileFlags(0x80000, 0x80001, 1)),
         Optional.of(new Signals(31, 152, 16)));
   }
 

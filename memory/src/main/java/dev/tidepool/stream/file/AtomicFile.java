@@ -293,6 +293,20 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
+  /** See {@link PositionalFile#allowCriticalCalls}. */
+  public void allowCriticalCalls() {
+    try {
+      file.allowCriticalCalls();
+    } catch (IOException e) {
+      throw FileErrors.failed("write", target, e);
+    }
+  }
+
+  /** Whether arrays are written without a copy. */
+  public boolean makesCriticalCalls() {
+    return file.makesCriticalCalls();
+  }
+
   /** Returns when what was written so far would survive a power failure. */
   public void force() throws IOException {
     file.force();

@@ -43,13 +43,14 @@ public final class PositionalFile implements ByteSource {
   private final OpenOption access;
   private final @Nullable Object fileKey;
   private volatile FileChannel channel;
+  private volatile @Nullable ArrayTransfers arrayTransfers;
   private boolean closed;
 
   private PositionalFile(Path path, OpenOption access, FileChannel channel) throws IOException {
     this.path = path;
     this.access = access;
     this.channel = channel;
-    this.fileKey = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+    this.fileKey = keyOf(path);
   }
 
   /** Opens an existing file for reads. */
@@ -117,6 +118,34 @@ public final class PositionalFile implements ByteSource {
     }
   }
 
+  /**
+   * From now on Java arrays are read into, or written from, by critical calls if that is safe here:
+   * nothing is copied between, but each call holds safepoints off until the disk has answered.
+   */
+  public synchronized void allowCriticalCalls() throws IOException {
+    if (closed || arrayTransfers != null || !ArrayTransfers.areSafe()) {
+      return;
+    }
+    ArrayTransfers opened = ArrayTransfers.open(path, access == StandardOpenOption.WRITE);
+    if (opened == null) {
+      return;
+    }
+    if (Objects.equals(fileKey, keyOf(path))) {
+      arrayTransfers = opened;
+    } else {
+      opened.close();
+    }
+  }
+
+  /** Whether arrays are read into or written from without a copy. */
+  public boolean makesCriticalCalls() {
+    return arrayTransfers != null;
+  }
+
+  private static @Nullable Object keyOf(Path path) throws IOException {
+    return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+  }
+
   /** Bytes that the file has now. */
   @Override
   public long size() throws IOException {
@@ -143,14 +172,24 @@ public final class PositionalFile implements ByteSource {
       transfer(position, destination, PositionalFile::readSome);
       return;
     }
+    long start = transferred(position, destination);
+    if (start == destination.byteSize()) {
+      return;
+    }
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, destination.byteSize()));
-      for (long done = 0; done < destination.byteSize(); done += block.byteSize()) {
+      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, destination.byteSize() - start));
+      for (long done = start; done < destination.byteSize(); done += block.byteSize()) {
         MemorySegment part = part(block, destination.byteSize() - done);
         transfer(position + done, part, PositionalFile::readSome);
         MemorySegment.copy(part, 0, destination, done, part.byteSize());
       }
     }
+  }
+
+  /** How many bytes of an array went without a copy. */
+  private long transferred(long position, MemorySegment array) {
+    ArrayTransfers transfers = arrayTransfers;
+    return transfers == null ? 0 : transfers.transfer(position, array);
   }
 
   /** Writes all bytes of the segment from {@code position} on. */
@@ -159,9 +198,13 @@ public final class PositionalFile implements ByteSource {
       transfer(position, source, FileChannel::write);
       return;
     }
+    long start = transferred(position, source);
+    if (start == source.byteSize()) {
+      return;
+    }
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, source.byteSize()));
-      for (long done = 0; done < source.byteSize(); done += block.byteSize()) {
+      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, source.byteSize() - start));
+      for (long done = start; done < source.byteSize(); done += block.byteSize()) {
         MemorySegment part = part(block, source.byteSize() - done);
         MemorySegment.copy(source, done, part, 0, part.byteSize());
         transfer(position + done, part, FileChannel::write);
@@ -218,8 +261,7 @@ public final class PositionalFile implements ByteSource {
       return; // Another thread was here first.
     }
     FileChannel fresh = FileChannel.open(path, access);
-    Object freshKey = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
-    if (!Objects.equals(fileKey, freshKey)) {
+    if (!Objects.equals(fileKey, keyOf(path))) {
       fresh.close();
       throw new IOException("the file was replaced by another one", cause);
     }
@@ -230,6 +272,11 @@ public final class PositionalFile implements ByteSource {
   @Override
   public synchronized void close() throws IOException {
     closed = true;
+    ArrayTransfers transfers = arrayTransfers;
+    if (transfers != null) {
+      transfers.close();
+      arrayTransfers = null;
+    }
     channel.close();
   }
 }

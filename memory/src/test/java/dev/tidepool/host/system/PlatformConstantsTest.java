@@ -62,8 +62,9 @@ class PlatformConstantsTest {
     uses("__NR_mbind", Platform::numa, Platform.Numa::mbind);
     uses("__NR_set_mempolicy", Platform::numa, Platform.Numa::setPolicy);
     uses("__NR_get_mempolicy", Platform::numa, Platform.Numa::getPolicy);
-    uses("O_WRONLY | O_CLOEXEC", Platform::preallocation, Platform.Preallocation::open);
-    uses("FALLOC_FL_KEEP_SIZE", Platform::preallocation, Platform.Preallocation::keepSize);
+    uses("O_RDONLY | O_CLOEXEC", Platform::files, Platform.FileFlags::read);
+    uses("O_WRONLY | O_CLOEXEC", Platform::files, Platform.FileFlags::write);
+    uses("FALLOC_FL_KEEP_SIZE", Platform::files, Platform.FileFlags::keepSize);
     uses("(SIGSYS > SIGUSR2 ? SIGSYS : SIGUSR2)", Platform::signals, Platform.Signals::last);
     uses("sizeof(struct sigaction)", Platform::signals, Platform.Signals::actionBytes);
     // The handler is before the mask, and the comparison takes both in.

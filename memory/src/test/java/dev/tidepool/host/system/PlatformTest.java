@@ -42,7 +42,7 @@ class PlatformTest {
     assertThat(platform.mapping().isPresent()).isEqualTo(mapping);
     assertThat(platform.locking().isPresent()).isEqualTo(mapping);
     assertThat(platform.hugePages().isPresent()).isEqualTo(hugePages);
-    assertThat(platform.preallocation().isPresent()).isEqualTo(hugePages);
+    assertThat(platform.files().isPresent()).isEqualTo(hugePages);
     assertThat(platform.numa().isPresent()).isEqualTo(numa);
   }
 
@@ -57,17 +57,17 @@ class PlatformTest {
   })
   void whereNoFunctionIsFoundNoGroupIsThere(String name, String architecture) {
     assertThat(FunctionGroups.of(Platform.of(name, architecture), _ -> false))
-        .isEqualTo(new FunctionGroups(false, false, false, false, false, false));
+        .isEqualTo(new FunctionGroups(false, false, false, false, false, false, false));
   }
 
   @Test
   void aFunctionThatThePlatformHasNoNumbersForIsNotUsed() {
     assertThat(FunctionGroups.of(Platform.of("Linux", "amd64"), _ -> true))
-        .isEqualTo(new FunctionGroups(true, true, true, true, true, true));
+        .isEqualTo(new FunctionGroups(true, true, true, true, true, true, true));
     assertThat(FunctionGroups.of(Platform.of("Mac OS X", "aarch64"), _ -> true))
-        .isEqualTo(new FunctionGroups(true, true, true, true, false, false));
+        .isEqualTo(new FunctionGroups(true, true, true, true, false, false, false));
     assertThat(FunctionGroups.of(Platform.of("Windows 11", "amd64"), _ -> true))
-        .isEqualTo(new FunctionGroups(true, false, false, true, false, false));
+        .isEqualTo(new FunctionGroups(true, false, false, true, false, false, false));
   }
 
   @Test
