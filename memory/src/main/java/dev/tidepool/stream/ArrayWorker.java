@@ -112,7 +112,7 @@ final class ArrayWorker implements Runnable {
   }
 
   private final Job job;
-  private final AcceleratorRate pace;
+  private final AcceleratorRate rate;
   private final ChunkScheduler chunks;
   private final Map<String, Object> arrays = new LinkedHashMap<>();
   private final Map<String, MemorySegment> segments = new LinkedHashMap<>();
@@ -123,9 +123,9 @@ final class ArrayWorker implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation. */
   private boolean warm;
 
-  ArrayWorker(Job job, AcceleratorRate pace, ChunkScheduler chunks) {
+  ArrayWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
     this.job = job;
-    this.pace = pace;
+    this.rate = rate;
     this.chunks = chunks;
   }
 
@@ -134,23 +134,23 @@ final class ArrayWorker implements Runnable {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment block = reserve(arena);
       do {
-        for (Range range = chunks.take(pace); range != null; range = chunks.take(pace)) {
+        for (Range range = chunks.take(rate); range != null; range = chunks.take(rate)) {
           try {
             carry(range, block);
           } finally {
-            chunks.ended(pace);
+            chunks.ended(rate);
           }
         }
-      } while (!chunks.leave(pace));
+      } while (!chunks.leave(rate));
     } catch (Throwable e) {
       chunks.fail(e);
-      chunks.leave(pace);
+      chunks.leave(rate);
     }
   }
 
   /** Makes the arrays, and the block that stands between them and files. */
   private MemorySegment reserve(Arena arena) {
-    int length = Math.toIntExact(Math.max(pace.size(), ChunkPlan.SMALLEST_CHUNK));
+    int length = Math.toIntExact(Math.max(rate.size(), ChunkPlan.SMALLEST_CHUNK));
     long widest = 0;
     for (Map.Entry<String, ElementType<?>> array : job.work.arrays().entrySet()) {
       Object made = CpuLoop.array(ScalarType.of(array.getValue()), length);
@@ -178,7 +178,7 @@ final class ArrayWorker implements Runnable {
       write(range, sink.getKey(), sink.getValue(), block);
     }
     job.work.written().accept(range);
-    chunks.completed(pace, range.count(), warm ? System.nanoTime() - start : 0);
+    chunks.completed(rate, range.count(), warm ? System.nanoTime() - start : 0);
     warm = true;
   }
 

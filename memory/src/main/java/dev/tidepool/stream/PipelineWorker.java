@@ -49,7 +49,7 @@ final class PipelineWorker implements Runnable {
       Consumer<Range> written) {}
 
   private final Job job;
-  private final AcceleratorRate pace;
+  private final AcceleratorRate rate;
   private final ChunkScheduler chunks;
   private final Map<String, UnifiedBuffer<?>> buffers = new LinkedHashMap<>();
   private long capacity;
@@ -69,9 +69,9 @@ final class PipelineWorker implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
   private boolean warm;
 
-  PipelineWorker(Job job, AcceleratorRate pace, ChunkScheduler chunks) {
+  PipelineWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
     this.job = job;
-    this.pace = pace;
+    this.rate = rate;
     this.chunks = chunks;
   }
 
@@ -79,21 +79,21 @@ final class PipelineWorker implements Runnable {
   public void run() {
     try {
       do {
-        for (Range range = chunks.take(pace); range != null; range = chunks.take(pace)) {
+        for (Range range = chunks.take(rate); range != null; range = chunks.take(rate)) {
           try {
             if (!carry(range)) {
               return;
             }
           } finally {
-            chunks.ended(pace);
+            chunks.ended(rate);
           }
         }
         release();
-      } while (!chunks.leave(pace));
+      } while (!chunks.leave(rate));
     } catch (Throwable e) {
       chunks.fail(e);
       release();
-      chunks.leave(pace);
+      chunks.leave(rate);
     }
   }
 
@@ -102,8 +102,8 @@ final class PipelineWorker implements Runnable {
     ArrayDeque<Range> open = new ArrayDeque<>();
     open.add(range);
     for (Range part = open.poll(); part != null && !chunks.isStopped(); part = open.poll()) {
-      if (part.count() > pace.size()) {
-        open.addAll(ChunkScheduler.split(part, pace.size()));
+      if (part.count() > rate.size()) {
+        open.addAll(ChunkScheduler.split(part, rate.size()));
         continue;
       }
       long lanesBefore = chunks.lanesAtWork();
@@ -115,8 +115,8 @@ final class PipelineWorker implements Runnable {
           throw e; // Another sink may have the range already.
         }
         open.push(part);
-        if (!ChunkScheduler.halve(pace, part.count())) {
-          switch (chunks.withoutMemory(pace, open, lanesBefore)) {
+        if (!ChunkScheduler.halve(rate, part.count())) {
+          switch (chunks.withoutMemory(rate, open, lanesBefore)) {
             case LEAVE -> {
               return false;
             }
@@ -137,7 +137,7 @@ final class PipelineWorker implements Runnable {
 
   private boolean leaveToOthers(Collection<Range> open, Throwable e) {
     release();
-    return chunks.dropOut(pace, open, e);
+    return chunks.dropOut(rate, open, e);
   }
 
   private void compute(Range range) {
@@ -170,7 +170,7 @@ final class PipelineWorker implements Runnable {
       job.stages().get(i).kernel().execute(arguments.get(i));
     }
     write(range, views);
-    chunks.completed(pace, range.count(), warm ? System.nanoTime() - start : 0);
+    chunks.completed(rate, range.count(), warm ? System.nanoTime() - start : 0);
     warm = true;
     if (partial) {
       views.values().forEach(UnifiedBuffer::close);
@@ -225,7 +225,7 @@ final class PipelineWorker implements Runnable {
 
   /** Sees to buffers of at least {@code count} elements, and of no more than chunks have now. */
   private void reserve(long count) {
-    long wanted = Math.max(count, pace.size());
+    long wanted = Math.max(count, rate.size());
     if (capacity >= count && capacity <= wanted) {
       return;
     }

@@ -98,13 +98,13 @@ class StagingModelTest {
 
   @Test
   void whatIsMeasuredReplacesWhatWasCalibratedBitByBit() {
-    AdaptiveCostModel pace = new AdaptiveCostModel(new StagingModel(0.1, 10_000, 0.2, 0));
+    AdaptiveCostModel model = new AdaptiveCostModel(new StagingModel(0.1, 10_000, 0.2, 0));
     for (int i = 0; i < 100; i++) {
-      pace.hostCopied(1_000_000, 400_000);
-      pace.linkMoved(1_000_000, 1_010_000);
+      model.hostCopied(1_000_000, 400_000);
+      model.linkMoved(1_000_000, 1_010_000);
     }
-    assertThat(pace.model().hostNanosPerByte()).isCloseTo(0.4, within(0.001));
-    assertThat(pace.model().linkNanosPerByte()).isCloseTo(1, within(0.001));
+    assertThat(model.model().hostNanosPerByte()).isCloseTo(0.4, within(0.001));
+    assertThat(model.model().linkNanosPerByte()).isCloseTo(1, within(0.001));
     AdaptiveCostModel once = new AdaptiveCostModel(new StagingModel(0.1, 10_000, 0.2, 0));
     once.hostCopied(1_000_000, 400_000);
     assertThat(once.model().hostNanosPerByte()).as("one is an accident").isLessThan(0.14);

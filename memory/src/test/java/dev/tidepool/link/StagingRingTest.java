@@ -62,7 +62,7 @@ class StagingRingTest {
 
   @Test
   void aCommandWhoseStateCannotBeAskedForIsEndedBeforeItsBlockGoesBack() {
-    AdaptiveCostModel pace = new AdaptiveCostModel(new StagingModel(1, 1, 1, 1));
+    AdaptiveCostModel model = new AdaptiveCostModel(new StagingModel(1, 1, 1, 1));
     assertThatThrownBy(
             () -> {
               try (StagingRing ring =
@@ -73,7 +73,7 @@ class StagingRingTest {
                       2,
                       true,
                       (bytes, pinned) -> pool.acquire(bytes, 1),
-                      pace)) {
+                      model)) {
                 ring.run((staged, at) -> new Broken());
               }
             })

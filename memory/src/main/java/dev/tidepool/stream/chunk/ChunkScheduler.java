@@ -43,7 +43,7 @@ public final class ChunkScheduler {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final List<AcceleratorRate> paces;
+  private final List<AcceleratorRate> rates;
   private final ArrayDeque<Range> open;
   private final long length;
   private final CountDownLatch running;
@@ -61,12 +61,12 @@ public final class ChunkScheduler {
    * @param lanes of all accelerators together
    */
   public ChunkScheduler(
-      long length, Collection<Range> open, List<AcceleratorRate> paces, int lanes) {
+      long length, Collection<Range> open, List<AcceleratorRate> rates, int lanes) {
     this.length = length;
     this.open = new ArrayDeque<>(open);
     this.left = open.stream().mapToLong(Range::count).sum();
     this.done = length - left;
-    this.paces = List.copyOf(paces);
+    this.rates = List.copyOf(rates);
     this.running = new CountDownLatch(lanes);
   }
 
@@ -74,13 +74,13 @@ public final class ChunkScheduler {
    * The next chunk for a lane of an accelerator, or null if there is none or everything is to stop.
    * Waits while others may yet leave some to it.
    */
-  public @Nullable Range take(AcceleratorRate pace) {
+  public @Nullable Range take(AcceleratorRate rate) {
     lock.lock();
     try {
-      Range range = poll(pace);
-      while (range == null && !stopped && pace.isActive() && othersAtWork(pace)) {
+      Range range = poll(rate);
+      while (range == null && !stopped && rate.isActive() && othersAtWork(rate)) {
         changed.awaitUninterruptibly();
-        range = poll(pace);
+        range = poll(rate);
       }
       return range;
     } finally {
@@ -89,14 +89,14 @@ public final class ChunkScheduler {
   }
 
   /** What {@link #take} gives if it need not wait; else null. */
-  @Nullable Range poll(AcceleratorRate pace) {
+  @Nullable Range poll(AcceleratorRate rate) {
     lock.lock();
     try {
-      long count = stopped || !pace.isActive() || open.isEmpty() ? 0 : portion(pace);
+      long count = stopped || !rate.isActive() || open.isEmpty() ? 0 : portion(rate);
       if (count == 0) {
         return null;
       }
-      pace.took();
+      rate.took();
       return carve(count);
     } finally {
       lock.unlock();
@@ -115,44 +115,44 @@ public final class ChunkScheduler {
   }
 
   /** What others carry may come back, that of a failed accelerator's lanes too. */
-  private boolean othersAtWork(AcceleratorRate pace) {
-    return paces.stream()
+  private boolean othersAtWork(AcceleratorRate rate) {
+    return rates.stream()
         .anyMatch(
-            other -> other != pace && (other.isBusy() || (other.isActive() && !open.isEmpty())));
+            other -> other != rate && (other.isBusy() || (other.isActive() && !open.isEmpty())));
   }
 
   /** The elements that a lane should take now; 0 if it should rather stand by. */
-  private long portion(AcceleratorRate pace) {
-    if (paces.size() == 1) {
-      return pace.size();
+  private long portion(AcceleratorRate rate) {
+    if (rates.size() == 1) {
+      return rate.size();
     }
     List<AcceleratorRate> rivals =
-        paces.stream().filter(other -> other != pace && other.isActive()).toList();
+        rates.stream().filter(other -> other != rate && other.isActive()).toList();
     if (rivals.isEmpty()) {
-      return pace.size();
+      return rate.size();
     }
-    if (!pace.isMeasured()) {
-      return Math.min(ChunkPlan.SMALLEST_CHUNK, pace.size());
+    if (!rate.isMeasured()) {
+      return Math.min(ChunkPlan.SMALLEST_CHUNK, rate.size());
     }
     // What small chunks tell of larger ones is trusted step by step.
-    long most = Math.min(pace.size(), GROWTH * pace.largestMeasured());
-    long least = Math.min(most, Math.max(ChunkPlan.SMALLEST_CHUNK, pace.size() / LEAST));
-    if (rivals.stream().anyMatch(other -> outruns(other, pace))) {
+    long most = Math.min(rate.size(), GROWTH * rate.largestMeasured());
+    long least = Math.min(most, Math.max(ChunkPlan.SMALLEST_CHUNK, rate.size() / LEAST));
+    if (rivals.stream().anyMatch(other -> outruns(other, rate))) {
       return 0;
     }
     double others = 0;
     double fastest = 0;
     for (AcceleratorRate rival : rivals) {
       if (rivals.stream().noneMatch(other -> other != rival && outruns(other, rival))
-          && !outruns(pace, rival)) {
+          && !outruns(rate, rival)) {
         others += rival.rate();
         fastest = Math.max(fastest, rival.laneRate());
       }
     }
-    double fair = left * pace.laneRate() / (pace.rate() + others) / 2;
+    double fair = left * rate.laneRate() / (rate.rate() + others) / 2;
     long count = Math.min(Math.max(least, (long) fair), most);
-    boolean lastToEnd = Math.min(count, left) / pace.laneRate() > left / others;
-    return pace.laneRate() < fastest && lastToEnd ? 0 : count;
+    boolean lastToEnd = Math.min(count, left) / rate.laneRate() > left / others;
+    return rate.laneRate() < fastest && lastToEnd ? 0 : count;
   }
 
   /** Whether two accelerators are the same processor and the first makes more of it. */
@@ -162,7 +162,7 @@ public final class ChunkScheduler {
         && one.isMeasured()
         && other.isMeasured()
         && (one.rate() > other.rate()
-            || (one.rate() == other.rate() && paces.indexOf(one) < paces.indexOf(other)));
+            || (one.rate() == other.rate() && rates.indexOf(one) < rates.indexOf(other)));
   }
 
   /** Whether everything is to stop. */
@@ -175,12 +175,12 @@ public final class ChunkScheduler {
    *
    * @param nanos what that took, or 0 if it tells nothing of the speed
    */
-  public void completed(AcceleratorRate pace, long elements, long nanos) {
+  public void completed(AcceleratorRate rate, long elements, long nanos) {
     lock.lock();
     try {
       done += elements;
       if (nanos > 0) {
-        pace.measured(elements, nanos);
+        rate.measured(elements, nanos);
       }
     } finally {
       lock.unlock();
@@ -188,10 +188,10 @@ public final class ChunkScheduler {
   }
 
   /** All of what was taken is done, or was given up. */
-  public void ended(AcceleratorRate pace) {
+  public void ended(AcceleratorRate rate) {
     lock.lock();
     try {
-      pace.ended();
+      rate.ended();
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -212,12 +212,12 @@ public final class ChunkScheduler {
    * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
    * half of it. Answers whether that is worth another try.
    */
-  public static boolean halve(AcceleratorRate pace, long count) {
+  public static boolean halve(AcceleratorRate rate, long count) {
     if (count <= ChunkPlan.SMALLEST_CHUNK) {
       return false;
     }
     long half = count / 2 - count / 2 % ChunkPlan.SMALLEST_CHUNK;
-    pace.shrinkTo(Math.max(ChunkPlan.SMALLEST_CHUNK, half));
+    rate.shrinkTo(Math.max(ChunkPlan.SMALLEST_CHUNK, half));
     return true;
   }
 
@@ -242,16 +242,16 @@ public final class ChunkScheduler {
    * @param lanesBefore {@link #lanesAtWork} before the lane tried
    */
   public WithoutMemory withoutMemory(
-      AcceleratorRate pace, Collection<Range> ranges, long lanesBefore) {
+      AcceleratorRate rate, Collection<Range> ranges, long lanesBefore) {
     lock.lock();
     try {
       int able =
-          paces.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::lanes).sum();
-      if (able == (pace.isActive() ? 1 : 0)) {
+          rates.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::lanes).sum();
+      if (able == (rate.isActive() ? 1 : 0)) {
         return lanesAtWork() < lanesBefore ? WithoutMemory.RETRY : WithoutMemory.FAIL;
       }
       giveBack(ranges);
-      left(pace);
+      left(rate);
       return WithoutMemory.LEAVE;
     } finally {
       lock.unlock();
@@ -262,15 +262,15 @@ public final class ChunkScheduler {
    * An accelerator failed a lane, which leaves its ranges to the other accelerators and ends; false
    * if there are none, and it must fail. The accelerator's other lanes take no further chunk.
    */
-  public boolean dropOut(AcceleratorRate pace, Collection<Range> ranges, Throwable thrown) {
+  public boolean dropOut(AcceleratorRate rate, Collection<Range> ranges, Throwable thrown) {
     lock.lock();
     try {
-      if (stopped || paces.stream().noneMatch(other -> other != pace && other.isActive())) {
+      if (stopped || rates.stream().noneMatch(other -> other != rate && other.isActive())) {
         return false;
       }
-      pace.failed(thrown);
+      rate.failed(thrown);
       giveBack(ranges);
-      left(pace);
+      left(rate);
       return true;
     } finally {
       lock.unlock();
@@ -290,7 +290,7 @@ public final class ChunkScheduler {
       changed.signalAll();
       if (failure == null) {
         failure = thrown;
-        paces.stream().map(AcceleratorRate::failure).forEach(this::attach);
+        rates.stream().map(AcceleratorRate::failure).forEach(this::attach);
       } else {
         attach(thrown);
       }
@@ -343,21 +343,21 @@ public final class ChunkScheduler {
    * A lane found nothing more to do and ends. Answers false if a range was given back meanwhile:
    * then the lane must go on.
    */
-  public boolean leave(AcceleratorRate pace) {
+  public boolean leave(AcceleratorRate rate) {
     lock.lock();
     try {
-      if (!stopped && pace.isActive() && !open.isEmpty()) {
+      if (!stopped && rate.isActive() && !open.isEmpty()) {
         return false;
       }
-      left(pace);
+      left(rate);
       return true;
     } finally {
       lock.unlock();
     }
   }
 
-  private void left(AcceleratorRate pace) {
-    pace.laneLeft();
+  private void left(AcceleratorRate rate) {
+    rate.laneLeft();
     running.countDown();
     changed.signalAll();
   }

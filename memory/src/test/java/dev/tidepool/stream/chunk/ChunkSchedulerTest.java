@@ -118,28 +118,28 @@ class ChunkSchedulerTest {
   @Test
   void oneAcceleratorTakesWholeChunksFromMultiplesOfTheSmallest() {
     ChunkPlan plan = new ChunkPlan(2, 4096);
-    AcceleratorRate pace = new AcceleratorRate("simulated:0", false, plan);
+    AcceleratorRate rate = new AcceleratorRate("simulated:0", false, plan);
     ChunkScheduler chunks =
-        new ChunkScheduler(10_000, List.of(new Range(0, 10_000)), List.of(pace), 2);
+        new ChunkScheduler(10_000, List.of(new Range(0, 10_000)), List.of(rate), 2);
 
-    assertThat(chunks.poll(pace)).isEqualTo(new Range(0, 4096));
-    assertThat(ChunkScheduler.halve(pace, 4096)).isTrue();
-    assertThat(chunks.poll(pace)).isEqualTo(new Range(4096, 2048));
-    assertThat(ChunkScheduler.halve(pace, 1500)).isTrue();
-    assertThat(chunks.poll(pace)).isEqualTo(new Range(6144, 1024));
-    assertThat(ChunkScheduler.halve(pace, 1024)).isFalse();
+    assertThat(chunks.poll(rate)).isEqualTo(new Range(0, 4096));
+    assertThat(ChunkScheduler.halve(rate, 4096)).isTrue();
+    assertThat(chunks.poll(rate)).isEqualTo(new Range(4096, 2048));
+    assertThat(ChunkScheduler.halve(rate, 1500)).isTrue();
+    assertThat(chunks.poll(rate)).isEqualTo(new Range(6144, 1024));
+    assertThat(ChunkScheduler.halve(rate, 1024)).isFalse();
   }
 
   @Test
   void whatEarlierRunsHaveDoneIsLeftOut() {
-    AcceleratorRate pace = new AcceleratorRate("simulated:0", false, new ChunkPlan(1, 4096));
+    AcceleratorRate rate = new AcceleratorRate("simulated:0", false, new ChunkPlan(1, 4096));
     List<Range> open = List.of(new Range(1024, 1024), new Range(8192, 1808));
-    ChunkScheduler chunks = new ChunkScheduler(10_000, open, List.of(pace), 1);
+    ChunkScheduler chunks = new ChunkScheduler(10_000, open, List.of(rate), 1);
 
     assertThat(chunks.completed()).isEqualTo(10_000 - 1024 - 1808);
-    assertThat(chunks.poll(pace)).isEqualTo(new Range(1024, 1024));
-    assertThat(chunks.poll(pace)).isEqualTo(new Range(8192, 1808));
-    assertThat(chunks.poll(pace)).isNull();
+    assertThat(chunks.poll(rate)).isEqualTo(new Range(1024, 1024));
+    assertThat(chunks.poll(rate)).isEqualTo(new Range(8192, 1808));
+    assertThat(chunks.poll(rate)).isNull();
   }
 
   @Test
@@ -186,15 +186,15 @@ class ChunkSchedulerTest {
 
   @Test
   void theLastLaneTriesAgainWhereOthersHeldMemoryWhileItTried() {
-    AcceleratorRate pace = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
-    ChunkScheduler chunks = new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(pace), 2);
-    Range first = chunks.take(pace);
-    Range second = chunks.take(pace);
+    AcceleratorRate rate = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
+    ChunkScheduler chunks = new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(rate), 2);
+    Range first = chunks.take(rate);
+    Range second = chunks.take(rate);
     long before = chunks.lanesAtWork();
 
-    assertThat(chunks.withoutMemory(pace, List.of(first), before)).isEqualTo(WithoutMemory.LEAVE);
-    assertThat(chunks.withoutMemory(pace, List.of(second), before)).isEqualTo(WithoutMemory.RETRY);
-    assertThat(chunks.withoutMemory(pace, List.of(second), chunks.lanesAtWork()))
+    assertThat(chunks.withoutMemory(rate, List.of(first), before)).isEqualTo(WithoutMemory.LEAVE);
+    assertThat(chunks.withoutMemory(rate, List.of(second), before)).isEqualTo(WithoutMemory.RETRY);
+    assertThat(chunks.withoutMemory(rate, List.of(second), chunks.lanesAtWork()))
         .isEqualTo(WithoutMemory.FAIL);
   }
 }
