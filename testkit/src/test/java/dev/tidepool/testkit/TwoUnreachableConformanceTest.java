@@ -3,8 +3,8 @@ package dev.tidepool.testkit;
 import dev.tidepool.testkit.conformance.Topic;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 
-class TwoStrangersConformanceTest extends SimulatedConformance {
-  TwoStrangersConformanceTest() {
+class TwoUnreachableConformanceTest extends SimulatedConformance {
+  TwoUnreachableConformanceTest() {
     super(
         SimulatedHardware.discrete().withoutPeers().withoutUnified(),
         SimulatedHardware.discrete().withoutPeers());
