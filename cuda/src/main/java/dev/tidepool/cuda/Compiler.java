@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.CompilerLog;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +21,8 @@ import java.util.stream.Stream;
  * makes PTX for the newest device before it, which the driver compiles further, and for which it
  * must not be of an older major version.
  *
- * <p>What was kept runs without NVRTC. Where there is one, what another made is made anew.
+ * <p>Cached programs run without NVRTC. Where there is one, programs of another version are
+ * compiled again.
  */
 final class Compiler {
   private static final String FILE = "kernel.cu";

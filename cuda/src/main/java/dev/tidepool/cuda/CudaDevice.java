@@ -19,6 +19,7 @@ import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;

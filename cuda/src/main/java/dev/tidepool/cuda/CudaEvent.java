@@ -2,6 +2,7 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;

@@ -8,6 +8,7 @@ import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;

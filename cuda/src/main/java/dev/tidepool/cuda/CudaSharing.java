@@ -8,6 +8,7 @@ import dev.tidepool.host.SharedMemory;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.SharedBlock;
+import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;

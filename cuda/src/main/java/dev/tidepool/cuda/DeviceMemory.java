@@ -9,6 +9,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

@@ -93,7 +93,7 @@ final class ErrorCodes {
           "the device's memory is damaged; open a new Tidepool, or reset the device";
       case CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_LAUNCH_FAILED ->
           "a kernel went wrong and the device is lost to this process; check hand-written kernels"
-              + " (compute-sanitizer shows the line), then start anew";
+              + " (compute-sanitizer shows the line), then restart the process";
       case CUDA_ERROR_UNSUPPORTED_PTX_VERSION ->
           "the code was made for a newer driver; update the driver, or use an older NVRTC";
       case CUDA_ERROR_NO_BINARY_FOR_GPU ->

@@ -1,5 +1,6 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.spi.support.Closing;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**

@@ -4,6 +4,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.TransferException;
 import dev.tidepool.cuda.ipc.DescriptorExchange;
 import dev.tidepool.cuda.ipc.LivenessPipe;
+import dev.tidepool.spi.support.Closing;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;

@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;

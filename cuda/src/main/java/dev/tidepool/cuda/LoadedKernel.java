@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.CompilerLog;
 import dev.tidepool.spi.support.GroupSizes;
 import java.util.ArrayList;
@@ -82,9 +83,9 @@ record LoadedKernel(
   }
 
   /**
-   * Sees to it that a launch may have so much shared memory; the device's context is current.
+   * Allows launches to have so much shared memory. The device's context is current.
    *
-   * @throws IllegalArgumentException if the device has not got it
+   * @throws IllegalArgumentException if the device lacks it
    */
   void allowShared(long bytes) {
     DeviceProperties properties = device.properties();

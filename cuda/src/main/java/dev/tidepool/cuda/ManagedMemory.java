@@ -4,6 +4,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.support.DriverLog;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -87,7 +88,7 @@ final class ManagedMemory {
     }
     if (placement.mostlyDevice()) {
       advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_PREFERRED_LOCATION);
-      // Pages that had to leave for want of room are then reached where they are.
+      // Pages that left because there was no room are then reached where they are.
       advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
     }
     if (placement.mostlyHost()) {
@@ -114,7 +115,7 @@ final class ManagedMemory {
     try {
       Cuda.cuMemAdvise(address, bytes, advice, processor);
     } catch (AcceleratorException refused) {
-      Log.write(ManagedMemory.class, Level.DEBUG, name + " does not take a hint", refused);
+      DriverLog.write(ManagedMemory.class, Level.DEBUG, name + " does not take a hint", refused);
     }
   }
 }

@@ -2,6 +2,8 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.cuda.ipc.DescriptorExchange;
+import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.DriverLog;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,7 +37,7 @@ final class MappedMemory {
   private final Context context;
   private final long granularity;
   private final AddressRange addresses;
-  // Those that reach the memory; the device is one.
+  // The devices that reach the memory, this one included.
   private final Set<Integer> reachedBy = new CopyOnWriteArraySet<>();
   // The pieces of each block, by its address.
   private final Map<Long, List<Long>> blocks = new ConcurrentHashMap<>();
@@ -57,7 +59,7 @@ final class MappedMemory {
       return new MappedMemory(
           device.handle(), context, granularity, new AddressRange(start, bytes));
     } catch (AcceleratorException | UnsupportedOperationException refused) {
-      Log.write(
+      DriverLog.write(
           MappedMemory.class, Level.INFO, device.name() + " does without virtual memory", refused);
       return null;
     }

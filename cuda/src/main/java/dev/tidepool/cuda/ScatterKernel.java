@@ -6,6 +6,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverLog;
 import dev.tidepool.spi.support.PieceRows;
 import dev.tidepool.spi.support.PieceRows.Row;
 import java.lang.System.Logger.Level;
@@ -103,7 +104,7 @@ final class ScatterKernel {
       } catch (KernelCompilationException
           | AcceleratorException
           | UnsupportedOperationException refused) {
-        Log.write(
+        DriverLog.write(
             ScatterKernel.class,
             Level.DEBUG,
             device.name() + " copies lists of small transfers without a kernel",

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.support.DriverLog;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -145,7 +146,7 @@ final class StagedCopies {
   }
 
   private void without(AcceleratorException refused) {
-    Log.write(
+    DriverLog.write(
         StagedCopies.class,
         Level.INFO,
         device + " goes on without batched copies, which its driver refused",

@@ -16,6 +16,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;

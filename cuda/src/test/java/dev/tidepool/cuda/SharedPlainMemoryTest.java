@@ -185,7 +185,7 @@ class SharedPlainMemoryTest {
           .contains("stay until processes [" + other.id() + "] close them");
       assertThat(simulated.calls("cuMemFree_v2")).isZero();
       assertThat(other.tell("read x")).isEqualTo(hash(1));
-      // In the maker's process too it can be had again meanwhile.
+      // The maker's process can open it again meanwhile.
       try (UnifiedBuffer<int[]> again = opened(tidepool)) {
         again.copyFrom(pattern(3));
         assertThat(other.tell("read x")).isEqualTo(hash(3));

@@ -49,8 +49,8 @@ final class Simulation {
   }
 
   /**
-   * The driver with so many devices, anew. Skips the test where it cannot be built, and fails it
-   * where CI promised that it can.
+   * Starts the driver again, with so many devices. Skips the test where it cannot be built, and
+   * fails it where CI promised that it can.
    */
   static SimulatedCuda with(int devices) {
     Optional<SimulatedCuda> simulated = SimulatedCuda.find();

@@ -68,8 +68,8 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
    * Returns a group that divides a range, so that there is no item beyond it.
    *
    * @param wanted items; larger groups gain little
-   * @param least items, where a larger group can be had: a smaller one leaves a part of the device
-   *     idle
+   * @param least items, where a larger group is available: a smaller one leaves a part of the
+   *     device idle
    */
   public long[] dividing(LaunchRange range, long wanted, long least) {
     long[] group = {1, 1, 1};
