@@ -131,7 +131,7 @@ final class EvalCommand implements Callable<Integer> {
       description =
           "Go on where an earlier run of the same line ended, after a crash too, and keep what is"
               + " written if this one does not come to its end. If inputs or expression have"
-              + " changed, it starts anew and says so.")
+              + " changed, it starts again and says so.")
   private boolean resume;
 
   @Option(names = "--force", description = "Replace outputs that exist.")

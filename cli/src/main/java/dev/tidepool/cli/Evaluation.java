@@ -82,12 +82,14 @@ final class Evaluation {
   }
 
   private static NpyEvaluation open(EvalRequest request, Progress progress) {
-    Expression expression = Expression.parseReducing(request.expression());
+    String text = request.expression();
+    Expression expression = Expression.parseReducing(text);
     String mask = "";
     String where = request.where();
     if (where != null) {
       mask = maskName(expression, where);
-      expression = Expression.parseReducing(expression + "\n" + mask + " = " + where);
+      text = text + "\n" + mask + " = " + where;
+      expression = Expression.parseReducing(text);
     }
     Integer axis = axis(request.axis());
     Bindings bindings = Bindings.of(expression, request.bindings(), axis != null, mask);
@@ -103,7 +105,7 @@ final class Evaluation {
     try {
       NpyEvaluation.Request evaluation =
           new NpyEvaluation.Request(
-              expression,
+              text,
               bindings.inputs(),
               bindings.outputs(),
               bindings.scalars(),

@@ -38,6 +38,7 @@ public final class NpyEvaluation implements AutoCloseable {
   private static final long CRITICAL_CALLS_FROM = 128L << 20;
 
   private final Request request;
+  private final Expression expression;
   private final NpyInputs inputs;
   private @Nullable NpyOutputs outputs;
   private final ReducedResults reduced;
@@ -64,7 +65,7 @@ public final class NpyEvaluation implements AutoCloseable {
    *     dimension then. Empty if all elements count
    */
   public record Request(
-      Expression expression,
+      String expression,
       Map<String, Path> inputs,
       Map<String, Path> outputs,
       Map<String, ?> scalars,
@@ -75,7 +76,7 @@ public final class NpyEvaluation implements AutoCloseable {
       String mask) {
     /** Reduces to single values, and selects all elements. */
     public Request(
-        Expression expression,
+        String expression,
         Map<String, Path> inputs,
         Map<String, Path> outputs,
         Map<String, ?> scalars,
@@ -96,20 +97,23 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private NpyEvaluation(Request request, NpyInputs inputs) {
+  private NpyEvaluation(Request request, Expression expression, NpyInputs inputs) {
     this.request = request;
+    this.expression = expression;
     this.inputs = inputs;
     if (!request.mask().isEmpty()) {
       inputs.inCOrder();
     }
-    this.reduced = new ReducedResults(request, inputs.shape(), inputs.isFortranOrder());
+    this.reduced =
+        new ReducedResults(
+            request, expression.reductions(), inputs.shape(), inputs.isFortranOrder());
   }
 
   /**
    * Opens the inputs, checks them and the expression, and begins the results.
    *
-   * @throws dev.tidepool.expression.syntax.ExpressionException if the expression does not fit what
-   *     it is given
+   * @throws dev.tidepool.KernelCompilationException if the expression does not parse, or does not
+   *     fit what it is given
    * @throws IllegalArgumentException if there is no input or no output, shapes differ, a name is
    *     given but not used, an output is also an input or another output, or a type is asked for
    *     but no file
@@ -117,7 +121,7 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws dev.tidepool.TransferException if a file cannot be opened or begun
    */
   public static NpyEvaluation open(Request request) {
-    return open(request, false);
+    return open(request, Expression.parseReducing(request.expression()), false);
   }
 
   /**
@@ -136,7 +140,8 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws dev.tidepool.TransferException also if another run is at the same results
    */
   public static NpyEvaluation resume(Request request) {
-    if (!request.expression().reductions().isEmpty()) {
+    Expression expression = Expression.parseReducing(request.expression());
+    if (!expression.reductions().isEmpty()) {
       throw new IllegalArgumentException(
           "a reduction leaves nothing on disk to go on from; resume expressions whose results are"
               + " files");
@@ -145,13 +150,13 @@ public final class NpyEvaluation implements AutoCloseable {
       throw new IllegalArgumentException(
           "where elements land depends on those before them, so a selection cannot be resumed");
     }
-    NpyOutputs.checkSameBits(request.options(), request.expression().isExact());
-    return open(request, true);
+    NpyOutputs.checkSameBits(request.options(), expression.isExact());
+    return open(request, expression, true);
   }
 
-  private static NpyEvaluation open(Request request, boolean resuming) {
-    checkPaths(request);
-    NpyEvaluation evaluation = opened(request);
+  private static NpyEvaluation open(Request request, Expression expression, boolean resuming) {
+    checkPaths(request, expression.reductions());
+    NpyEvaluation evaluation = opened(request, expression);
     try {
       evaluation.beginOutputs(resuming);
       // Settings of reductions that are wrong are found now.
@@ -163,22 +168,21 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private static NpyEvaluation opened(Request request) {
+  private static NpyEvaluation opened(Request request, Expression expression) {
     NpyInputs inputs = NpyInputs.open(request.inputs());
     try {
-      return new NpyEvaluation(request, inputs);
+      return new NpyEvaluation(request, expression, inputs);
     } catch (RuntimeException | Error e) {
       inputs.close();
       throw e;
     }
   }
 
-  private static void checkPaths(Request request) {
+  private static void checkPaths(Request request, List<Reduction> reductions) {
     if (request.inputs().isEmpty()) {
       throw new IllegalArgumentException(
           "no name is given an array, so the results have no shape; give one a .npy file");
     }
-    List<Reduction> reductions = request.expression().reductions();
     if (request.outputs().isEmpty() && reductions.isEmpty()) {
       throw new IllegalArgumentException("no result has a file; give an assigned name one");
     }
@@ -236,7 +240,7 @@ public final class NpyEvaluation implements AutoCloseable {
   /** What the results depend on. */
   private List<Journal.Trait> work() {
     List<Journal.Trait> work = new ArrayList<>(inputs.traits());
-    work.add(new Journal.Trait("the expression", request.expression().toString()));
+    work.add(new Journal.Trait("the expression", request.expression()));
     request
         .scalars()
         .forEach(
@@ -249,7 +253,7 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   private @Nullable Reduction reduction(String name) {
-    for (Reduction reduction : request.expression().reductions()) {
+    for (Reduction reduction : expression.reductions()) {
       if (reduction.name().equals(name)) {
         return reduction;
       }
@@ -281,10 +285,10 @@ public final class NpyEvaluation implements AutoCloseable {
     if (!request.mask().isEmpty()) {
       operands.put(request.mask(), Operand.output());
     }
-    for (Reduction reduction : request.expression().reductions()) {
+    for (Reduction reduction : expression.reductions()) {
       operands.put(reduction.name(), Operand.output());
     }
-    TypedProgram program = request.expression().resolve(operands);
+    TypedProgram program = expression.resolve(operands);
     // Scalars that do not fit are found before any file is begun.
     program.uniformValues(request.scalars());
     return program;
@@ -293,10 +297,10 @@ public final class NpyEvaluation implements AutoCloseable {
   /** The scalars, except those that only a reduction's settings name. */
   private Map<String, Object> elementwiseScalars() {
     Map<String, Object> scalars = new LinkedHashMap<>(request.scalars());
-    for (Reduction reduction : request.expression().reductions()) {
+    for (Reduction reduction : expression.reductions()) {
       scalars.keySet().removeAll(reduction.scalars());
     }
-    for (Expression.Name name : request.expression().names()) {
+    for (Expression.Name name : expression.names()) {
       Object value = request.scalars().get(name.name());
       if (value != null) {
         scalars.put(name.name(), value);
@@ -378,7 +382,7 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws TidepoolException if a file, the accelerator or its memory fails
    */
   public void run(UnifiedMemoryManager memory, UnifiedMemoryManager... further) {
-    Kernel kernel = memory.compile(KernelSource.elementwise(request.expression().source()));
+    Kernel kernel = memory.compile(KernelSource.elementwise(expression.source()));
     ChunkedPipeline.Builder builder = ChunkedPipeline.of(memory, kernel);
     List.of(further).forEach(builder::on);
     inputs.readers().forEach((name, reader) -> builder.source(name, inputs.source(reader)));
@@ -412,8 +416,8 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * What came of an earlier run, for people to read: that this one goes on, or why it starts anew;
-   * empty if there was none.
+   * Describes how an earlier run ended, for people to read: this one goes on, or why it starts
+   * again. Returns an empty text if there was none.
    */
   public String resumption() {
     return outputs().story();

@@ -97,7 +97,7 @@ final class NpyOutputs implements AutoCloseable {
    * Refuses to promise the bits of one accelerator for work that another one may go on with.
    *
    * @param exact whether every accelerator computes the same bits
-   * @throws IllegalArgumentException if they are asked for and cannot be had
+   * @throws IllegalArgumentException if they are asked for and are not available
    */
   static void checkSameBits(StreamOptions options, boolean exact) {
     if (options.deterministic() && !exact) {
@@ -124,7 +124,7 @@ final class NpyOutputs implements AutoCloseable {
   }
 
   /**
-   * Goes on with files that an earlier run of the same work left, or else begins them anew.
+   * Goes on with files that an earlier run of the same work left, or else begins them again.
    *
    * @param targets at least one
    * @param work what the contents of the files depend on
@@ -174,7 +174,7 @@ final class NpyOutputs implements AutoCloseable {
       story = "goes on: %d of %d elements were done".formatted(length - open, length);
       return;
     }
-    story = change.isEmpty() ? "" : "starts anew: " + change;
+    story = change.isEmpty() ? "" : "starts again: " + change;
     Map<String, String> partials = new LinkedHashMap<>();
     targets.keySet().forEach(name -> partials.put(name, AtomicFile.newPartialName()));
     found.begin(work, partials);

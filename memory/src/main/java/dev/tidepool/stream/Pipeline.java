@@ -202,7 +202,7 @@ public final class Pipeline {
    *
    * @param expression assignments of the elementwise language, or reductions, whose {@link
    *     Outcome#values() values} are told at the end
-   * @throws dev.tidepool.expression.syntax.ExpressionException if it is no such thing
+   * @throws dev.tidepool.KernelCompilationException if it is no such thing
    */
   public Pipeline through(String expression) {
     Expression parsed = Expression.parseReducing(expression);

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ReducedResults {
   private final NpyEvaluation.Request request;
+  private final List<Reduction> reductions;
   private final List<Long> shape;
   private final long length;
   private final boolean fortran;
@@ -34,14 +35,20 @@ final class ReducedResults {
   private List<OrderedConsumer> files = List.of();
 
   /**
-   * For arrays of a shape.
+   * Creates them for arrays of a shape.
    *
+   * @param reductions of the expression
    * @param fortran whether elements come in Fortran order
-   * @throws IllegalArgumentException if the shape has not the axis that is asked for, or a result
+   * @throws IllegalArgumentException if the shape lacks the axis that is asked for, or a result
    *     needs an element and has none
    */
-  ReducedResults(NpyEvaluation.Request request, List<Long> shape, boolean fortran) {
+  ReducedResults(
+      NpyEvaluation.Request request,
+      List<Reduction> reductions,
+      List<Long> shape,
+      boolean fortran) {
     this.request = request;
+    this.reductions = List.copyOf(reductions);
     this.shape = List.copyOf(shape);
     this.length = shape.stream().reduce(1L, (a, b) -> a * b);
     this.fortran = fortran;
@@ -58,7 +65,7 @@ final class ReducedResults {
           "axis %d is out of bounds: the arrays have %d %s"
               .formatted(axis, shape.size(), shape.size() == 1 ? "dimension" : "dimensions"));
     }
-    for (Reduction reduction : request.expression().reductions()) {
+    for (Reduction reduction : reductions) {
       if (reduction.kind() == Kind.HISTOGRAM) {
         throw new IllegalArgumentException(
             "'" + reduction.name() + "': there is no histogram along an axis; leave the axis out");
@@ -132,7 +139,7 @@ final class ReducedResults {
     Map<String, Reducer> folded = new LinkedHashMap<>();
     Map<String, ElementSink> last = new LinkedHashMap<>();
     Map<String, NpyWriter> left = new LinkedHashMap<>(writers);
-    for (Reduction reduction : request.expression().reductions()) {
+    for (Reduction reduction : reductions) {
       ScalarType type = Objects.requireNonNull(types.get(reduction.name()));
       NpyWriter writer = left.remove(reduction.name());
       if (writer != null) {

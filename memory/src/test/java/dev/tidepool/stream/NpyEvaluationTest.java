@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.ExpressionException;
-import dev.tidepool.expression.types.Expression;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -64,8 +63,7 @@ class NpyEvaluationTest {
 
   private NpyEvaluation.Request request(
       String expression, Map<String, Path> inputs, Map<String, Path> outputs) {
-    return new NpyEvaluation.Request(
-        Expression.parse(expression), inputs, outputs, Map.of(), null, false, options);
+    return new NpyEvaluation.Request(expression, inputs, outputs, Map.of(), null, false, options);
   }
 
   private void run(NpyEvaluation.Request request) {
@@ -109,7 +107,7 @@ class NpyEvaluationTest {
     Path ys = write("y", NpyType.FLOAT32, false, List.of((long) count), y);
     NpyEvaluation.Request request =
         new NpyEvaluation.Request(
-            Expression.parse("t = x - y; d = t * a; far = t > 0"),
+            "t = x - y; d = t * a; far = t > 0",
             Map.of("x", xs, "y", ys),
             Map.of("d", path("d"), "far", path("far")),
             Map.of("a", 0.5),
@@ -157,7 +155,7 @@ class NpyEvaluationTest {
   void theResultsTypeCanBeForced() {
     run(
         new NpyEvaluation.Request(
-            Expression.parse("z = x * 0.5"),
+            "z = x * 0.5",
             Map.of("x", NpyFiles.path("float64-big")),
             Map.of("z", path("z")),
             Map.of(),
@@ -277,7 +275,7 @@ class NpyEvaluationTest {
         Path f = write("f", type, true, shape, fortran(inCOrder, type.byteSize(), shape));
         NpyEvaluation.Request request =
             new NpyEvaluation.Request(
-                Expression.parse("z = x - y"),
+                "z = x - y",
                 Map.of("x", c, "y", f),
                 Map.of("z", path("z")),
                 Map.of(),
@@ -389,7 +387,7 @@ class NpyEvaluationTest {
             () ->
                 run(
                     new NpyEvaluation.Request(
-                        Expression.parse("z = x + a"),
+                        "z = x + a",
                         x,
                         Map.of("z", path("z")),
                         Map.of("a", 1000),
@@ -427,7 +425,7 @@ class NpyEvaluationTest {
     Path x = write("x", NpyType.INT32, false, List.of(100_000L), new int[100_000]);
     NpyEvaluation.Request request =
         new NpyEvaluation.Request(
-            Expression.parse("z = x"),
+            "z = x",
             Map.of("x", x),
             Map.of("z", path("z")),
             Map.of(),
