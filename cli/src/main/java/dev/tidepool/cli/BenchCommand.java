@@ -8,10 +8,8 @@ import dev.tidepool.cli.trace.MalformedTraceException;
 import dev.tidepool.cli.trace.Trace;
 import dev.tidepool.cli.trace.TraceFile;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -148,10 +146,8 @@ final class BenchCommand implements Callable<Integer> {
       return trace;
     } catch (MalformedTraceException e) {
       throw new WrongArguments(e);
-    } catch (NoSuchFileException e) {
-      throw new WrongArguments("no trace '" + name + "'; give the file of one", e);
-    } catch (AccessDeniedException e) {
-      throw new WrongArguments(name + " may not be read", e);
+    } catch (IOException e) {
+      throw WrongArguments.unreadable(name, e);
     }
   }
 

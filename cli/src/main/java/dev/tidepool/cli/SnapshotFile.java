@@ -11,9 +11,7 @@ import java.io.StringReader;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -102,7 +100,7 @@ final class SnapshotFile {
     } catch (Flaw e) {
       throw noSnapshot(file, String.valueOf(e.getMessage()), e);
     } catch (IOException e) {
-      throw new WrongArguments(file + " cannot be read: " + e.getMessage(), e);
+      throw WrongArguments.unreadable(file, e);
     }
   }
 
@@ -137,14 +135,10 @@ final class SnapshotFile {
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
       checkSize(file, bytes.length);
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
-    } catch (NoSuchFileException e) {
-      throw new WrongArguments(file + " does not exist", e);
-    } catch (AccessDeniedException e) {
-      throw new WrongArguments(file + " cannot be read: permission denied", e);
     } catch (CharacterCodingException e) {
       throw noSnapshot(file, "it is no text in UTF-8", e);
     } catch (IOException e) {
-      throw new WrongArguments(file + " cannot be read: " + e.getMessage(), e);
+      throw WrongArguments.unreadable(file, e);
     }
   }
 

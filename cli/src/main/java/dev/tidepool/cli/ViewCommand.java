@@ -1,6 +1,7 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.diagnostics.SnapshotPage;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -63,7 +64,7 @@ final class ViewCommand implements Callable<Integer> {
     } catch (FileAlreadyExistsException e) {
       throw new WrongArguments(target + " exists; --force replaces it", e);
     } catch (NoSuchFileException e) {
-      throw new WrongArguments("the folder of " + target + " does not exist", e);
+      throw new WrongArguments("cannot write " + target + ": " + FileErrors.reason(e), e);
     }
     parent.out().println(target);
     return ExitStatus.DONE;

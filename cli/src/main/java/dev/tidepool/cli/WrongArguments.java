@@ -1,5 +1,8 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.spi.support.FileErrors;
+import java.io.IOException;
+
 /**
  * What the command was given cannot be worked with: the arguments, or the files that they name.
  * Nothing was begun. The message is one line that says what to do.
@@ -18,5 +21,10 @@ final class WrongArguments extends RuntimeException {
   /** What a library found wrong, in its words. */
   WrongArguments(RuntimeException cause) {
     super(cause.getMessage() == null ? cause.toString() : cause.getMessage(), cause);
+  }
+
+  /** Returns the error for a file that was named and cannot be read. */
+  static WrongArguments unreadable(Object file, IOException cause) {
+    return new WrongArguments(file + " cannot be read: " + FileErrors.reason(cause), cause);
   }
 }

@@ -72,7 +72,7 @@ class BenchTest {
 
   @ParameterizedTest
   @CsvSource({
-    "--replay nowhere, no trace 'nowhere'; give the file of one",
+    "--replay nowhere, nowhere cannot be read: no such file or folder",
     "--replay ., is a folder",
     "--fill, --fill belongs to --replay",
     "--calibrate --fill, --fill belongs to --replay",

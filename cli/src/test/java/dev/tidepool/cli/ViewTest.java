@@ -168,14 +168,14 @@ class ViewTest {
 
   @Test
   void what_cannot_be_read_or_written_is_told() throws IOException {
-    refuses(folder.resolve("missing.json")).contains("does not exist");
+    refuses(folder.resolve("missing.json")).contains("cannot be read: no such file or folder");
     refuses(folder).contains("cannot be read");
     byte[] binary = {'{', (byte) 0xff, (byte) 0xfe, 0, 1};
     refuses(Files.write(folder.resolve("binary.json"), binary)).contains("no text in UTF-8");
     Path nowhere = folder.resolve("nowhere").resolve("x.html");
     Command.Result result = Command.run("view", snapshot.toString(), "-o", nowhere.toString());
     assertThat(result.status()).isEqualTo(2);
-    assertThat(result.err()).contains("the folder of " + nowhere + " does not exist");
+    assertThat(result.err()).contains("cannot write " + nowhere + ": no such file or folder");
     assertThat(Command.run("view").status()).isEqualTo(2);
   }
 
