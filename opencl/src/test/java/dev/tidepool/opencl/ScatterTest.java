@@ -132,8 +132,14 @@ class ScatterTest {
   void nothingIsScatteredToNowhere() {
     try (Device device = MemoryMode.DISCRETE.open();
         Queue queue = device.createQueue()) {
-      Bytes.await(queue.scatter(MemorySegment.NULL, List.of()));
-      Bytes.await(queue.gather(List.of(), MemorySegment.NULL));
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      byte[] bytes = Bytes.pattern(SIZE, 3);
+      Bytes.write(queue, bytes, block, 0);
+      // A marker, which ends behind the commands before it.
+      assertThat(commands(() -> queue.scatter(MemorySegment.NULL, List.of()))).isEqualTo(1);
+      assertThat(commands(() -> queue.gather(List.of(), MemorySegment.NULL))).isEqualTo(1);
+      assertThat(Bytes.read(queue, block, 0, SIZE)).isEqualTo(bytes);
+      block.free();
     }
   }
 

@@ -383,10 +383,17 @@ class DistributionTest {
 
   @Test
   void nothingOverNobodyIsDone() {
+    UnifiedBuffer<int[]> target = buffer(0, 5);
+    UnifiedBuffer<int[]> source = full(0, 5, 1);
+    List<UnifiedBuffer<int[]>> empty = List.of(buffer(1, 0), buffer(0, 0));
+    long before = copies(0) + copies(1);
     tidepool.peers().scatter(buffer(0, 0), List.of());
-    tidepool.peers().gather(List.of(), buffer(0, 5));
-    tidepool.peers().broadcast(full(0, 5, 1), List.of());
-    tidepool.peers().scatter(buffer(0, 0), List.of(buffer(1, 0), buffer(0, 0)));
+    tidepool.peers().gather(List.of(), target);
+    tidepool.peers().broadcast(source, List.of());
+    tidepool.peers().scatter(buffer(0, 0), empty);
+    assertThat(copies(0) + copies(1)).isEqualTo(before);
+    assertThat(contents(target)).containsOnly(0x11111111);
+    assertThat(contents(source)).containsExactly(pattern(5, 1));
   }
 
   @Test
