@@ -5,6 +5,13 @@ import java.util.Optional;
 /**
  * How an orchestrator runs a kernel. Immutable; each method returns a copy.
  *
+ * {@snippet :
+ * float[] x = {1, 2, 3};
+ * tidepool.orchestrator().register("twice", KernelSource.elementwise("x = 2 * x"));
+ * ExecutionOptions options = ExecutionOptions.defaults().preferring("cuda");
+ * tidepool.orchestrator().execute("twice", Arguments.of("x", x), options);
+ * }
+ *
  * @param accelerator the accelerator that runs the kernel: its id ({@code cuda:0}), its kind for
  *     the best of that kind ({@code cuda}), or {@code auto} for the best of all. Empty runs the
  *     kernel where the most bytes of its buffers are

@@ -5,6 +5,15 @@ import java.util.Objects;
 /**
  * A parameter of a kernel.
  *
+ * {@snippet :
+ * KernelSource scale =
+ *     KernelSource.opencl(
+ *         "kernel void scale(global float *x, float a) { x[get_global_id(0)] *= a; }",
+ *         "scale",
+ *         KernelParameter.inout("x", ElementType.FLOAT),
+ *         KernelParameter.scalar("a", ElementType.FLOAT));
+ * }
+ *
  * @param name what arguments call it
  * @param access what the kernel does with it
  * @param type the elements of the array, or the type of the scalar

@@ -14,12 +14,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * Blocks of the host's memory, aligned, contents undefined.
  *
+ * {@snippet :
+ * MemoryAllocator allocator = new MemoryAllocator();
+ * HostBlock block = allocator.allocate(1 << 20);
+ * block.segment().fill((byte) 0);
+ * block.free();
+ * }
+ *
  * <p>Up to 2 MiB they come from the C library's heap; larger ones are pages mapped for the block
  * alone, huge ones where the system has them, because the first write to fresh small pages takes
  * four times as long. A {@link HostRequest} can ask for more: huge pages that were set aside, and
- * NUMA nodes; page locking needs a {@link PinnedBudget}. What cannot be had is replaced by the next
- * simpler thing and counted, and each block tells what it really got. Where the C library cannot be
- * called, blocks come from Java arenas.
+ * NUMA nodes; page locking needs a {@link PinnedBudget}. What is not available is replaced by the
+ * next simpler thing and counted, and each block tells what it really got. Where the C library
+ * cannot be called, blocks come from Java arenas.
  *
  * <p>A block's segment works until the block is freed, and then fails with an {@link
  * IllegalStateException}. Making and freeing a block costs 50 to 150 microseconds, nearly all of it

@@ -19,6 +19,12 @@ import java.lang.foreign.MemorySegment;
  * scattering, reductions, conversions of elements, and conversions between arrays of structs and
  * structs of arrays.
  *
+ * {@snippet :
+ * MemorySegment ones = MemorySegment.ofArray(new float[1000]);
+ * MemoryOperations.fill(ones, 1f);
+ * double sum = MemoryOperations.sum(ElementType.FLOAT, ones.asSlice(0, 400)); // 100.0
+ * }
+ *
  * <p>Segments may be native, mapped or of the heap, and start at any address. To work on a part,
  * slice the segment. Sizes and offsets are in bytes, indices and counts in elements, elements are
  * in the platform's byte order unless their bytes are swapped. Empty segments are legal.

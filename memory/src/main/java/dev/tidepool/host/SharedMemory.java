@@ -11,6 +11,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * Elements that several processes of one user share, found by a name in a {@link SharedFolder}.
  *
+ * {@snippet :
+ * SharedFolder folder = SharedFolder.of(Optional.empty());
+ * try (SharedMemory counters = SharedMemory.create(folder, ElementType.LONG, 100, "counters")) {
+ *   counters.segment().setAtIndex(ValueLayout.JAVA_LONG, 0, 1L);
+ * }
+ * }
+ *
  * <p>The last user's {@link #close()} deletes the file behind it. What a killed process leaves is
  * known by its released lock, and deleted at the next {@code create} or {@code open} of any name,
  * by any process. Users in one process share one mapping, which ends with the last of them.

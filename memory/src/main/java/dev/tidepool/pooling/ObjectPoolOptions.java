@@ -11,6 +11,15 @@ import java.util.function.ToLongFunction;
  * How an {@link ObjectPool} makes, keeps and ends its objects; collected by {@link
  * ObjectPool.Builder}, which says what each option means.
  *
+ * {@snippet :
+ * ObjectPoolOptions<byte[]> options =
+ *     ObjectPool.builder(() -> new byte[4096]).minimum(4).maximum(64).options();
+ * try (ObjectPool<byte[]> pool = ObjectPool.create(options)) {
+ *   byte[] bytes = pool.get();
+ *   pool.put(bytes);
+ * }
+ * }
+ *
  * @param create makes an object
  * @param reset makes a returned object as good as new
  * @param validate whether an idle object may be handed out

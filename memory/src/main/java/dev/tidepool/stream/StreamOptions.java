@@ -6,6 +6,16 @@ import java.util.Objects;
 /**
  * How a pipeline streams. Immutable; each {@code with} is a copy.
  *
+ * {@snippet :
+ * StreamOptions options =
+ *     StreamOptions.defaults().withMemoryLimit(256L << 20).withChunkBytes(4L << 20);
+ * Pipeline.from("x", Path.of("x.npy"))
+ *     .through("y = sqrt(x)")
+ *     .to("y", Path.of("y.npy"))
+ *     .on(memory)
+ *     .run(options);
+ * }
+ *
  * @param chunkBytes bytes of the widest array in one chunk, or 0 for what suits the accelerator: 1
  *     MiB where it shares the host's memory, so that a chunk stays in the processor's cache, 8 MiB
  *     elsewhere, and 16 MiB where files in Fortran order are turned while they are read

@@ -18,6 +18,15 @@ import java.util.concurrent.CompletableFuture;
  * disabled, and where there is none, copies pass through a block of the host and arrive all the
  * same. {@link MemoryOptions#peerAccess()} disables all ways from the start.
  *
+ * {@snippet :
+ * tidepool.peers().enable(first.accelerator(), last.accelerator());
+ * long[] lengths = PeerAccess.split(whole.length(), 1, 1);
+ * try (UnifiedBuffer<float[]> front = first.allocate(ElementType.FLOAT, lengths[0]);
+ *     UnifiedBuffer<float[]> back = last.allocate(ElementType.FLOAT, lengths[1])) {
+ *   tidepool.peers().scatter(whole, List.of(front, back));
+ * }
+ * }
+ *
  * <p>Here too is what spreads one buffer over several accelerators, and collects it again. Each
  * part is copied by the best way from where its bytes are; parts on different buffers move side by
  * side, each in the order of the buffers that it uses. One part that fails leaves the others alone.

@@ -9,6 +9,15 @@ import java.util.Optional;
 /**
  * How a list of transfers is performed. Immutable; made by a {@link Builder}.
  *
+ * {@snippet :
+ * TransferOptions options =
+ *     TransferOptions.builder()
+ *         .priority(TransferPriority.HIGH)
+ *         .deadline(Duration.ofSeconds(2))
+ *         .verified(true)
+ *         .build();
+ * }
+ *
  * @param priority which transfer goes first where transfers wait for each other; NORMAL
  * @param maxConcurrency transfers of the list that are on their way at once, at most; as many as
  *     the {@link MemoryOptions#concurrentTransfers() manager allows} where 0, and never more. Small
