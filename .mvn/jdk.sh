@@ -48,7 +48,7 @@ find_jdk() {
   exit 1
 }
 
-# Maven's own use of native code and of Unsafe is no news to whoever runs a script. Of its log only the
+# Maven's own use of native code and of Unsafe does not concern users of a script. Of its log only the
 # modules and the errors are shown, and what is not a line of the log.
 maven() {
   {

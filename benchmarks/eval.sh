@@ -69,7 +69,7 @@ number=0
 for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   number=$((number + 1))
   for ((round = 0; round < rounds; round++)); do
-    # Who goes first changes, so that a drift of the machine favours nobody.
+    # The program that runs first changes, so that a drift of the machine favours none.
     for ((turn = 0; turn < 4; turn++)); do
       case $(((round + turn) % 4)) in
         0) tidepool "ours$number" "$expression" ;;

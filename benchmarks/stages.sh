@@ -35,7 +35,7 @@ number=0
 for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   number=$((number + 1))
   for ((round = 0; round < rounds; round++)); do
-    # Who goes first changes, so that a drift of the machine favours nobody.
+    # The program that runs first changes, so that a drift of the machine favours none.
     for ((turn = 0; turn < 5; turn++)); do
       case $(((round + turn) % 5)) in
         0) timed "read$number" dd status=none if="$work/x.npy" of=/dev/null bs=1M ;;

@@ -67,7 +67,7 @@ final class Consumers {
       Files.readAllLines(log).forEach(System.err::println);
       throw fail("the consumers failed; " + log + " is above");
     }
-    // Each build deploys anew, and snapshots would heap up.
+    // Each build deploys again, and snapshots would heap up.
     delete(deployed);
   }
 

@@ -23,7 +23,7 @@ import java.util.jar.JarOutputStream;
  * launcher compares with the sources. Run by the build on JDK 25.
  *
  * <p>Libraries compiled for Java 5 (picocli is) get a newer class file version and the stack maps
- * that belong to it: the JVM archives no older classes, and parsing and verifying picocli anew
+ * that belong to it: the JVM archives no older classes, and parsing and verifying picocli again
  * costs each start of the command 70 ms of its 210.
  *
  * <p>Arguments: the jar of the module, then the folder of the app, with the libraries in {@code

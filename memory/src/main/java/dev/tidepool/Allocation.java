@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * without hints, untagged. Large blocks are on huge pages where the system provides them by itself.
  */
 public final class Allocation {
-  /** Who uses the bytes. */
+  /** Which side uses the bytes. */
   private enum Use {
     ANY(""),
     DEVICE(", mostly device"),

@@ -89,8 +89,7 @@ public final class ElementType<A> {
   private final MemoryLayout layout;
   private final long byteSize;
   // The most elements of a buffer whose bytes fit in a long. Computed once, because a division
-  // costs
-  // as much as the rest of an allocation's checks.
+  // costs as much as the rest of an allocation's checks.
   private final long mostElements;
   private final boolean unsigned;
   private final ElementCopier<A> copier;

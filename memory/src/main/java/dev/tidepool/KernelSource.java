@@ -288,7 +288,7 @@ public sealed interface KernelSource {
     }
 
     /**
-     * The same kernel without the checks of array indices and divisors: an index outside of an
+     * Returns this kernel without the checks of array indices and divisors. An index outside of an
      * array then reads or writes other memory, or ends the process, as in hand-written kernels. On
      * the CPU it stays an error.
      */

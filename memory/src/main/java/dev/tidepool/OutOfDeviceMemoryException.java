@@ -1,7 +1,7 @@
 package dev.tidepool;
 
 /**
- * Memory could not be had, in any location, on the host too.
+ * No memory is available, neither on the device nor on the host.
  *
  * <p>Thrown after everything that could be given back was; the message lists what was tried.
  */

@@ -144,8 +144,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * The rights to read and make a record, private ones where they can be had: those of the caller's
-   * lookup, or those that the record's module gives this library.
+   * Returns the rights to read and make a record, private ones where they are available: those of
+   * the caller's lookup, or those that the record's module gives this library.
    */
   private static MethodHandles.Lookup rights(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     Module library = StructCopier.class.getModule();

@@ -324,8 +324,8 @@ final class SharedBufferTest {
     assertThat(files()).isEmpty();
 
     Files.write(file("dead"), left);
-    try (UnifiedBuffer<byte[]> anew = memory.createShared(ElementType.BYTE, 4, "dead")) {
-      assertThat(anew.length()).isEqualTo(4);
+    try (UnifiedBuffer<byte[]> created = memory.createShared(ElementType.BYTE, 4, "dead")) {
+      assertThat(created.length()).isEqualTo(4);
     }
   }
 

@@ -63,14 +63,14 @@ public class DeviceAllocationBenchmark {
     tidepool.close();
   }
 
-  /** From the pool and back. */
+  /** Allocates from the pool and gives back. */
   @Benchmark
   @ComparedWith({"driverTouched", "unpooledTouched"})
   public void pooled() {
     memory.allocate(ElementType.BYTE, bytes).close();
   }
 
-  /** From the pool, cleared, and back. */
+  /** Allocates from the pool, cleared, and gives back. */
   @Benchmark
   @ComparedWith({"driverTouched", "unpooledTouched"})
   public void pooledTouched() {
@@ -79,7 +79,7 @@ public class DeviceAllocationBenchmark {
     }
   }
 
-  /** From the driver through Tidepool, cleared, and back. */
+  /** Allocates from the driver through Tidepool, cleared, and gives back. */
   @Benchmark
   public void unpooledTouched() {
     try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes, unpooled)) {
@@ -87,7 +87,7 @@ public class DeviceAllocationBenchmark {
     }
   }
 
-  /** From the driver alone, cleared, and back. */
+  /** Allocates from the driver alone, cleared, and gives back. */
   @Benchmark
   public void driverTouched() {
     MemorySegment buffer = bare.allocate(bytes);

@@ -62,13 +62,13 @@ public class DiagnosticsBenchmark {
     memory.close();
   }
 
-  /** From the pool and back. */
+  /** Allocates from the pool and gives back. */
   @Benchmark
   public void allocateAndClose() {
     memory.allocate(ElementType.BYTE, bytes).close();
   }
 
-  /** From the pool and back, on two threads. */
+  /** Allocates from the pool and gives back, on two threads. */
   @Benchmark
   @Threads(2)
   public void onTwoThreads() {

@@ -95,7 +95,10 @@ public class DirtyRangesBenchmark {
     return memory.transfers().transfer(list, TransferOptions.defaults()).orThrow();
   }
 
-  /** By the driver alone, one blocking call each, of bytes that are in native memory already. */
+  /**
+   * Calls the driver alone, with one blocking call each, of bytes that are in native memory
+   * already.
+   */
   @Benchmark
   public void bareWrites() {
     for (int i = 0; i < RANGES; i++) {

@@ -164,7 +164,7 @@ public final class EngineTimeBenchmark {
     return rounds;
   }
 
-  /** Of all threads that live, but for those of the simulated device. */
+  /** Returns the time of all threads that live, but for those of the simulated device. */
   private static long engineNanos() {
     long sum = 0;
     for (ThreadInfo thread : THREADS.getThreadInfo(THREADS.getAllThreadIds())) {

@@ -65,7 +65,7 @@ public class HostAllocationBenchmark {
     tidepool.close();
   }
 
-  /** From the pool and back. */
+  /** Allocates from the pool and gives back. */
   @Benchmark
   @ComparedWith({"malloc", "arena", "nettyAdaptive", "nettyPooled", "arrow"})
   public void pooled() {

@@ -61,7 +61,7 @@ public class HostWriteBenchmark {
     tidepool.close();
   }
 
-  /** From the pool and back. */
+  /** Allocates from the pool and gives back. */
   @Benchmark
   @ComparedWith({"malloc", "arena", "hugePages", "nettyAdaptive"})
   public void pooled() {
@@ -71,7 +71,7 @@ public class HostWriteBenchmark {
     }
   }
 
-  /** From the pool and back, written by the buffer's own fill. */
+  /** Allocates from the pool and gives back, written by the buffer's own fill. */
   @Benchmark
   public void pooledFill() {
     try (UnifiedBuffer<byte[]> buffer =

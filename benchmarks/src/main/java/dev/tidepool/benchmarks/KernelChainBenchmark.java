@@ -137,7 +137,7 @@ public class KernelChainBenchmark {
     bareDevice.close();
   }
 
-  /** In the background. */
+  /** Launches in the background. */
   @Benchmark
   @ComparedWith("bareLaunches")
   @OperationsPerInvocation(KERNELS)
@@ -159,7 +159,7 @@ public class KernelChainBenchmark {
     }
   }
 
-  /** By the driver alone; what was launched is waited for at the end. */
+  /** Calls the driver alone, and waits for all launches at the end. */
   @Benchmark
   @OperationsPerInvocation(KERNELS)
   public void bareLaunches() {

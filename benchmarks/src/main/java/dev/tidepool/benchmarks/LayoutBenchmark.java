@@ -145,7 +145,7 @@ public class LayoutBenchmark {
             columns.component("velZ", ElementType.FLOAT)));
   }
 
-  /** The same over structs, as a plain loop does it. */
+  /** Like {@link #moveColumns}, but over structs, in a plain loop. */
   @Benchmark
   public void moveStructs() {
     MemorySegment all = structs.asSegment();

@@ -88,7 +88,7 @@ public class MetalTransfersBenchmark {
     device.copyFrom(large);
   }
 
-  /** The same by bare messages: one copy to shared memory, one blit. */
+  /** Like {@link #largeArray}, but by bare messages: one copy to shared memory, one blit. */
   @Benchmark
   public void largeArrayBare() {
     MemorySegment.copy(large, 0, bare.contents(), JAVA_BYTE, 0, large.length);

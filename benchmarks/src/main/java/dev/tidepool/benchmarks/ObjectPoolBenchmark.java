@@ -58,14 +58,14 @@ public class ObjectPoolBenchmark {
     return pools.tidepool(ObjectPoolBenchmark::touch);
   }
 
-  /** By leases, one thread. */
+  /** Takes objects by leases, one thread. */
   @Benchmark
   @ComparedWith("stormpot1")
   public byte tidepoolLease1() {
     return pools.tidepoolLease(ObjectPoolBenchmark::touch);
   }
 
-  /** By leases, two threads. */
+  /** Takes objects by leases, two threads. */
   @Benchmark
   @ComparedWith("stormpot2")
   @Threads(2)

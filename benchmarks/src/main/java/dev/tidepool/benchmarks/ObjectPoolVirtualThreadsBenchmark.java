@@ -83,7 +83,7 @@ public class ObjectPoolVirtualThreadsBenchmark {
     run(() -> pools.tidepool(ObjectPoolVirtualThreadsBenchmark::letOthersRun));
   }
 
-  /** By leases. */
+  /** Takes objects by leases. */
   @Benchmark
   public void tidepoolLease() throws InterruptedException {
     run(() -> pools.tidepoolLease(ObjectPoolVirtualThreadsBenchmark::letOthersRun));

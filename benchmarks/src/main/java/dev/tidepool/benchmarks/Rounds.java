@@ -31,9 +31,9 @@ import org.openjdk.jmh.util.Statistics;
 
 /**
  * Runs benchmark classes with JMH in rounds: within a round, all methods of a class follow each
- * other for one set of parameters before the next set comes. On a machine whose speed drifts both
- * sides of a comparison thus meet the same weather. Prints the median, least and greatest of all
- * iterations, and for each comparison the median of the rounds' ratios.
+ * other for one set of parameters before the next set comes, so both sides see the same machine
+ * speed, even where it drifts. Prints the median, least and greatest of all iterations, and for
+ * each comparison the median of the rounds' ratios.
  */
 public final class Rounds {
   private static final String[] JVM_OPTIONS = {
@@ -46,7 +46,7 @@ public final class Rounds {
     "-XX:MaxDirectMemorySize=8g"
   };
 
-  /** Those that are run by one thread, and then by two at the same time. */
+  /** The classes that are run by one thread, and then by two at the same time. */
   private static final Set<Class<?>> CONCURRENT =
       Set.of(HostAllocationBenchmark.class, HolesBenchmark.class, UsedBufferBenchmark.class);
 

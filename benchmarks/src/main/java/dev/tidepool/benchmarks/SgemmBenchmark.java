@@ -53,7 +53,7 @@ public class SgemmBenchmark {
   private long bareB;
   private long bareC;
 
-  /** The same matrices for both. */
+  /** Gives both sides equal matrices. */
   @Setup
   public void open() {
     tidepool = Machines.open(where);

@@ -138,7 +138,10 @@ public class SmallTransfersBenchmark {
     }
   }
 
-  /** By the driver alone, one blocking call each, of bytes that are in native memory already. */
+  /**
+   * Calls the driver alone, with one blocking call each, of bytes that are in native memory
+   * already.
+   */
   @Benchmark
   public void bareWrites() {
     for (long place : places) {

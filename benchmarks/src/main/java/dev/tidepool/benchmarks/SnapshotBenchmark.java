@@ -88,7 +88,7 @@ public class SnapshotBenchmark {
     return memory.snapshot().toJson();
   }
 
-  /** From the pool and back; the longest of all is what counts. */
+  /** Allocates from the pool and gives back; the longest of all is what counts. */
   @Benchmark
   @BenchmarkMode(Mode.SampleTime)
   @OutputTimeUnit(TimeUnit.MICROSECONDS)

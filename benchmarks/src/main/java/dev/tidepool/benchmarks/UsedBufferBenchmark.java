@@ -133,7 +133,7 @@ public class UsedBufferBenchmark {
     buffer.release();
   }
 
-  /** Arrow's. */
+  /** Uses a buffer of Arrow. */
   @Benchmark
   public void allocateWriteCloseArrow(Own own) {
     try (ArrowBuf buffer = arrow.buffer(bytes)) {

@@ -118,7 +118,7 @@ final class BareCuda implements AutoCloseable {
         | IllegalStateException
         | IllegalCallerException
         | NoSuchElementException absent) {
-      throw new Refused("the bare driver cannot be had: " + absent.getMessage());
+      throw new Refused("the bare driver is not available: " + absent.getMessage());
     }
   }
 

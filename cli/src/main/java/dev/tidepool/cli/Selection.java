@@ -73,7 +73,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
     return accelerators.getFirst();
   }
 
-  /** Those of the installed providers that have to be asked for an id. */
+  /** Returns the installed providers that have to be asked for an id. */
   static List<AcceleratorProvider> needed(String id, List<AcceleratorProvider> installed) {
     if (id.equals(AUTO)) {
       return installed.stream().filter(provider -> !provider.offersOnlyTheCpu()).toList();

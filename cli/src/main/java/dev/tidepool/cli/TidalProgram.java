@@ -12,8 +12,7 @@ import java.util.List;
 
 /**
  * A program to look at: it trains a small model for ever. Weights stay, batches come and go,
- * activations rise and fall, and one cache forgets to let go, until it is emptied at 32 MiB and
- * begins again.
+ * activations rise and fall. One cache never frees, until it is emptied at 32 MiB and begins again.
  */
 final class TidalProgram implements AutoCloseable {
   private static final Allocation WEIGHTS = tagged("weights");

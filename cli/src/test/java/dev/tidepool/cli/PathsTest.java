@@ -123,7 +123,7 @@ class PathsTest {
     assertThat(onClassPath).hasSize(5);
     assertThat(onClassPath.subList(0, 2)).allMatch(name -> name.startsWith("unnamed module"));
     assertThat(onModulePath.get(2)).isEqualTo("[1.0, 2.0, 3.0]");
-    // The same values came back, and the same services were found.
+    // On both paths equal values came back, and equal services were found.
     assertThat(onClassPath.subList(2, 5)).isEqualTo(onModulePath.subList(2, 5));
     assertThat(onModulePath.get(4)).isEqualTo("[4.0, 5.0, 6.0]");
   }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * only one thread at a time can decode in order.
  */
 final class Lz4LinkedBlocks {
-  /** Blocks are decoded anew from at most so many places. */
+  /** Blocks are decoded again from at most so many places. */
   private static final int MOST_PLACES = 256;
 
   private static final long BYTES_BETWEEN = 4L << 20;

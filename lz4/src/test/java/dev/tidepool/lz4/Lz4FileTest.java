@@ -268,7 +268,7 @@ class Lz4FileTest {
       value = {
         // "ab", then a match of 4 from 2 bytes back and 5 literals, then the literal "c".
         "02000080 6162 | 09000000 00020050 3132333435 | 02000000 1063 | ababab12345c",
-        // The same behind 3 and behind 4 bytes, with matches as far back as there are bytes.
+        // As above, but behind 3 and behind 4 bytes, with matches as far back as there are bytes.
         "03000080 616263 | 09000000 00030050 3132333435 | 02000000 1064 | abcabca12345d",
         "04000080 61626364 | 09000000 00040050 3132333435 | 02000000 1065 | abcdabcd12345e",
         "04000080 61626364 | 09000000 00090050 3132333435 | 02000000 1065 | reaches back 9 bytes",

@@ -12,10 +12,10 @@ public final class ParallelFill {
   /** Bytes from which waking other threads takes less than they save. */
   private static final long LARGE = 8 << 20;
 
-  /** Bytes that one thread sets at a time, about. */
+  /** About how many bytes one thread sets at a time. */
   private static final long PIECE = 2 << 20;
 
-  /** Bytes that are repeated, about; they stay in the caches. */
+  /** About how many bytes are repeated. They stay in the caches. */
   private static final long FRONT = 64 << 10;
 
   private ParallelFill() {}

@@ -24,7 +24,7 @@ public final class HostMemory {
    * The machine's memory, or its control group's if that allows less. Asks the system each time:
    * some tens of microseconds.
    *
-   * <p>On Linux free memory is what can be had without swapping. On macOS it is computed from the
+   * <p>On Linux free memory is what is available without swapping. On macOS it is computed from the
    * kernel's counts of pages, and elsewhere it is what the Java platform tells; both are marked as
    * estimates. Where nothing is known, the numbers are those of the Java heap.
    */
@@ -32,7 +32,10 @@ public final class HostMemory {
     return reading().info;
   }
 
-  /** What can be had now, swap included where it may be used; for refusing what cannot work. */
+  /**
+   * Returns the bytes that are available now, swap included where it may be used. Requests for more
+   * are refused.
+   */
   static long obtainableBytes() {
     Reading reading = reading();
     return reading.info.freeBytes() + reading.freeSwap;

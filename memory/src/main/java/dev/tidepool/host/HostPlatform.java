@@ -74,7 +74,7 @@ public record HostPlatform(
 
   private static final String LOCK_LIMIT = "Max locked memory";
 
-  /** Limits above this are not tried to be exceeded, for want of addresses. */
+  /** Larger limits are not tested, because there are not so many addresses. */
   private static final long LARGEST_TRIED = 1L << 40;
 
   /** The largest page that Linux uses on any processor. */

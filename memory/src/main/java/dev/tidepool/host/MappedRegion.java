@@ -64,7 +64,7 @@ record MappedRegion(
     return new MappedRegion(map.address(), Origin.MAPPING, map.address(), length, backing);
   }
 
-  /** Throws unless a mapping was refused for want of memory. */
+  /** Throws unless a mapping was refused because there is no memory. */
   static void checkRefusal(LibC.Mapped refused, long bytes) {
     if (refused.errno() != LibC.ENOMEM) {
       throw new AcceleratorException(

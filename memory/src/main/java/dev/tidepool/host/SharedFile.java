@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
 final class SharedFile {
   private static final System.Logger LOG = System.getLogger(SharedFile.class.getName());
 
-  // Far behind the bytes, for Windows would keep others from reading what is locked.
+  // Far behind the bytes, because Windows would stop others from reading locked bytes.
   private static final long LOCK_AT = Long.MAX_VALUE - 1;
   private static final long PATIENCE_NANOS = 10_000_000_000L;
   private static final long PAUSE_NANOS = 100_000;
@@ -313,7 +313,7 @@ final class SharedFile {
     }
   }
 
-  /** Whose a file is that stands in the way of a new one; for people. */
+  /** Describes the owner of a file that is in the way. */
   static String holder(Path path) {
     try (FileChannel channel = FileChannel.open(path, existing())) {
       ByteBuffer front = read(channel, SharedHeader.GRANULE);

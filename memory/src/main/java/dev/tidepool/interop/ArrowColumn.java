@@ -150,7 +150,7 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * What is opened, where it lies, and for whom.
+   * What is opened, where it lies, and for which manager.
    *
    * @param event the driver's handle of what to wait for; 0 if there is none
    */

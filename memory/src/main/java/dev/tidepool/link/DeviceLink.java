@@ -554,7 +554,7 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Answers the way that it was, which depends on the blocks that could be had. */
+  /** Returns the way that it took, which depends on the staging blocks that were available. */
   private TransferWay staged(
       TransferWay way,
       long bytes,

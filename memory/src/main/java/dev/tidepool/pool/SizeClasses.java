@@ -35,8 +35,7 @@ public final class SizeClasses {
 
   // For each number of leading zeros of a size, less 1: how many of its bits do not matter for the
   // class, and the class of the size where the others are all 0. A processor cannot predict
-  // branches
-  // on sizes, so a table is faster than comparisons with the ranges.
+  // branches on sizes, so a table is faster than comparisons with the ranges.
   private static final byte[] SHIFTS = new byte[Long.SIZE];
   private static final short[] BASES = new short[Long.SIZE];
 

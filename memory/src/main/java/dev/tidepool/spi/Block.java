@@ -18,7 +18,7 @@ public interface Block {
 
   /**
    * Its bytes as the host sees them, of exactly {@link #byteSize()}, reachable by all threads; null
-   * if {@link #hostAccess()} is NONE. The same object each time.
+   * if {@link #hostAccess()} is NONE. Always returns one object.
    */
   @Nullable MemorySegment segment();
 

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * the calling thread may be done when they return); each begins when those before it in the queue
  * have ended. A command that fails does not stop those after it. Safe for use by any thread.
  * Offsets and counts are in bytes; counts of zero are legal and do nothing. Callers have checked
- * ranges, keep blocks and segments alive until the event is done, and see to it that no other
- * command uses the same bytes at the same time.
+ * ranges, keep blocks and segments alive until the event is done, and ensure that no other command
+ * uses the same bytes at the same time.
  *
  * <p>All commands may throw {@link dev.tidepool.AcceleratorException} when they are refused at
  * once.

@@ -38,7 +38,7 @@ final class StreamedArrays<A> {
   }
 
   /**
-   * Learns the length from the places of results.
+   * Sets the length from the destinations.
    *
    * @throws IllegalArgumentException if they have another one
    */

@@ -5,9 +5,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * One pair of a list of transfers: all of a source goes to the front of a destination. Parts are
- * had by slices, of buffers and of segments. That the elements of both sides agree is the
- * compiler's to check; all else is when the pair's turn comes, so that a bad pair fails alone.
+ * One pair of a list of transfers: all of a source goes to the front of a destination. Use slices
+ * to pass a part of a buffer or segment. The compiler checks that the element types of both sides
+ * agree. All else is checked when the pair's turn comes, so a bad pair fails alone.
  *
  * <p>Arrays and segments must stay untouched until the transfer is done; segments must be ones that
  * all threads may access.

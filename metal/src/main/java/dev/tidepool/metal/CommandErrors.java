@@ -71,7 +71,7 @@ final class CommandErrors {
           "a kernel reached memory that is not its own; check hand-written kernels, under"
               + " MTL_SHADER_VALIDATION=1";
       case ACCESS_REVOKED ->
-          "the system stopped this process's work on the device after earlier failures; start anew";
+          "the system stopped this process's work on the device after earlier failures; restart it";
       case NOT_PERMITTED -> "the system does not let this process use the device now";
       case OUT_OF_MEMORY -> "close buffers, or work in smaller chunks";
       case DEVICE_REMOVED -> "the device was removed; open a new Tidepool";

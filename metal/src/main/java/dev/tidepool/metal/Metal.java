@@ -74,8 +74,7 @@ final class Metal {
   private static final Signature NOTHING_OF_5 =
       Signature.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
   // The last is a uint8_t, which callers extend with zeros on AArch64; a Java byte would be
-  // extended
-  // by its sign.
+  // extended by its sign.
   private static final Signature FILL_TYPES = Signature.ofVoid(JAVA_LONG, NS_RANGE, JAVA_INT);
   private static final Signature BYTES_TYPES = Signature.ofVoid(ADDRESS, JAVA_LONG, JAVA_LONG);
   private static final Signature DISPATCH_TYPES = Signature.ofVoid(MTL_SIZE, MTL_SIZE);

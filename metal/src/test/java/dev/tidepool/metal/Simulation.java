@@ -30,14 +30,14 @@ final class Simulation {
 
   private Simulation() {}
 
-  /** Sees to it that the simulated Metal is the one of this process, where it can be built. */
+  /** Makes the simulated Metal that of this process, where it can be built. */
   static void install() {
     // The class is initialized now.
   }
 
   /**
-   * Metal with so many devices, anew. Skips the test where it cannot be built, and fails it where
-   * CI promised that it can.
+   * Starts Metal again, with so many devices. Skips the test where it cannot be built, and fails it
+   * where CI promised that it can.
    */
   static SimulatedMetal with(int devices) {
     assertTrue(

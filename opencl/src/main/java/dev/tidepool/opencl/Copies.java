@@ -13,7 +13,7 @@ import java.lang.foreign.MemorySegment;
 final class Copies {
   private Copies() {}
 
-  /** From the host to a block. */
+  /** Copies from the host to a block. */
   static void write(Submission submission, MemorySegment source, OpenClBlock target, long offset) {
     long bytes = source.byteSize();
     long queue = submission.queue();
@@ -27,7 +27,7 @@ final class Copies {
     }
   }
 
-  /** From a block to the host. */
+  /** Copies from a block to the host. */
   static void read(Submission submission, OpenClBlock source, long offset, MemorySegment target) {
     long bytes = target.byteSize();
     long queue = submission.queue();
@@ -41,7 +41,7 @@ final class Copies {
     }
   }
 
-  /** From a block to a block. */
+  /** Copies from a block to a block. */
   static void copy(
       Submission submission,
       OpenClBlock source,
@@ -71,7 +71,7 @@ final class Copies {
     }
   }
 
-  /** From a block to a buffer object that starts with its bytes. */
+  /** Copies from a block to a buffer object that starts with its bytes. */
   static void toBuffer(
       Submission submission, OpenClBlock source, long offset, long buffer, long bytes) {
     if (source instanceof PinnedBlock pinned) {
@@ -86,7 +86,7 @@ final class Copies {
     }
   }
 
-  /** From a buffer object that starts with the bytes to a block. */
+  /** Copies from a buffer object that starts with the bytes to a block. */
   static void fromBuffer(
       Submission submission, long buffer, OpenClBlock target, long offset, long bytes) {
     if (target instanceof PinnedBlock pinned) {

@@ -21,7 +21,7 @@ final class KernelTyping {
   private final Map<String, ColumnType> columns;
   private final List<TypedKernel.Array> arrays = new ArrayList<>();
   private final Set<String> written = new LinkedHashSet<>();
-  // Those that the kernel takes, whether they are given or not.
+  // The types that the kernel takes, whether they are given or not.
   private final Set<String> scalars = new LinkedHashSet<>();
 
   KernelTyping(ColumnKernel kernel, Map<String, ColumnType> columns) {

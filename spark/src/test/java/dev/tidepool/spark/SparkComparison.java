@@ -76,7 +76,7 @@ class SparkComparison {
   }
 
   private void compare(String name, ColumnKernel kernel, String sql) {
-    // Datasets are made anew for each run: Spark keeps what one has shuffled.
+    // Datasets are made again for each run: Spark keeps what one has shuffled.
     Supplier<Dataset<Row>> ours =
         () -> TidepoolFunctions.mapPartitions(numbers, kernel, "x").selectExpr("sum(y)");
     Supplier<Dataset<Row>> plain = () -> numbers.selectExpr("sum(" + sql + ")");

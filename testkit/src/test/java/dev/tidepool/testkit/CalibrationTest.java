@@ -122,7 +122,7 @@ class CalibrationTest {
   }
 
   @Test
-  void askedForItMeasuresAnewWhateverIsKept() throws IOException {
+  void askedForItMeasuresAgainWhateverIsKept() throws IOException {
     try (Tidepool tidepool = open(true)) {
       TransferCalibration first = tidepool.memory().transfers().calibrate();
       TransferCalibration second = tidepool.memory().transfers().calibrate();

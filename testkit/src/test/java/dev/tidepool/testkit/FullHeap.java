@@ -128,7 +128,7 @@ public final class FullHeap {
                     frame -> frame.getMethodName().equals(ConstantDescs.CLASS_INIT_NAME)));
   }
 
-  /** Loads the library and its tests anew. */
+  /** Loads the library and its tests again. */
   static ClassLoader loader() {
     return new Loader(FullHeap.class.getClassLoader());
   }

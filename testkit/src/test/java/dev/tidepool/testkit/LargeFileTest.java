@@ -36,7 +36,7 @@ class LargeFileTest {
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
       channel.write(ByteBuffer.allocate(1), ELEMENTS * Float.BYTES - 1);
     } catch (IOException e) {
-      abort("no file with holes can be had here: " + e);
+      abort("no file with holes is available here: " + e);
     }
     return file;
   }

@@ -31,7 +31,7 @@ final class ShortStack implements AutoCloseable {
   /** Successes one after the other until there is stack enough. */
   private static final int ENOUGH = 5;
 
-  /** Classes that could not be initialized for want of stack would never be. */
+  /** A class that fails to initialize because there is no stack is never initialized. */
   private static final int INITIALIZING = 3;
 
   /** After so many calls the methods are compiled, and some are inlined in their callers. */

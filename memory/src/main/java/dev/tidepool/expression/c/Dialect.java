@@ -225,7 +225,7 @@ public enum Dialect {
     return name;
   }
 
-  /** The text of functions that were called and that the compiler has not got. */
+  /** Returns the text of functions that were called and that the compiler lacks. */
   public String functions(Set<String> called) {
     return "";
   }

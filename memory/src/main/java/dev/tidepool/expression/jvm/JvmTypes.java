@@ -55,7 +55,7 @@ final class JvmTypes {
 
   /** The memory of an array that {@link #array} made. */
   static MemorySegment segment(Object array) {
-    // No pattern switch: it would be linked anew in every process.
+    // No pattern switch: it would be linked again in every process.
     if (array instanceof float[] floats) {
       return MemorySegment.ofArray(floats);
     }

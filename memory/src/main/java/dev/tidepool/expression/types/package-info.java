@@ -14,7 +14,7 @@
  * <p>In the packages of expressions and in those that run them, types are told apart by {@code
  * instanceof}, the keys of maps have an {@code equals} of their own, and comparators are plain
  * lambdas: a {@code switch} over patterns, a record's own {@code equals} and the serializable
- * lambdas of {@link java.util.Comparator} are linked anew in every process, for milliseconds each,
+ * lambdas of {@link java.util.Comparator} are linked again in every process, for milliseconds each,
  * which the command line would pay at every start.
  *
  * <p>Of the rest of the library, the packages of expressions use {@code dev.tidepool} only.

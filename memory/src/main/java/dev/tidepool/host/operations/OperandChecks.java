@@ -120,7 +120,7 @@ public final class OperandChecks {
       return answer;
     } catch (InternalError e) {
       throw new TransferException(
-          "bytes vanished: a mapped file became shorter, or its disk failed; map it anew", e);
+          "bytes vanished: a mapped file became shorter, or its disk failed; map it again", e);
     }
   }
 }

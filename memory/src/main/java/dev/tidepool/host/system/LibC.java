@@ -328,11 +328,13 @@ public final class LibC {
 
   /** What the system can be advised of pages. */
   public enum Advice {
-    /** Huge ones, please. */
+    /** Use huge pages. */
     HUGE,
-    /** No huge ones. */
+    /** Use no huge pages. */
     SMALL,
-    /** All of them now; where there are none this says so, while a touch would be a SIGBUS. */
+    /**
+     * Provide all pages now. Where there are none this fails, while an access would be a SIGBUS.
+     */
     POPULATE
   }
 

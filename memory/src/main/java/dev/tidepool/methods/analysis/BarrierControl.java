@@ -22,7 +22,7 @@ import java.util.TreeSet;
 /**
  * Which statements of a kernel decide how its items come to barriers. An item that has returned, or
  * failed, does these and no others: so it meets the barriers that the other items of its group
- * meet. They are the same for all items of a group, as {@link Uniformity#checked} sees to it.
+ * meet. {@link Uniformity#checked} ensures that they are the same for all items of a group.
  */
 public final class BarrierControl {
   private final Set<Variable> deciding = new HashSet<>();

@@ -106,7 +106,7 @@ final class ExpressionWriter {
             + what
             + ", which "
             + device.name()
-            + " has not got; use another device, such as the CPU",
+            + " lacks; use another device, such as the CPU",
         "");
   }
 

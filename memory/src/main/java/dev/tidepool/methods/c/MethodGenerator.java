@@ -97,7 +97,7 @@ public final class MethodGenerator {
    *
    * @param checked whether an index outside of its array and a divisor of 0 are faults; otherwise a
    *     division by 0 divides by 1, since it ends the process on some devices
-   * @throws KernelCompilationException if it needs what the device has not got
+   * @throws KernelCompilationException if it needs what the device lacks
    */
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
@@ -447,7 +447,7 @@ public final class MethodGenerator {
     line(way.repeats() ? "continue;" : "break;");
   }
 
-  /** Behind a loop or block: what jumped out of more than it goes on. */
+  /** Writes, behind a loop or block, the tests that continue jumps out of several of them. */
   private void leave() {
     for (Jumps.Onward onward : jumps.leave()) {
       line("if (tp_leave" + onward.flag() + ") {");

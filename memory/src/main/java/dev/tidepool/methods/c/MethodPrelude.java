@@ -63,7 +63,7 @@ final class MethodPrelude {
             + ")a;\n}");
   }
 
-  /** The name of a function that the language has not got with Java's meaning; else empty. */
+  /** Returns the name of a function that the language lacks with Java's meaning; else empty. */
   Optional<String> function(Function function, boolean single) {
     String text =
         switch (function) {
@@ -77,8 +77,7 @@ final class MethodPrelude {
               "return a != a ? a : b != b ? b : a == b ? (NEGATIVE ? b : a) : a > b ? a : b;";
           case SIGNUM_FLOAT, SIGNUM_DOUBLE -> "return a > 0 ? (T)1 : a < 0 ? (T)-1 : a;";
           // PoCL's floor, ceil and rint of a constant that is not finite are undefined: its
-          // compiler
-          // removes what follows.
+          // compiler removes what follows.
           case FLOOR -> rounded("copysign(r > a ? r - 1 : r, a)");
           case CEIL -> rounded("copysign(r < a ? r + 1 : r, a)");
           case RINT -> rounded("copysign(r, a)");

@@ -72,7 +72,7 @@ final class BarrierFission {
     }
   }
 
-  /** The same steps with other statements of items. */
+  /** Returns a copy of the steps in which the statements of items are changed. */
   static List<Step> mapped(List<Step> steps, UnaryOperator<List<Statement>> change) {
     List<Step> changed = new ArrayList<>(steps.size());
     for (Step step : steps) {

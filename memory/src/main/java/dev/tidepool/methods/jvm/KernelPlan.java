@@ -171,7 +171,7 @@ final class KernelPlan {
     return ofGroup;
   }
 
-  /** Those of the kept variables that an expression reads. */
+  /** Returns the kept variables that an expression reads. */
   Set<Variable> keptIn(Expression expression) {
     Set<Variable> read = new LinkedHashSet<>();
     Walk.expressions(

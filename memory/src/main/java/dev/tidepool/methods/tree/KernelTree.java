@@ -36,7 +36,7 @@ public record KernelTree(
    */
   public record Parameter(String name, ElementKind kind, boolean isArray) {}
 
-  /** The same kernel with another body. */
+  /** Returns a copy of this kernel with another body. */
   public KernelTree withBody(List<Statement> changed, int variableCount, int labelCount) {
     return new KernelTree(
         className, methodName, parameters, changed, sites, variableCount, labelCount);

@@ -93,7 +93,7 @@ public sealed interface Statement {
     }
   }
 
-  /** Does its body once. A {@link Break} with its label goes behind it. */
+  /** Does its body once. A {@link Break} with its label jumps to the end of it. */
   record Block(Label label, List<Statement> body) implements Statement {
     /** Copies the list. */
     public Block {
@@ -101,10 +101,10 @@ public sealed interface Statement {
     }
   }
 
-  /** Goes behind the {@link Block} or {@link Loop} around it that has the label. */
+  /** Jumps to the end of the {@link Block} or {@link Loop} around it that has the label. */
   record Break(Label label) implements Statement {}
 
-  /** Goes to the start of the {@link Loop} around it that has the label. */
+  /** Jumps to the start of the {@link Loop} around it that has the label. */
   record Continue(Label label) implements Statement {}
 
   /** Ends what the item computes. */

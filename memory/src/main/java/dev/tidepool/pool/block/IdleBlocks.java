@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Charges.</b> A block on a shared list is charged before it is put down and discharged after
  * it was taken. A block of a stripe stays charged while it is leased: that is its credit, with
  * which it comes back by one atomic operation. A thread that finds the budget used up takes the
- * credits of leased blocks away; such a block is charged anew when it comes back. So the caps hold
+ * credits of leased blocks away; such a block is charged again when it comes back. So the caps hold
  * at every moment.
  *
  * <p><b>A credit that is taken while its block comes back.</b> The returning thread puts the block

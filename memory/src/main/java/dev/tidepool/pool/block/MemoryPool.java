@@ -56,7 +56,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private final boolean zeroesOnRelease;
 
   private final IdleBlocks idle;
-  // The same object as in `idle`, kept here to save one load.
+  // Equals the field of `idle`; kept here to save one load.
   private final ThreadStripes stripes;
   private final PoolCounters counters = new PoolCounters();
   private final PendingFrees pendingFrees = new PendingFrees();
@@ -289,7 +289,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Cuts a slab, or allocates one block where there is no slab to be had. */
+  /** Cuts a slab, or allocates one block where no slab is available. */
   private PooledBlock allocateSlab(int sizeClass) {
     int count = partsOfNextSlab(sizeClass);
     Slab slab = count < 2 ? null : cutSlab(sizeClass, count);

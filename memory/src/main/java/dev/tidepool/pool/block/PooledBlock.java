@@ -62,8 +62,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   private long seenHits = -1;
 
   // Where it lies when it is idle: in a stripe, or else in a place of a shared list's bitmap.
-  // Changed by
-  // its owner; other threads may see a mixture of old and new.
+  // Changed by its owner; other threads may see a mixture of old and new.
   private int stripe = NO_STRIPE;
   private @Nullable SlotBitmap bitmap;
   private int place;

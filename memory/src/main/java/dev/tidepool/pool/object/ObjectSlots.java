@@ -197,7 +197,7 @@ final class ObjectSlots<T> {
     return false;
   }
 
-  /** In a slot that is the caller's. */
+  /** Puts it in a slot that the caller owns. */
   private void settleAt(int slot, PooledObject<T> member) {
     slots.setRelease(slot, member);
     member.settle(slot);

@@ -78,7 +78,7 @@ final class PooledObject<T> {
 
   private volatile long word = OWNED;
 
-  /** The word while it is owned. The owner's. */
+  /** The word while it is owned. Only the owner uses it. */
   private long owned = OWNED;
 
   /** The word that it is or will be idle with, perhaps. Read before its {@link #place}. */
@@ -86,8 +86,7 @@ final class PooledObject<T> {
   private long hint = NO_HINT;
 
   // These are unused: they keep what two threads write off one cache line, which halved the time
-  // of
-  // a return.
+  // of a return.
   long pad1;
   long pad2;
   long pad3;

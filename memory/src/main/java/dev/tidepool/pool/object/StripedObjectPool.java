@@ -120,7 +120,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return member;
   }
 
-  /** A new member, its caller's. */
+  /** Creates a member that the caller owns. */
   private PooledObject<T> enrol(Supplier<? extends T> create) {
     T object =
         Objects.requireNonNull(create.get(), "the create function of an object pool gave null");

@@ -124,10 +124,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     }
   }
 
-  /** Whose part of memory this is on. */
+  /** Returns the buffer that this is a part of. */
   public abstract BufferCore core();
 
-  /** The byte of the storage that this begins at. */
+  /** Returns the byte of the storage that this begins at. */
   public abstract long from();
 
   /** Its elements, also after it was closed. */

@@ -37,7 +37,7 @@ public final class CoalescedTransfers implements Runnable {
   // Those whose bytes take another way. Only after the batch: they may need memory, and what
   // travels holds some.
   private final List<Operation> alone = new ArrayList<>();
-  // Those that the queues have let in; the others were taken from behind them.
+  // The transfers that the queues have let in; the others were taken from behind them.
   private int atTurn;
   // How many of the ready and of those that go alone are no business of the batch any more.
   private int admitted;

@@ -95,7 +95,7 @@ public final class DeviceHold {
     return made;
   }
 
-  /** Those that take exports have no shared pointers of OpenCL, but buffer objects over them. */
+  /** Lends memory. Importers take OpenCL buffer objects, not SVM pointers. */
   private static NativeMemory lend(
       Device device, Block block, long from, long bytes, boolean atStart) {
     long start = block.start() + from;

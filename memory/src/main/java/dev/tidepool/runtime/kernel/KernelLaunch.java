@@ -199,7 +199,7 @@ final class KernelLaunch implements AutoCloseable {
     return temporary;
   }
 
-  /** In the background, where the buffer itself would copy on this thread. */
+  /** Copies in the background, where the buffer itself would copy on this thread. */
   private static <A> CompletableFuture<Void> copyBack(
       BufferHandle<A> temporary, UnifiedBuffer<A> elsewhere) {
     return elsewhere instanceof AbstractUnifiedBuffer<A>

@@ -181,7 +181,7 @@ public final class ProgramCache implements AutoCloseable {
       resources.opened(program);
       entry.program.complete(program);
     } catch (Throwable e) {
-      // What failed for want of memory or a lost device may go well another time.
+      // What failed because there was no memory, or because the device was lost, may succeed later.
       synchronized (this) {
         entries.remove(entry.key, entry);
       }

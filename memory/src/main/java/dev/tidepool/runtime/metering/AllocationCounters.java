@@ -317,7 +317,7 @@ public final class AllocationCounters {
     return lostResults.sum();
   }
 
-  /** Bytes in live buffers; a sum that others change meanwhile is not below nothing. */
+  /** Returns the bytes in live buffers. Never returns less than 0, though others change the sum. */
   public long live() {
     return Math.max(0, sum(Tally::live));
   }

@@ -54,7 +54,7 @@ public final class AllocationSites {
                 .toList());
   }
 
-  /** Those of the manager, and of the short forms that the interfaces have. */
+  /** Returns true for frames of the manager, and of the short forms that the interfaces have. */
   private static boolean isOfManagers(StackWalker.StackFrame frame) {
     return frame.getClassName().startsWith("dev.tidepool.runtime.")
         || frame.getClassName().equals(UnifiedMemoryManager.class.getName())

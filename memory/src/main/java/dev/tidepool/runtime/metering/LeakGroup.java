@@ -50,7 +50,7 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
     this.site = site;
   }
 
-  /** Whose buffers its members are. */
+  /** Returns the context of the manager that allocated its members. */
   public ManagerContext context() {
     return context;
   }

@@ -300,7 +300,7 @@ public final class DeviceLaunch {
     }
   }
 
-  /** The queue that what comes behind goes to; null if that is chosen anew. */
+  /** Returns the queue for the commands behind this one; null if it is chosen again. */
   @Nullable LaunchQueue queue() {
     return foreign == null ? queue : null;
   }

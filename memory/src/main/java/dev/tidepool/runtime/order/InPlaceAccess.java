@@ -151,7 +151,7 @@ abstract class InPlaceAccess {
     }
   }
 
-  /** Sees to it that the other waiting threads are woken; the monitor is held. */
+  /** Has the other waiting threads woken. The caller holds the monitor. */
   private void wakeNext(boolean atItsEnd) {
     if (waiters > 0) {
       if (atItsEnd) {

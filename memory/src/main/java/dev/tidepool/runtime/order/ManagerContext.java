@@ -61,7 +61,7 @@ public class ManagerContext implements ResourceContext {
     return manager.accelerator();
   }
 
-  /** The accelerator's. */
+  /** Returns the id of the accelerator. */
   @Override
   public final String id() {
     return device().info().id();

@@ -91,24 +91,26 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     this.executor = executor;
   }
 
-  /** Work that is not asked for yet. */
+  /** Creates an operation that is not submitted yet. */
   public static Operation of(List<ResourceAccess> uses, Executor executor, Body body) {
     return new Operation(uses, body, executor, false);
   }
 
-  /** Work that runs whatever failed before it, and that a closed storage accepts. */
+  /**
+   * Creates an operation that runs whatever failed before it, and that a closed storage accepts.
+   */
   public static Operation always(OrderedResource storage, Executor executor, Body body) {
     return new Operation(List.of(ResourceAccess.write(storage)), body, executor, true);
   }
 
-  /** Work that reads a storage, whatever failed before it, and that a closed storage accepts. */
+  /** Like {@link #always}, but the operation reads the storage. */
   public static Operation alwaysReading(OrderedResource storage, Executor executor, Body body) {
     return new Operation(List.of(ResourceAccess.read(storage)), body, executor, true);
   }
 
   /**
-   * Work of the library's own that moves bytes of storages to free memory: no use of them that
-   * counts, and nothing may run beside it.
+   * Creates an operation that moves bytes of storages to free memory. It does not count as a use of
+   * them, and nothing may run beside it.
    */
   public static Operation moving(
       List<? extends OrderedResource> storages, Executor executor, Body body) {
@@ -116,21 +118,21 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
         storages.stream().map(ResourceAccess::eviction).toList(), body, executor, true);
   }
 
-  /** With bytes that may travel together with others; before it is asked for. */
+  /** Sets bytes that may be transferred together with others. Call it before the submission. */
   public Operation carrying(@Nullable Coalescable bytes) {
     payload = bytes;
     return this;
   }
 
-  /** With a body that may run again; before it is asked for. */
+  /** Allows the body to run again. Call it before the submission. */
   public Operation retrying(RetryPolicy policy) {
     retries = policy;
     return this;
   }
 
   /**
-   * With a listener that is told what its body failed with in the end, before it leaves its queues;
-   * before it is asked for.
+   * Sets a listener that is told what the body failed with in the end, before the operation leaves
+   * its queues. Call it before the submission.
    */
   public Operation failing(Consumer<Throwable> listener) {
     failing = listener;
@@ -138,10 +140,10 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   /**
-   * With a body that submits a launch, which its device may order; before it is asked for. It runs
-   * when all operations ahead have ended or are submitted launches, and the operation ends when the
-   * command and all operations ahead have ended. Only for operations that are {@link #submit}ted,
-   * and for lendings, which are {@link #perform}ed.
+   * Declares that the body submits a launch, which its device may order. Call it before the
+   * submission. The body runs when all operations ahead have ended or are submitted launches. The
+   * operation ends when the command and all operations ahead have ended. Only for operations that
+   * are {@link #submit}ted, and for lendings, which are {@link #perform}ed.
    */
   public Operation launching(DeviceLaunch command) {
     launchBy(command);
@@ -149,9 +151,9 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   /**
-   * Asks for the work and waits for its end; runs it on the calling thread, once its turn comes, if
-   * {@code here} says so. Not interruptible: an interrupt stays set. A lending is waited for until
-   * it is {@linkplain #isLent under way}; {@link #lentUntil} follows.
+   * Submits the operation and waits for its end. Runs it on the calling thread, once its turn
+   * comes, if {@code here} is true. Not interruptible: an interrupt stays set. A lending is waited
+   * for until it is {@linkplain #isLent under way}; {@link #lentUntil} follows.
    *
    * @throws RuntimeException what the work failed with
    */
@@ -474,7 +476,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isTurn));
   }
 
-  /** Asks for the work; {@code listener} is told of its end on the thread that ends it. */
+  /** Submits the operation. The thread that ends it calls {@code listener}. */
   public void submit(Consumer<@Nullable Throwable> listener) {
     try {
       reserve(listener);
@@ -483,7 +485,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
   }
 
-  /** Asks for the work as {@link #submit} does, but it does not start before {@link #begin}. */
+  /** Like {@link #submit}, but the operation does not start before {@link #begin}. */
   void reserve(Consumer<@Nullable Throwable> listener) {
     this.listener = listener;
     enter();

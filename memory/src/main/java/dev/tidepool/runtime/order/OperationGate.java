@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * so that closing waits for them and lets no further ones in.
  *
  * <p>A gate goes through three states. While it is open, every operation enters. Once it is closed,
- * operations of users are refused, and the library's own upkeep still enters. Once it has ended,
- * nothing enters; a gate ends only while nothing is inside.
+ * operations of users are refused, and the library's own maintenance still enters. Once it has
+ * ended, nothing enters; a gate ends only while nothing is inside.
  *
  * <p>Safe for use by any thread. Entering and leaving take no lock; the monitor is for those that
  * wait.

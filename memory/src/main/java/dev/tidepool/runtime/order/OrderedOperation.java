@@ -344,7 +344,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     ResourceAccesses.occupy(uses);
   }
 
-  /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
+  /** Lets what it uses be moved, though it has begun: it will provide its memory again. */
   @Override
   public void vacate() {
     ResourceAccesses.vacate(uses);

@@ -60,6 +60,6 @@ public abstract class OrderedResource extends Resumable {
   /** Whether its bytes are in a file. */
   public abstract boolean isSpilled();
 
-  /** Sees to it that the bytes are in memory. */
+  /** Brings the bytes to memory. */
   public abstract void provideMemory();
 }

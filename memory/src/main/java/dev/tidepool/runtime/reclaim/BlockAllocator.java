@@ -40,7 +40,7 @@ public final class BlockAllocator implements BlockSource {
   private final boolean keeps;
 
   /**
-   * A manager's.
+   * Creates it for one manager.
    *
    * @param exceptions makes the exception when a request fails
    * @param exhausted is told of each request that failed for good

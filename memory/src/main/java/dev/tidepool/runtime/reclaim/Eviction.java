@@ -23,7 +23,7 @@ final class Eviction {
 
   private final Reclaimer reclaimer;
   private final MemoryRequest<?> request;
-  // Those that were asked for their memory in this round, whether they had any to give.
+  // The candidates that were asked for their memory in this round, whether they had any or not.
   private final Set<BufferCore> passed = new HashSet<>();
   private int round;
   private boolean freedInRound;

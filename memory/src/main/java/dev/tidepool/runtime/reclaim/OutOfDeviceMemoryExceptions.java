@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Makes the exceptions for memory that has run out. Their messages have the numbers, the owners of
  * the bytes, and what was tried. The last sentence of a message is that of the refusal, which the
- * class that allocates writes.
+ * class that allocates writes: {@link dev.tidepool.runtime.supply.MemoryLimitException} for a
+ * limit, {@link dev.tidepool.runtime.supply.ReservationFullException} and {@link
+ * dev.tidepool.runtime.supply.ReservedMemoryException} for reservations, {@link
+ * dev.tidepool.host.MemoryAllocator} for the host, and the backend for a device.
  */
 public final class OutOfDeviceMemoryExceptions {
   private static final int TAGS_NAMED = 5;
@@ -30,7 +33,7 @@ public final class OutOfDeviceMemoryExceptions {
   private final Supplier<Map<String, Long>> bytesByTag;
 
   /**
-   * A manager's.
+   * Creates it for one manager.
    *
    * @param limit what the manager may hold; null for as much as there is
    * @param reservations what is reserved of the device

@@ -42,7 +42,7 @@ public final class OutOfMemoryRecovery {
   private final UnreachableBuffers unreachable;
 
   /**
-   * A manager's.
+   * Creates it for one manager.
    *
    * @param exceptions makes the exception when a request fails
    */

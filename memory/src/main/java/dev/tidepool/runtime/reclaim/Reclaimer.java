@@ -51,9 +51,9 @@ public final class Reclaimer {
   private final AtomicBoolean defragmenting = new AtomicBoolean();
 
   /**
-   * A manager's.
+   * Creates it for one manager.
    *
-   * @param all those of all managers of the session
+   * @param all returns the reclaimers of all managers of the session
    */
   public Reclaimer(StorageContext context, MemoryPools pools, Supplier<Stream<Reclaimer>> all) {
     this.context = context;
@@ -62,7 +62,7 @@ public final class Reclaimer {
     this.all = all;
   }
 
-  /** Those of the session's managers that share this one's device, this one first. */
+  /** Returns this manager's reclaimer, then those of the other managers of the device. */
   private Stream<Reclaimer> onDevice() {
     return Stream.concat(
         Stream.of(this),

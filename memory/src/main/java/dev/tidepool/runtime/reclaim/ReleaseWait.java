@@ -78,7 +78,7 @@ final class ReleaseWait implements AutoCloseable {
       return 0;
     }
     if (waiter == null) {
-      // A thread that goes must leave no waiter behind.
+      // A thread that fails must not stay among the waiters.
       StackReserve.check();
       // Before the search: what is released from here on is told to the waiter.
       waiter = context.waiters().enter(context.device());

@@ -31,7 +31,7 @@ public final class Reservations {
   private final OutOfDeviceMemoryExceptions exceptions;
 
   /**
-   * A manager's.
+   * Creates it for one manager.
    *
    * @param limit what the manager may hold; null for as much as there is
    */
@@ -60,7 +60,7 @@ public final class Reservations {
       throw new IllegalArgumentException(
           "the timeout is " + timeout + "; it is zero to wait for nothing, or more");
     }
-    // A thread that goes must leave no place in the queue behind.
+    // A thread that fails must not stay in the queue.
     StackReserve.check();
     long most = context.state().during(this::mostBytes);
     if (bytes > most) {
@@ -124,7 +124,7 @@ public final class Reservations {
     }
   }
 
-  /** Those of this manager that are open, the oldest first. */
+  /** Returns the open reservations of this manager, the oldest first. */
   public List<Reservation> open() {
     return ledger.open().stream()
         .filter(reservation -> reservation.manager().equals(context.manager()))

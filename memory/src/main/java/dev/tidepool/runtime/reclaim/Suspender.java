@@ -30,7 +30,7 @@ public final class Suspender {
   private final MemoryPools pools;
   private final Reclaimer reclaimer;
 
-  /** A manager's. */
+  /** Creates it for one manager. */
   public Suspender(StorageContext context, MemoryPools pools, Reclaimer reclaimer) {
     this.context = context;
     this.pools = pools;

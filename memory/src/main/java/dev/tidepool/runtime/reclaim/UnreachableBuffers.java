@@ -36,7 +36,7 @@ public final class UnreachableBuffers {
       new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
 
   /**
-   * Those of a manager.
+   * Creates it for one manager.
    *
    * @param reclaim closes buffers that no handle is left of; is told for how many nanoseconds it
    *     may wait for the collector to find some

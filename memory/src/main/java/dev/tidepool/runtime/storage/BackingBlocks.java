@@ -157,7 +157,7 @@ public final class BackingBlocks {
     return shared;
   }
 
-  /** Whether the host's copy is the library's. */
+  /** Returns true if the library allocated the host's copy. */
   public boolean isHostOwned() {
     return owned;
   }

@@ -363,7 +363,7 @@ public final class BufferCore {
         site());
   }
 
-  /** Whether both are one buffer's. */
+  /** Returns true if both are of one buffer. */
   @Override
   @SuppressWarnings("ReferenceEquality") // the very block is meant
   public boolean equals(@Nullable Object other) {

@@ -31,7 +31,7 @@ public final class BufferRegistry {
   // Storages that other threads made for dormant buffers, until the handles know them.
   private final Map<BufferCore, Storage> madeStorages = new ConcurrentHashMap<>();
 
-  // Those in progress.
+  // The traversals in progress.
   private final List<Traversal> traversals = new CopyOnWriteArrayList<>();
 
   /**

@@ -264,7 +264,7 @@ public final class Coherence {
     return backing.spilled() != null;
   }
 
-  /** Sees to it that the bytes are in memory. */
+  /** Brings the bytes to memory. */
   void provideMemory() {
     lockMoving();
     try {

@@ -22,7 +22,7 @@ final class HoldCounts {
   private int writingLendings;
   // What keeps the memory after the buffer was closed, and nothing else.
   private int memory;
-  // Those of them for which the device's copy stays where it is.
+  // How many of them keep the device's copy where it is.
   private int device;
   // Whether the host's address was handed out as a raw segment, which has no end.
   private boolean exposed;

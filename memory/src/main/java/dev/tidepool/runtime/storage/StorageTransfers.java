@@ -44,7 +44,7 @@ final class StorageTransfers {
   }
 
   /**
-   * Writes the device's copy to the file by way of a staging block, for want of a host copy.
+   * Writes the device's copy to the file through a staging block, because there is no host copy.
    *
    * @param size how many bytes the storage has
    */

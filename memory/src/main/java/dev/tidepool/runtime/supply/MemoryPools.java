@@ -58,9 +58,7 @@ public final class MemoryPools implements AutoCloseable {
     HOST,
     /** What users ask for as PINNED. */
     PINNED,
-    /**
-     * Bytes on their way: reachable by the host at all times, page-locked where that can be had.
-     */
+    /** Bytes of a transfer: always reachable by the host, page-locked where that is available. */
     STAGING;
 
     /** Whether the device gives it, and not the host. */
@@ -261,7 +259,7 @@ public final class MemoryPools implements AutoCloseable {
             : options.maxPoolBytes());
   }
 
-  /** Those of a pool of page-locked memory. */
+  /** Returns the limits of a pool of page-locked memory. */
   private static PoolLimits pinnedLimits(MemoryOptions options, long totalBytes) {
     return options.pinnedPoolBytes() == -1
         ? limits(options, totalBytes)
@@ -622,12 +620,14 @@ public final class MemoryPools implements AutoCloseable {
     return lent().mapToLong(pool -> pool.compact(mover)).sum();
   }
 
-  /** Idle bytes in pools of the device's memory. */
+  /** Returns the idle bytes in pools of the device's memory. */
   public long idleDeviceBytes() {
     return lent().mapToLong(MemoryPool::idleBytes).sum();
   }
 
-  /** Those of them that cannot go back, because others beside them are in use. */
+  /**
+   * Returns how many of the idle bytes cannot go back, because others of their slabs are in use.
+   */
   public long boundDeviceBytes() {
     return lent().mapToLong(MemoryPool::boundBytes).sum();
   }

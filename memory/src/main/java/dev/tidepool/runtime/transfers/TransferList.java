@@ -140,7 +140,7 @@ final class TransferList {
     private final int index;
     private final long bytes;
     private final Operation operation;
-    // What the listener has heard of, in whichever attempt.
+    // The most bytes of the pair that the listener was told of, in any attempt.
     private final AtomicLong told = new AtomicLong();
 
     Pair(int index, TransferTask transferTask, BoundedExecutor bounded, RetryPolicy retries) {

@@ -431,7 +431,10 @@ class MethodReaderTest {
     }
   }
 
-  /** The same in an outer loop, where the slot goes back from one variable to the other. */
+  /**
+   * Like {@link #slotInTurn}, but in an outer loop, where the slot goes back from one variable to
+   * the other.
+   */
   @SuppressWarnings("unused")
   private static void slotByTurns(WorkItem item, int[] x) {
     int local = (int) item.localId(0);

@@ -79,7 +79,7 @@ class MetalCTest {
     assertThatExceptionOfType(KernelCompilationException.class)
         .isThrownBy(() -> text("doubles"))
         .withMessageContaining(
-            "MetalCTest.doubles needs 64-bit floating point, which metal:0 (Apple M2) has not got");
+            "MetalCTest.doubles needs 64-bit floating point, which metal:0 (Apple M2) lacks");
   }
 
   @Test

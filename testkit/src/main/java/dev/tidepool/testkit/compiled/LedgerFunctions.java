@@ -41,7 +41,7 @@ public final class LedgerFunctions {
         .downcallHandle(library.findOrThrow("tidepool_sim_" + name), descriptor);
   }
 
-  /** Ends all that there is and starts anew with that many devices. */
+  /** Ends all that there is and starts again with that many devices. */
   public void reset(int devices) {
     order(
         () -> {

@@ -144,7 +144,7 @@ public final class Bench implements AutoCloseable {
     return can(Capability.SHARED_MEMORY);
   }
 
-  /** Whether UNIFIED buffers can be had. */
+  /** Returns true if UNIFIED buffers are available. */
   public boolean hasUnified() {
     return can(Capability.UNIFIED_MEMORY) || sharesMemory();
   }

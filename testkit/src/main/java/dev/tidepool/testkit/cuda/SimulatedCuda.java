@@ -77,7 +77,7 @@ public final class SimulatedCuda {
   }
 
   /**
-   * Ends all that there is and starts anew with that many devices of 1 GiB, all peers of each
+   * Ends all that there is and starts again with that many devices of 1 GiB, all peers of each
    * other, compute capability 8.0; counts, failures and findings are forgotten. {@code cuInit} has
    * to be called again. No other thread may call the driver meanwhile.
    */

@@ -110,7 +110,7 @@ final class KernelData {
     return array;
   }
 
-  /** The same arguments in arrays of their own. */
+  /** Returns a copy of the arguments, with copies of their arrays. */
   static Object[] copy(Object[] arguments) {
     Object[] copy = arguments.clone();
     for (int i = 0; i < copy.length; i++) {

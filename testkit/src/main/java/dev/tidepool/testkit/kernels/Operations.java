@@ -13,8 +13,7 @@ import java.util.Map;
 final class Operations {
   // floatToRawIntBits and the sign of copySign show what a NaN looks like, which is not promised.
   // The inner cast in (float) Math.sqrt((float) x): Java makes doubles of the parts of a choice
-  // that
-  // is an argument of a double, and some accelerators have no doubles.
+  // that is an argument of a double, and some accelerators have no doubles.
   private static final String TABLE =
       """
       i (<i> + <i>)

@@ -33,7 +33,7 @@ final class MethodTable {
    * @param name selector or function
    * @param result its type; {@code void} for none
    * @param arguments their types, without object and selector
-   * @param ownership who releases the result
+   * @param ownership whether the caller releases the result
    * @param page of the documentation
    */
   record Row(

@@ -117,7 +117,7 @@ public final class SimulatedMetal {
   }
 
   /**
-   * Ends all that there is and starts anew with that many devices of 1 GiB that share the host's
+   * Ends all that there is and starts again with that many devices of 1 GiB that share the host's
    * memory; counts, failures and findings are forgotten. No other thread may send messages
    * meanwhile.
    */

@@ -82,7 +82,7 @@ public record SimulatedHardware(
         true);
   }
 
-  /** With memory of that size, and blocks of up to half of it. */
+  /** Returns hardware with memory of that size, and blocks of up to half of it. */
   public SimulatedHardware withMemory(long bytes) {
     return with(
         parts -> {
@@ -91,67 +91,70 @@ public record SimulatedHardware(
         });
   }
 
-  /** With blocks of at most that size. */
+  /** Returns hardware with blocks of at most that size. */
   public SimulatedHardware withMaximumAllocation(long bytes) {
     return with(parts -> parts.maximumAllocation = bytes);
   }
 
-  /** With at most that much host memory locked. */
+  /** Returns hardware with at most that much host memory locked. */
   public SimulatedHardware withPinned(long bytes) {
     return with(parts -> parts.pinnedBytes = bytes);
   }
 
-  /** With DEVICE blocks that the host reaches so. */
+  /** Returns hardware with DEVICE blocks that the host reaches so. */
   public SimulatedHardware withHostAccess(HostAccess access) {
     return with(parts -> parts.hostAccess = access);
   }
 
-  /** Without UNIFIED memory. */
+  /** Returns hardware without UNIFIED memory. */
   public SimulatedHardware withoutUnified() {
     return with(parts -> parts.unified = false);
   }
 
-  /** Without copies between devices. */
+  /** Returns hardware without copies between devices. */
   public SimulatedHardware withoutPeers() {
     return with(parts -> parts.peers = false);
   }
 
-  /** With commands that take at least that long. */
+  /** Returns hardware with commands that take at least that long. */
   public SimulatedHardware withLatency(Duration perCommand) {
     return with(parts -> parts.latency = perCommand);
   }
 
-  /** With commands that move at most so many bytes in a second. */
+  /** Returns hardware with commands that move at most so many bytes in a second. */
   public SimulatedHardware withBandwidth(long perSecond) {
     return with(parts -> parts.bytesPerSecond = perSecond);
   }
 
-  /** With launches that may be submitted behind others, or not. */
+  /** Returns hardware with launches that may be submitted behind others, or not. */
   public SimulatedHardware withLaunchOrder(LaunchOrder order) {
     return with(parts -> parts.launchOrder = order);
   }
 
-  /** With commands behind a failed one that fare so. */
+  /** Returns hardware with commands behind a failed one that fare so. */
   public SimulatedHardware withFailures(FailureModel model) {
     return with(parts -> parts.failures = model);
   }
 
-  /** With launches that keep the thread that submits them so long. */
+  /** Returns hardware with launches that keep the thread that submits them so long. */
   public SimulatedHardware withLaunchCost(Duration perLaunch) {
     return with(parts -> parts.launchCost = perLaunch);
   }
 
-  /** With commands that take up to so much longer, so that queues overtake each other. */
+  /**
+   * Returns hardware with commands that take up to so much longer, so that queues overtake each
+   * other.
+   */
   public SimulatedHardware withJitter(Duration most) {
     return with(parts -> parts.jitter = most);
   }
 
-  /** With misdeeds of commands that do not name the place that submitted them. */
+  /** Returns hardware with misdeeds of commands that do not name the place that submitted them. */
   public SimulatedHardware withoutTraces() {
     return with(parts -> parts.traced = false);
   }
 
-  /** With ways that take as long as that says. */
+  /** Returns hardware with ways that take as long as that says. */
   public SimulatedHardware withLink(SimulatedLink speeds) {
     return with(parts -> parts.link = speeds);
   }
@@ -161,7 +164,7 @@ public record SimulatedHardware(
     return with(parts -> parts.numaNode = OptionalInt.of(node));
   }
 
-  /** With queues that scatter by a write for each piece. */
+  /** Returns hardware with queues that scatter by a write for each piece. */
   public SimulatedHardware withoutScatter() {
     return with(parts -> parts.scatters = false);
   }

@@ -57,12 +57,12 @@ public record SimulatedLink(
     return new SimulatedLink(pinned, plain, pinned, plain, Speed.INSTANT, Speed.INSTANT);
   }
 
-  /** With copies within the device, and kernels, that fast. */
+  /** Returns a link with copies within the device, and kernels, that fast. */
   public SimulatedLink withLocal(Speed speed) {
     return new SimulatedLink(pinnedUp, plainUp, pinnedDown, plainDown, speed, peer);
   }
 
-  /** With copies from other devices that fast. */
+  /** Returns a link with copies from other devices that fast. */
   public SimulatedLink withPeer(Speed speed) {
     return new SimulatedLink(pinnedUp, plainUp, pinnedDown, plainDown, local, speed);
   }

@@ -92,7 +92,7 @@ void configure_once() {
 
 using namespace sim;
 
-// Ends all there is and starts anew, with that many devices; negative: as the environment says. cuInit
+// Ends all there is and starts again, with that many devices; negative: as the environment says. cuInit
 // has to be called again. Must not be called while other threads call the driver.
 EXPORT void tidepool_sim_reset(int devices) {
   configure_once();

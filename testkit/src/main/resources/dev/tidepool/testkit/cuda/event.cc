@@ -1,4 +1,4 @@
-// Events: an event names a moment, that of its last recording; who waits for it holds the moment.
+// Events: an event names a moment, that of its last recording; each wait for it holds the moment.
 
 #include "pool.h"
 #include "stream.h"

@@ -1,6 +1,6 @@
 // Memory of cuMemAlloc shared between processes. A handle tells where the bytes are: the process, its
-// file, the range in it. Who has it open holds a lock on the range's first byte, which ends with its
-// process too, so that an exporter which frees too early is found out.
+// file, the range in it. A process that has it open holds a lock on the range's first byte, which ends
+// with the process too, so that an exporter that frees too early is found out.
 
 #include "ipc.h"
 

@@ -300,7 +300,7 @@ EXPORT CUresult cuMemRangeGetAttribute(void* data, size_t dataSize, CUmem_range_
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
       return answer(CU_DEVICE_INVALID, [](const Advice& part) { return part.prefetched.id; });
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
-      // Those to whom it was said for the whole range, then CU_DEVICE_INVALID.
+      // The devices that were advised for the whole range, then CU_DEVICE_INVALID.
       auto part = std::prev(allocation->advice.upper_bound(from));
       std::set<int> all = part->second.accessed_by;
       for (; part != allocation->advice.end() && part->first < to; ++part) {

@@ -37,7 +37,7 @@ std::string describe(uintptr_t address) {
   return text;
 }
 
-// Fresh memory is not zero: who relies on that is found out at its ends.
+// Fresh memory is not zero: code that relies on zeros fails at both ends of a block.
 void make_stale(uintptr_t address, size_t size) {
   size_t front = std::min(size, 4 * kPage);
   memset(bytes(address), kFresh, front);

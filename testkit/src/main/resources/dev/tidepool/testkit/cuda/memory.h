@@ -12,7 +12,7 @@ constexpr unsigned char kFresh = 0xA5;
 // Bytes of the device's memory that are left.
 size_t available(const Device& device);
 
-// Memory of a device, mapped; CUDA_ERROR_OUT_OF_MEMORY when the device has not got so much.
+// Memory of a device, mapped; CUDA_ERROR_OUT_OF_MEMORY when the device lacks so much.
 CUresult obtain(Device& device, size_t size, uintptr_t& address, off_t& offset);
 void dispose(Device& device, uintptr_t address, size_t size, off_t offset);
 

@@ -57,7 +57,7 @@ void back_to_pool(const Allocation& allocation, uint64_t stream) {
 
 namespace {
 
-// The stream came to a free: whoever asks next may have the memory.
+// The stream came to a free: the next request may have the memory.
 void reach_free(Pool& pool, uint64_t lease) {
   for (PoolBlock& block : pool.freed) {
     if (block.lease == lease) {

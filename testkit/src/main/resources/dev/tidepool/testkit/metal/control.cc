@@ -133,7 +133,7 @@ std::string leaks() { return registry().leaks(); }
 
 using namespace sim;
 
-// Ends all there is and starts anew, with that many devices; negative: as the environment says. Must not
+// Ends all there is and starts again, with that many devices; negative: as the environment says. Must not
 // be called while other threads send messages.
 EXPORT void tidepool_sim_reset(int count) {
   configure_once();

@@ -41,7 +41,7 @@ struct Autoreleased {
 struct Borrowed {
   id handle;
 };
-// The same object with the references that it has.
+// An object that is returned with the references that it has.
 struct Same {
   id handle;
 };
