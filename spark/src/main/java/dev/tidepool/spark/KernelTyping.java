@@ -23,6 +23,7 @@ final class KernelTyping {
   private final Set<String> written = new LinkedHashSet<>();
   // The types that the kernel takes, whether they are given or not.
   private final Set<String> scalars = new LinkedHashSet<>();
+  private String namesHint = "";
 
   KernelTyping(ColumnKernel kernel, Map<String, ColumnType> columns) {
     this.kernel = kernel;
@@ -32,7 +33,7 @@ final class KernelTyping {
   TypedKernel typed() {
     switch (kernel.compilable()) {
       case KernelSource.Elementwise(String text) -> readExpression(Expression.parse(text));
-      case KernelSource.Method method -> MethodParameters.of(method).forEach(this::readParameter);
+      case KernelSource.Method method -> readParameters(MethodParameters.of(method));
       default -> throw new IllegalStateException(kernel + " is no kernel over columns");
     }
     checkResults();
@@ -80,6 +81,11 @@ final class KernelTyping {
                             + ", which Spark has no column for"));
     boolean isResult = written.contains(name) && isWanted(name);
     arrays.add(new TypedKernel.Array(name, type, columns.containsKey(name), isResult, false));
+  }
+
+  private void readParameters(List<KernelParameter> parameters) {
+    namesHint = MethodParameters.namesHint(parameters).map(hint -> ": " + hint).orElse("");
+    parameters.forEach(this::readParameter);
   }
 
   private void readParameter(KernelParameter parameter) {
@@ -172,6 +178,6 @@ final class KernelTyping {
   }
 
   private IllegalArgumentException wrong(String problem) {
-    return new IllegalArgumentException("the kernel " + kernel + " " + problem);
+    return new IllegalArgumentException("the kernel " + kernel + " " + problem + namesHint);
   }
 }

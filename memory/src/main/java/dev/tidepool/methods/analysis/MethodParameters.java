@@ -9,6 +9,7 @@ import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.KernelTree;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** The parameters of kernels that were Java methods, as launches take them. */
 public final class MethodParameters {
@@ -45,6 +46,16 @@ public final class MethodParameters {
               type(parameter.kind())));
     }
     return List.copyOf(parameters);
+  }
+
+  /** What to do where a class file has no names of parameters; empty if it has. */
+  public static Optional<String> namesHint(List<KernelParameter> parameters) {
+    boolean areNumbered =
+        parameters.stream().allMatch(parameter -> parameter.name().matches("arg[0-9]+"));
+    return parameters.isEmpty() || !areNumbered
+        ? Optional.empty()
+        : Optional.of(
+            "the class file has no names of parameters; compile it with -g or -parameters");
   }
 
   private static ElementType<?> type(ElementKind kind) {

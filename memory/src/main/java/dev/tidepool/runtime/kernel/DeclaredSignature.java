@@ -6,6 +6,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.methods.analysis.MethodParameters;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -84,17 +85,12 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
 
   private String takes() {
     String names = declared.stream().map(KernelParameter::name).collect(Collectors.joining(", "));
-    return kernel + " takes " + (names.isEmpty() ? "none" : names) + nameless();
-  }
-
-  /** What to do where a class file has no names of parameters. */
-  private String nameless() {
-    boolean hasNames =
-        declared.stream().anyMatch(parameter -> !parameter.name().matches("arg[0-9]+"));
-    return declared.isEmpty() || hasNames
-        ? ""
-        : ": the class file has no names of parameters; compile it with -g or -parameters, or pass"
-            + " Arguments.inOrder(...)";
+    return kernel
+        + " takes "
+        + (names.isEmpty() ? "none" : names)
+        + MethodParameters.namesHint(declared)
+            .map(hint -> ": " + hint + ", or pass Arguments.inOrder(...)")
+            .orElse("");
   }
 
   private void check(KernelParameter parameter, Object value) {
