@@ -116,28 +116,20 @@ final class CallTranslator {
   }
 
   private MethodCode code(String owner, String shown, String name, MethodTypeDesc type) {
-    String remedy = "write what it does in the kernel's class";
     try {
-      return MethodCode.find(method.files(), owner, name, type)
-          .orElseThrow(
-              () ->
-                  place.refuse(
-                      "the call of "
-                          + shown
-                          + ", whose class file cannot be read or has no body for it,",
-                      remedy));
+      return method
+          .files()
+          .method(owner, name, type)
+          .orElseThrow(() -> unreadable(shown, "cannot be read or has no body for it"));
     } catch (ClassFiles.UnreadableException e) {
-      KernelCompilationException refused =
-          place.refuse(
-              "the call of "
-                  + shown
-                  + ", whose class file cannot be read ("
-                  + e.getMessage()
-                  + "),",
-              remedy);
-      refused.initCause(e);
-      throw refused;
+      throw Refusal.because(e, unreadable(shown, e.getMessage()));
     }
+  }
+
+  private KernelCompilationException unreadable(String shown, String why) {
+    return place.refuse(
+        "the call of " + shown + ", whose class file " + why + ",",
+        "write what it does in the kernel's class");
   }
 
   private void itemCall(String name, MethodTypeDesc type) {

@@ -3,6 +3,7 @@ package dev.tidepool.methods.bytecode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.classfile.ClassModel;
+import java.lang.constant.MethodTypeDesc;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -15,12 +16,21 @@ final class ClassFiles {
     private static final long serialVersionUID = 1;
 
     UnreadableException(Exception cause) {
-      super(String.valueOf(cause.getMessage()), cause);
+      super("cannot be read (" + cause.getMessage() + ")", cause);
+    }
+
+    /** What is wrong with the class file, as the end of a sentence. */
+    @Override
+    public String getMessage() {
+      return String.valueOf(super.getMessage());
     }
   }
 
+  private record MethodKey(String owner, String name, MethodTypeDesc type) {}
+
   private final @Nullable ClassLoader loader;
   private final Map<String, Optional<ClassModel>> read = new HashMap<>();
+  private final Map<MethodKey, Optional<MethodCode>> methods = new HashMap<>();
 
   /** Class files that the loader of a class finds. */
   ClassFiles(Class<?> type) {
@@ -34,6 +44,17 @@ final class ClassFiles {
    */
   Optional<ClassModel> find(String internalName) {
     return read.computeIfAbsent(internalName, this::parsed);
+  }
+
+  /**
+   * A static method by the internal name of its class, which may inherit it; empty if there is none
+   * with a body.
+   *
+   * @throws UnreadableException if a class file cannot be read, or is none
+   */
+  Optional<MethodCode> method(String owner, String name, MethodTypeDesc type) {
+    return methods.computeIfAbsent(
+        new MethodKey(owner, name, type), _ -> MethodCode.find(this, owner, name, type));
   }
 
   private Optional<ClassModel> parsed(String internalName) {

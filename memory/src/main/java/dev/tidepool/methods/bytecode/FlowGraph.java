@@ -96,12 +96,16 @@ final class FlowGraph {
     }
     List<Integer> order = postorder(code, leaders);
     Collections.reverse(order);
+    int[] numbers = new int[instructions.size()];
+    for (int i = 0; i < order.size(); i++) {
+      numbers[order.get(i)] = i;
+    }
     List<BasicBlock> blocks = new ArrayList<>();
     for (int first : order) {
       int end = end(instructions, leaders, first);
       blocks.add(
           new BasicBlock(
-              first, end, next(code, leaders, first).stream().map(order::indexOf).toList()));
+              first, end, next(code, leaders, first).stream().map(i -> numbers[i]).toList()));
     }
     return blocks;
   }

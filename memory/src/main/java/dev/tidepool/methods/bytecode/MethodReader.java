@@ -82,9 +82,10 @@ public final class MethodReader {
     String internalName = owner.getName().replace('.', '/');
     try {
       if (owner.isHidden() || files.find(internalName).isEmpty()) {
-        throw unreadable(shown, "");
+        throw unreadable(shown, "cannot be read");
       }
-      return MethodCode.find(files, internalName, key.name(), key.type())
+      return files
+          .method(internalName, key.name(), key.type())
           .orElseThrow(
               () ->
                   Refusal.of(
@@ -93,16 +94,14 @@ public final class MethodReader {
                           + owner.getClassLoader()
                           + " finds; compile the class again"));
     } catch (ClassFiles.UnreadableException e) {
-      KernelCompilationException refused = unreadable(shown, " (" + e.getMessage() + ")");
-      refused.initCause(e);
-      throw refused;
+      throw Refusal.because(e, unreadable(shown, e.getMessage()));
     }
   }
 
   private static KernelCompilationException unreadable(String shown, String why) {
     return Refusal.of(
         shown,
-        "cannot be translated, because its class file cannot be read"
+        "cannot be translated, because its class file "
             + why
             + "; declare it in a class that a class loader finds as a resource");
   }

@@ -16,6 +16,7 @@ import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -154,21 +155,21 @@ final class MethodTranslator {
     List<FlowGraph.BasicBlock> blocks = graph.blocks();
     @Nullable Frame[] frames = new Frame[blocks.size()];
     frames[0] = entry;
-    boolean changed = true;
-    while (changed) {
-      changed = false;
-      for (int i = 0; i < frames.length; i++) {
-        trial = new Numbers();
-        Frame frame = Objects.requireNonNull(frames[i], "a block before it was first").copy();
-        var _ = BlockTranslator.translate(this, blocks.get(i), frame);
-        for (int next : blocks.get(i).successors()) {
-          Frame known = frames[next];
-          if (known == null) {
-            frames[next] = frame.copy();
-            changed = true;
-          } else {
-            changed |= known.merge(frame);
-          }
+    BitSet changed = new BitSet();
+    changed.set(0);
+    // The first ones first: what leads to a block, but for the back of a loop, comes before it.
+    for (int i = 0; i >= 0; i = changed.nextSetBit(0)) {
+      changed.clear(i);
+      trial = new Numbers();
+      Frame frame = Objects.requireNonNull(frames[i], "a block before it was first").copy();
+      var _ = BlockTranslator.translate(this, blocks.get(i), frame);
+      for (int next : blocks.get(i).successors()) {
+        Frame known = frames[next];
+        if (known == null) {
+          frames[next] = frame.copy();
+          changed.set(next);
+        } else if (known.merge(frame)) {
+          changed.set(next);
         }
       }
     }

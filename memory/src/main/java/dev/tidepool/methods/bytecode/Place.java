@@ -11,10 +11,8 @@ record Place(MethodCode code, int instruction) {
 
   /** An error about a method of Java's own libraries that is called here. */
   KernelCompilationException refuseCall(MethodCode called, KernelCompilationException cause) {
-    KernelCompilationException refused =
-        refuse("the call of " + called.shown(), "write what it does in the kernel's class");
-    refused.initCause(cause);
-    return refused;
+    return Refusal.because(
+        cause, refuse("the call of " + called.shown(), "write what it does in the kernel's class"));
   }
 
   /** The place, as a stack trace has it. */

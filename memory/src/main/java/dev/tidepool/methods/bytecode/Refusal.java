@@ -29,4 +29,11 @@ final class Refusal {
   static KernelCompilationException of(String method, String what) {
     return new KernelCompilationException(method + " " + what, "");
   }
+
+  /** An error with its cause. */
+  static KernelCompilationException because(
+      RuntimeException cause, KernelCompilationException refused) {
+    refused.initCause(cause);
+    return refused;
+  }
 }

@@ -56,7 +56,8 @@ final class Simplifier {
         default -> simple.add(reached.get(i));
       }
     }
-    while (!simple.isEmpty() && ends.contains(simple.getLast())) {
+    // Only jumps are hashed: a statement's hash goes through all that it holds.
+    while (endsWithJump(simple) && ends.contains(simple.getLast())) {
       simple.removeLast();
     }
     return simple;

@@ -5,8 +5,11 @@ import static dev.tidepool.methods.tree.ValueType.FLOAT;
 import static dev.tidepool.methods.tree.ValueType.INT;
 import static dev.tidepool.methods.tree.ValueType.LONG;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * Functions of the Java library that generators know. Other static methods of the library are
@@ -33,19 +36,20 @@ public enum Function {
   RINT("java.lang.Math", "rint", true, DOUBLE, DOUBLE),
   ROUND_FLOAT("java.lang.Math", "round", true, INT, FLOAT),
   ROUND_DOUBLE("java.lang.Math", "round", true, LONG, DOUBLE),
-  COPY_SIGN_FLOAT("java.lang.Math", "copySign", true, FLOAT, FLOAT, FLOAT),
-  COPY_SIGN_DOUBLE("java.lang.Math", "copySign", true, DOUBLE, DOUBLE, DOUBLE),
+  // StrictMath's takes the sign of a NaN for positive.
+  COPY_SIGN_FLOAT("java.lang.Math", "copySign", false, FLOAT, FLOAT, FLOAT),
+  COPY_SIGN_DOUBLE("java.lang.Math", "copySign", false, DOUBLE, DOUBLE, DOUBLE),
   SIGNUM_FLOAT("java.lang.Math", "signum", true, FLOAT, FLOAT),
   SIGNUM_DOUBLE("java.lang.Math", "signum", true, DOUBLE, DOUBLE),
   MULTIPLY_HIGH("java.lang.Math", "multiplyHigh", true, LONG, LONG, LONG),
-  BIT_COUNT_INT("java.lang.Integer", "bitCount", true, INT, INT),
-  BIT_COUNT_LONG("java.lang.Long", "bitCount", true, INT, LONG),
-  LEADING_ZEROS_INT("java.lang.Integer", "numberOfLeadingZeros", true, INT, INT),
-  LEADING_ZEROS_LONG("java.lang.Long", "numberOfLeadingZeros", true, INT, LONG),
-  FLOAT_BITS("java.lang.Float", "floatToRawIntBits", true, INT, FLOAT),
-  FLOAT_OF_BITS("java.lang.Float", "intBitsToFloat", true, FLOAT, INT),
-  DOUBLE_BITS("java.lang.Double", "doubleToRawLongBits", true, LONG, DOUBLE),
-  DOUBLE_OF_BITS("java.lang.Double", "longBitsToDouble", true, DOUBLE, LONG),
+  BIT_COUNT_INT("java.lang.Integer", "bitCount", false, INT, INT),
+  BIT_COUNT_LONG("java.lang.Long", "bitCount", false, INT, LONG),
+  LEADING_ZEROS_INT("java.lang.Integer", "numberOfLeadingZeros", false, INT, INT),
+  LEADING_ZEROS_LONG("java.lang.Long", "numberOfLeadingZeros", false, INT, LONG),
+  FLOAT_BITS("java.lang.Float", "floatToRawIntBits", false, INT, FLOAT),
+  FLOAT_OF_BITS("java.lang.Float", "intBitsToFloat", false, FLOAT, INT),
+  DOUBLE_BITS("java.lang.Double", "doubleToRawLongBits", false, LONG, DOUBLE),
+  DOUBLE_OF_BITS("java.lang.Double", "longBitsToDouble", false, DOUBLE, LONG),
   SIN("java.lang.Math", "sin", false, DOUBLE, DOUBLE),
   COS("java.lang.Math", "cos", false, DOUBLE, DOUBLE),
   TAN("java.lang.Math", "tan", false, DOUBLE, DOUBLE),
@@ -65,19 +69,22 @@ public enum Function {
   HYPOT("java.lang.Math", "hypot", false, DOUBLE, DOUBLE, DOUBLE),
   POW("java.lang.Math", "pow", false, DOUBLE, DOUBLE, DOUBLE);
 
+  private static final Map<String, List<Function>> BY_METHOD =
+      Arrays.stream(values()).collect(Collectors.groupingBy(Function::method));
+
   private final String owner;
   private final String method;
-  // Whether the result is the same, bit for bit, on every device (payloads of NaN aside).
-  private final boolean exact;
+  // Whether the method of this name in StrictMath has the same results, bit for bit.
+  private final boolean strict;
   private final ValueType result;
 
   @SuppressWarnings("ImmutableEnumChecker") // List.of makes it
   private final List<ValueType> parameters;
 
-  Function(String owner, String method, boolean exact, ValueType result, ValueType... parameters) {
+  Function(String owner, String method, boolean strict, ValueType result, ValueType... parameters) {
     this.owner = owner;
     this.method = method;
-    this.exact = exact;
+    this.strict = strict;
     this.result = result;
     this.parameters = List.of(parameters);
   }
@@ -104,18 +111,13 @@ public enum Function {
 
   /**
    * The function that a static method is, if generators know it. {@code StrictMath}'s methods are
-   * those of {@code Math} where both are exact; only its {@code copySign} takes the sign of a NaN
-   * for positive.
+   * those of {@code Math} where both have the same results.
    */
   public static Optional<Function> of(String owner, String method, List<ValueType> parameters) {
-    for (Function function : values()) {
+    for (Function function : BY_METHOD.getOrDefault(method, List.of())) {
       boolean isOwner =
-          function.owner.equals(owner)
-              || (function.exact
-                  && !function.method.equals("copySign")
-                  && function.owner.equals("java.lang.Math")
-                  && owner.equals("java.lang.StrictMath"));
-      if (isOwner && function.method.equals(method) && function.parameters.equals(parameters)) {
+          function.owner.equals(owner) || (function.strict && owner.equals("java.lang.StrictMath"));
+      if (isOwner && function.parameters.equals(parameters)) {
         return Optional.of(function);
       }
     }
