@@ -11,6 +11,7 @@ import dev.tidepool.testkit.kernels.KernelBatch.Mismatch;
 import dev.tidepool.testkit.kernels.Kinds;
 import dev.tidepool.testkit.kernels.Shrinker;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  * new RandomKernels(tidepool, "opencl:0").kernels(1000).run();
  * }</pre>
  *
- * <p>The seed is printed; the system property {@code tidepool.testkit.seed} sets it, and {@code
+ * <p>The seed is logged, and at the end the number of kernels; runs of more than 20,000 log a line
+ * for each 10,000. The system property {@code tidepool.testkit.seed} sets it, and {@code
  * tidepool.testkit.kernels} the number of kernels. The error for a kernel that is wrong has its
  * source, shrunk as far as a minute allows, and the seed that runs it alone.
  *
@@ -34,6 +36,11 @@ import org.jspecify.annotations.Nullable;
 public final class RandomKernels {
   private static final System.Logger LOGGER = System.getLogger(RandomKernels.class.getName());
   private static final int BATCH = 50;
+
+  /** Longer runs than those of continuous integration tell how far they are. */
+  private static final int LONGEST_SILENT = 20_000;
+
+  private static final int REPORTED = 10_000;
 
   private final Tidepool tidepool;
   private final String accelerator;
@@ -104,12 +111,29 @@ public final class RandomKernels {
         accelerator,
         Long.toString(seed));
     Accelerator device = tidepool.accelerator(accelerator);
+    AtomicInteger compared = new AtomicInteger();
     IntStream.range(0, (count + BATCH - 1) / BATCH)
         .parallel()
         .forEach(
-            batch ->
-                run(device, seed + (long) batch * BATCH, Math.min(BATCH, count - batch * BATCH)));
+            batch -> {
+              int size = Math.min(BATCH, count - batch * BATCH);
+              run(device, seed + (long) batch * BATCH, size);
+              report(compared.addAndGet(size), size, count);
+            });
     return count;
+  }
+
+  private void report(int compared, int added, int count) {
+    boolean isDue = count > LONGEST_SILENT && compared / REPORTED > (compared - added) / REPORTED;
+    if (compared == count || isDue) {
+      LOGGER.log(
+          System.Logger.Level.INFO,
+          "{0} of {1} random kernels on {2} compared, none is wrong: -Dtidepool.testkit.seed={3}",
+          compared,
+          count,
+          accelerator,
+          Long.toString(seed));
+    }
   }
 
   private void run(Accelerator device, long first, int count) {

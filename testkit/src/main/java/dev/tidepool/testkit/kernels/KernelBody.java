@@ -121,18 +121,19 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
 
   /** What variables hold at the end is a part of the result. */
   private static void showVariables(Scope scope, BodyWriter body) {
-    String sum = scope.stride() == 1 ? "wi[i]" : "wi[i * " + scope.stride() + "]";
+    String element = scope.stride() == 1 ? "wi[i]" : "wi[i * " + scope.stride() + "]";
+    body.line("int sum = " + element + ";");
     for (Variable variable : scope.variables()) {
       if (variable.isAssignable()) {
-        body.line(sum + " = 31 * " + sum + " + " + bits(variable.name(), variable.kind()) + ";");
+        body.line("sum = 31 * sum + " + bits(variable.name(), variable.kind()) + ";");
       }
     }
     for (OwnArray array : scope.arrays()) {
       body.line("for (int q = 0; q < " + array.name() + ".length; q++) {");
-      String element = bits(array.name() + "[q]", array.kind());
-      body.line("  " + sum + " = 31 * " + sum + " + " + element + ";");
+      body.line("  sum = 31 * sum + " + bits(array.name() + "[q]", array.kind()) + ";");
       body.line("}");
     }
+    body.line(element + " = sum;");
   }
 
   private static String bits(String value, Kind kind) {

@@ -2,9 +2,11 @@ package dev.tidepool.testkit.kernels;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Method;
 import java.net.URI;
@@ -84,18 +86,21 @@ final class KernelClass {
     if (compiler == null) {
       throw new UnsupportedOperationException("random kernels need a JDK, which has a compiler");
     }
-    Output output = new Output(compiler.getStandardFileManager(null, null, null));
     StringWriter messages = new StringWriter();
-    // -Xlint:none: random code has divisions by zero and casts that do nothing.
-    List<String> options = List.of("-g", "-parameters", "-proc:none", "-Xlint:none", "-nowarn");
-    boolean compiled =
-        compiler.getTask(messages, output, null, options, null, List.of(new Source(source))).call();
-    if (!compiled) {
-      throw new IllegalArgumentException(messages.toString());
+    byte[] file;
+    try (Output output = new Output(compiler.getStandardFileManager(null, null, null))) {
+      // -Xlint:none: random code has divisions by zero and casts that do nothing.
+      List<String> options = List.of("-g", "-parameters", "-proc:none", "-Xlint:none", "-nowarn");
+      List<Source> sources = List.of(new Source(source));
+      if (!compiler.getTask(messages, output, null, options, null, sources).call()) {
+        throw new IllegalArgumentException(messages.toString());
+      }
+      file = output.file.toByteArray();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
     try {
-      Method lookup =
-          new Loader(output.file.toByteArray()).loadClass(NAME).getDeclaredMethod("lookup");
+      Method lookup = new Loader(file).loadClass(NAME).getDeclaredMethod("lookup");
       lookup.setAccessible(true);
       return new KernelClass((MethodHandles.Lookup) lookup.invoke(null));
     } catch (ReflectiveOperationException e) {
