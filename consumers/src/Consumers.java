@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Builds and runs the projects beside it, which use Tidepool as a stranger's project does: from a
+ * Builds and runs the projects beside it, which use Tidepool as a user's project does: from a
  * repository that only a deployment has filled. Run by the build, after all modules.
  *
  * <p>Their Maven has a local repository of its own. What it lacks it finds in the one of this

@@ -19,13 +19,13 @@ public class AcceleratorException extends TidepoolException {
   private final String codeName;
   private final Kind kind;
 
-  /** A driver's {@link Kind#PERMANENT} refusal. */
+  /** Creates the exception for a driver's {@link Kind#PERMANENT} refusal. */
   public AcceleratorException(String call, int code, String codeName, String detail) {
     this(call, code, codeName, detail, Kind.PERMANENT);
   }
 
   /**
-   * A driver's refusal.
+   * Creates the exception for a driver's refusal.
    *
    * @param call the native function, such as {@code clEnqueueWriteBuffer}
    * @param code what it returned

@@ -6,7 +6,7 @@ public class KernelCompilationException extends TidepoolException {
 
   private final String log;
 
-  /** A refusal; {@code log} is what the compiler printed, or empty. */
+  /** Creates the exception; {@code log} is what the compiler printed, or empty. */
   public KernelCompilationException(String message, String log) {
     super(message);
     this.log = log;

@@ -15,7 +15,8 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   private final long largestIdleBytes;
 
   /**
-   * A request that could not be met. Byte counts that nobody knows are -1.
+   * Creates the exception for a request that could not be met. Byte counts that nobody knows are
+   * -1.
    *
    * @param message what was requested of which accelerator, and what was tried
    */
@@ -24,7 +25,10 @@ public class OutOfDeviceMemoryException extends TidepoolException {
     this(message, requestedBytes, freeBytes, totalBytes, pooledBytes, -1);
   }
 
-  /** A request that could not be met although a pool had a block of {@code largestIdleBytes}. */
+  /**
+   * Creates the exception for a request that could not be met although a pool had a block of {@code
+   * largestIdleBytes}.
+   */
   public OutOfDeviceMemoryException(
       String message,
       long requestedBytes,

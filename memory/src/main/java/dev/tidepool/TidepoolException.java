@@ -6,12 +6,12 @@ import org.jspecify.annotations.Nullable;
 public class TidepoolException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** An error that says what happened, with numbers, and what to do next. */
+  /** Creates an error that says what happened, with numbers, and what to do next. */
   public TidepoolException(String message) {
     super(message);
   }
 
-  /** An error with what caused it. */
+  /** Creates an error with what caused it. */
   public TidepoolException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

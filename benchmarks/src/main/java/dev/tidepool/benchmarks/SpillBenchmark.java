@@ -79,7 +79,7 @@ public class SpillBenchmark {
     return buffers;
   }
 
-  /** Whose turn it is, of buffers of one size. */
+  /** The buffer of one size whose turn it is. */
   @State(Scope.Benchmark)
   public static class Turns {
     /** The size of a buffer. */

@@ -16,7 +16,7 @@ import java.util.function.LongConsumer;
 /**
  * How fast an accelerator moves bytes, by the size of a buffer, and how long it takes for a few of
  * them, from the call to its return. Every figure is the best of as many runs as fit a tenth of a
- * second. On CUDA, rows of the bare driver stand beside the library's: the same movement, from
+ * second. On CUDA, rows of the bare driver stand beside the library's. It moves as many bytes, from
  * pinned memory, by one command and a wait.
  */
 final class BandwidthTable {

@@ -44,7 +44,7 @@ final class QuickFigures {
   private String part = "";
 
   /**
-   * A table of one accelerator.
+   * Creates a table of one accelerator.
    *
    * @param others managers of further ones, for copies between them
    */

@@ -57,7 +57,7 @@ final class ViewCommand implements Callable<Integer> {
     Path target = output.toString().isEmpty() ? besideSnapshot() : output;
     try {
       if (!force || Files.notExists(target)) {
-        // As snapshots are, for tags and stacks tell about the program.
+        // For the owner only, like snapshots, because tags and stacks tell about the program.
         Files.createFile(target, FilePermissions.ownerOnly(target));
       }
       Files.writeString(target, page);

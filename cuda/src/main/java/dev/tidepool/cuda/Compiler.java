@@ -31,7 +31,7 @@ final class Compiler {
   private final KernelCache cache;
 
   /**
-   * A compiler.
+   * Creates a compiler.
    *
    * @param architecture the device's compute capability: 90 for 9.0
    */

@@ -27,7 +27,7 @@ final class CudaBlock implements Block {
   private final AtomicBoolean freed = new AtomicBoolean();
 
   /**
-   * A block within an allocation.
+   * Creates a block within an allocation.
    *
    * @param allocation where the driver's memory begins, which may be before the block
    */

@@ -37,7 +37,7 @@ import java.util.Optional;
  * </ul>
  */
 public final class CudaProvider implements AcceleratorProvider {
-  /** The service loader's constructor; looks for nothing yet. */
+  /** Creates a provider for the service loader. It looks for nothing yet. */
   public CudaProvider() {}
 
   @Override

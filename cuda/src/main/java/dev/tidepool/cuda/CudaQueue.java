@@ -29,7 +29,7 @@ final class CudaQueue implements Queue {
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
-   * A queue over a stream.
+   * Creates a queue over a stream.
    *
    * @param ownsStream whether closing the queue destroys the stream
    */

@@ -19,7 +19,7 @@ final class ManagedMemory {
   private final AtomicLong used = new AtomicLong();
 
   /**
-   * A device's.
+   * Creates it for one device.
    *
    * @param name what messages call the device
    * @param allowed whether the user's settings do

@@ -122,17 +122,17 @@ class QueueTest {
         Device second = devices.get(1);
         Queue producer = first.createQueue();
         Queue neighbour = first.createUrgentQueue();
-        Queue stranger = second.createQueue()) {
+        Queue unrelated = second.createQueue()) {
       Block block = first.allocate(SIZE, 64, BlockKind.DEVICE);
       Block near = first.allocate(SIZE, 64, BlockKind.DEVICE);
       Block far = second.allocate(SIZE, 64, BlockKind.DEVICE);
       for (int round = 1; round <= 20; round++) {
         Event written = producer.fill(block, 0, SIZE, (byte) round);
         neighbour.after(written);
-        stranger.after(written);
+        unrelated.after(written);
         written.close();
         Event copied = neighbour.copy(block, 0, near, 0, SIZE);
-        Event sent = stranger.copy(block, 0, far, 0, SIZE);
+        Event sent = unrelated.copy(block, 0, far, 0, SIZE);
         producer.after(copied);
         producer.after(sent);
         copied.close();
@@ -140,7 +140,7 @@ class QueueTest {
       }
       producer.finish();
       assertThat(new Bytes(first, neighbour).read(near, 0, SIZE)).containsOnly(20);
-      assertThat(new Bytes(second, stranger).read(far, 0, SIZE)).containsOnly(20);
+      assertThat(new Bytes(second, unrelated).read(far, 0, SIZE)).containsOnly(20);
       assertThat(simulated.calls("cuStreamWaitEvent")).isPositive();
       List.of(block, near, far).forEach(Block::free);
     }

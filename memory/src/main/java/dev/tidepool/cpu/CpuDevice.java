@@ -32,7 +32,7 @@ public final class CpuDevice implements Device {
   private final PinnedBudget granted = new PinnedBudget(Long.MAX_VALUE);
   private final DeviceInfo info;
 
-  /** The device of this process. */
+  /** Creates the device of this process. */
   public CpuDevice() {
     Set<Capability> capabilities =
         EnumSet.of(

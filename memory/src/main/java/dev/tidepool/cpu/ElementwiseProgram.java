@@ -29,7 +29,7 @@ final class ElementwiseProgram implements CpuProgram {
 
   private final boolean anyScalar;
 
-  /** The values of the uniforms where no argument is a scalar: the same for every launch. */
+  /** The values of the uniforms where no argument is a scalar. All launches share them. */
   private volatile long @Nullable [] constants;
 
   ElementwiseProgram(TypedProgram program, List<KernelParameter> parameters) {

@@ -13,7 +13,7 @@ import dev.tidepool.MemoryOptions;
  */
 public record MemoryPressure(
     Source source, String accelerator, double watermark, long usedBytes, long totalBytes) {
-  /** Whose memory fills up. */
+  /** The owner of the memory that fills up. */
   public enum Source {
     /**
      * The manager's: {@code usedBytes} are what it holds, {@code totalBytes} its limit, or the

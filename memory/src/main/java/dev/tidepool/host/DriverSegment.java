@@ -27,7 +27,7 @@ public final class DriverSegment {
     OwnMemory.add(segment);
   }
 
-  /** The view, reachable by all threads; the same object each time. */
+  /** Returns the view, which all threads reach. Always returns one object. */
   public MemorySegment segment() {
     return segment;
   }

@@ -36,7 +36,7 @@ public final class HostBlock implements Block {
   private volatile boolean freed;
 
   /**
-   * A block over memory.
+   * Creates a block over memory.
    *
    * @param arena the arena of the segment, of this block alone; null if the segment ends with its
    *     owner's memory

@@ -50,12 +50,12 @@ public final class MemoryAllocator {
   private final boolean nativeAllocation;
   private final AllocatorCounters counters = new AllocatorCounters();
 
-  /** An allocator; all of a process share the system's memory, each counts what it gave. */
+  /** Creates an allocator; all of a process share the system's memory, each counts what it gave. */
   public MemoryAllocator() {
     this(LibC.hasAlignedAllocation());
   }
 
-  /** An allocator that may be told to do without the C library. */
+  /** Creates an allocator that may be told to do without the C library. */
   MemoryAllocator(boolean nativeAllocation) {
     this.nativeAllocation = nativeAllocation;
   }

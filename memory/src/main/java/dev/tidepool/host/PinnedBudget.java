@@ -11,7 +11,7 @@ public final class PinnedBudget {
   private final AtomicLong used = new AtomicLong();
 
   /**
-   * A budget with nothing used.
+   * Creates a budget with nothing used.
    *
    * @param limitBytes at least 0
    */

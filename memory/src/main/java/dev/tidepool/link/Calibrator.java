@@ -56,7 +56,7 @@ public final class Calibrator {
   public record Peer(String name, Block scratch) {}
 
   /**
-   * A calibrator.
+   * Creates a calibrator.
    *
    * @param staging gives staging blocks
    * @param thorough whether it may also compile the device's kernel for scattering, which may take

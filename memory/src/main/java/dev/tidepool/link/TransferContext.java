@@ -22,7 +22,7 @@ public record TransferContext(
     boolean pinned,
     boolean pipelined,
     LongConsumer submitted) {
-  /** That of a transfer that asks for nothing. */
+  /** The context of a transfer that asks for nothing. */
   public static final TransferContext ORDINARY =
       new TransferContext(TransferPriority.NORMAL, 0, true, true, _ -> {});
 
@@ -37,7 +37,7 @@ public record TransferContext(
     }
   }
 
-  /** That of the transfer that the calling thread performs. */
+  /** Returns the context of the transfer that the calling thread performs. */
   public static TransferContext current() {
     return CURRENT.orElse(ORDINARY);
   }

@@ -36,7 +36,7 @@ public final class TransferMeter {
   private final Sums onHost = new Sums();
   private final LongAdder retries = new LongAdder();
 
-  /** A meter at zero. */
+  /** Creates a meter at zero. */
   public TransferMeter() {}
 
   private static Map<TransferWay, Sums> eachWay() {

@@ -61,7 +61,7 @@ final class TransferPaths {
   private volatile @Nullable TransferCalibration calibration;
 
   /**
-   * A choice without a calibration.
+   * Creates a choice without a calibration.
    *
    * @param chunk bytes of a staging block at most
    */
@@ -191,7 +191,7 @@ final class TransferPaths {
   }
 
   private interface Nanos {
-    /** Of one way; NaN if not known. */
+    /** Returns the cost of one way; NaN if not known. */
     double of(TransferWay way);
   }
 

@@ -26,12 +26,12 @@ public record Placement(
   /** Any memory. */
   public static final Placement ANYWHERE = new Placement(OptionalInt.empty(), false);
 
-  /** A preference for a node and for pages alone. */
+  /** Creates a preference for a node and for pages alone. */
   public Placement(OptionalInt node, boolean hugePages) {
     this(node, hugePages, false, false);
   }
 
-  /** A placement that prefers neither the host nor sharing. */
+  /** Creates a placement that prefers neither the host nor sharing. */
   public Placement(OptionalInt node, boolean hugePages, boolean mostlyRead, boolean mostlyDevice) {
     this(node, hugePages, mostlyRead, mostlyDevice, false, false);
   }

@@ -22,7 +22,7 @@ final class StreamedArrays<A> {
   private boolean begun;
 
   /**
-   * A stream.
+   * Creates a stream.
    *
    * @param length elements of all arrays together; -1 if that is unknown
    */

@@ -148,7 +148,7 @@ class TruncatedMapCheckTest {
     assertThat(missing).as("add an operation for each to the sweep").isEmpty();
   }
 
-  /** Those of a public class that take segments. */
+  /** Returns the methods of a public class that take segments. */
   private static Stream<String> publicMethods(Class<?> type) {
     return isPublic(type)
         ? Stream.<Executable>concat(

@@ -58,12 +58,12 @@ final class PlainMemory {
 
   final AtomicLong computed = new AtomicLong();
 
-  /** A manager with so many bytes of memory. */
+  /** Creates a manager with so many bytes of memory. */
   PlainMemory(long capacity, Capability... capabilities) {
     this("plain:0", capacity, capabilities);
   }
 
-  /** A manager of an accelerator of its own. */
+  /** Creates a manager of an accelerator of its own. */
   PlainMemory(String id, long capacity, Capability... capabilities) {
     this.id = id;
     this.capacity = capacity;

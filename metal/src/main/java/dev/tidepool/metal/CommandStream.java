@@ -26,7 +26,7 @@ final class CommandStream {
   private final List<MetalEvent.Wait> waits = new ArrayList<>();
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  /** A stream over a queue, which stays the caller's. */
+  /** Creates a stream over a queue, which stays the caller's. */
   CommandStream(MetalDevice device, long queue) {
     this.device = device;
     this.queue = queue;

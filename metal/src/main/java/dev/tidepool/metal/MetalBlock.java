@@ -25,7 +25,7 @@ final class MetalBlock implements Block {
   private final AtomicBoolean freed = new AtomicBoolean();
 
   /**
-   * A block that holds a buffer.
+   * Creates a block that holds a buffer.
    *
    * @param start the byte of the buffer that it begins at
    * @param memory its bytes as the host reaches them, without a scope; null if it does not

@@ -21,7 +21,7 @@ import java.util.List;
  * </ul>
  */
 public final class MetalProvider implements AcceleratorProvider {
-  /** The service loader's constructor; looks for nothing yet. */
+  /** Creates a provider for the service loader. It looks for nothing yet. */
   public MetalProvider() {}
 
   @Override

@@ -23,7 +23,7 @@ final class BufferBlock extends OpenClBlock {
     this.hostMemory = null;
   }
 
-  /** A buffer over host memory, whose arena ends with the block. */
+  /** Creates a buffer over host memory, whose arena ends with the block. */
   BufferBlock(DeviceMemory owner, MemorySegment memory, Arena hostMemory, long buffer) {
     super(owner, memory.byteSize(), memory);
     this.buffer = buffer;

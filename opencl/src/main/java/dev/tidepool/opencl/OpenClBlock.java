@@ -23,7 +23,7 @@ abstract sealed class OpenClBlock implements Block
   private final AtomicBoolean freed = new AtomicBoolean();
 
   /**
-   * A block that counts as allocated from now on.
+   * Creates a block that counts as allocated from now on.
    *
    * @param hostMemory the bytes as the host reaches them, without a scope; null if it cannot
    */

@@ -17,7 +17,7 @@ import java.util.List;
  * tidepool.opencl.nvidia=always} uses NVIDIA's driver, which is left out as a rule.
  */
 public final class OpenClProvider implements AcceleratorProvider {
-  /** The service loader's constructor; looks for nothing yet. */
+  /** Creates a provider for the service loader. It looks for nothing yet. */
   public OpenClProvider() {}
 
   @Override

@@ -12,7 +12,7 @@ final class PinnedBlock extends OpenClBlock {
   private final Runnable giveBack;
 
   /**
-   * A block over memory of the host.
+   * Creates a block over memory of the host.
    *
    * @param giveBack releases the memory
    */

@@ -53,7 +53,7 @@ final class Platform {
     return own;
   }
 
-  /** Of all devices. */
+  /** Creates a context of all devices. */
   private long createContext() {
     return OpenCL.clCreateContext(
         handle, devices.stream().mapToLong(DeviceProperties::handle).toArray());

@@ -15,7 +15,7 @@ final class SharedPointerBlock extends OpenClBlock {
   private final boolean fine;
 
   /**
-   * A block within an allocation that it frees.
+   * Creates a block within an allocation that it frees.
    *
    * @param allocation what the driver gave; null if it is other code that frees it
    * @param memory the aligned part of it that is the block

@@ -209,14 +209,14 @@ class QueueTest {
       Platform platform =
           new Platform(
               Installed.look().devices().getFirst().platform().handle(), List.of(properties));
-      try (Device stranger =
+      try (Device unrelated =
               OpenClDevice.open(
                   "opencl:99",
                   new Installed.Found(platform, properties),
                   new Settings(Settings.Svm.AUTO, true, false));
-          Queue foreign = stranger.createQueue()) {
-        assertThat(device.copiesFrom(stranger)).isFalse();
-        Block block = stranger.allocate(SIZE, 64, BlockKind.DEVICE);
+          Queue foreign = unrelated.createQueue()) {
+        assertThat(device.copiesFrom(unrelated)).isFalse();
+        Block block = unrelated.allocate(SIZE, 64, BlockKind.DEVICE);
         try (Event event = foreign.fill(block, 0, SIZE, (byte) 1)) {
           queue.after(event);
           queue.finish();

@@ -18,7 +18,7 @@ final class KernelTask extends AbstractFunction1<Iterator<InternalRow>, Iterator
   private final SQLMetric time;
 
   /**
-   * The work of a task.
+   * Creates the work of a task.
    *
    * @param places where in the rows the kernel's inputs are
    */

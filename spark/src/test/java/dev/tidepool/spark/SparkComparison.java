@@ -16,8 +16,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Kernels on the processor against plain Spark SQL on the same cores: the same formula over the
- * same column, and the sum of the results, which must be equal. Rows come from {@code range}, the
+ * Kernels on the processor against plain Spark SQL on the same cores. Both compute one formula over
+ * one column, and the sum of the results, which must be equal. Rows come from {@code range}, the
  * cheapest source that there is. The runs of both alternate.
  *
  * <p>Prints medians of the time of a row, and of the processors' time of a row divided by their

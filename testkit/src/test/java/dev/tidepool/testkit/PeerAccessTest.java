@@ -355,7 +355,7 @@ class PeerAccessTest {
   }
 
   @Test
-  void strangersAreRefused() {
+  void acceleratorsOfOthersAreRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> way(0, 0))
         .withMessageContaining("simulated:0 to itself");

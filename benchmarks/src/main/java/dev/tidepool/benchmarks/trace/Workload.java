@@ -16,7 +16,7 @@ enum Workload {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Writes its allocations; the same for the same seed. */
+  /** Writes its allocations, which depend on the seed only. */
   void write(TraceWriter writer, long seed) {
     switch (this) {
       case RESNET -> ResNetTraining.write(writer, seed);

@@ -23,7 +23,7 @@ public final class KernelBinding {
   private final List<Integer> positions;
 
   /**
-   * The binding of a program.
+   * Creates the binding of a program.
    *
    * @param parameters those that the program was resolved with, in the order of launches
    */

@@ -139,7 +139,7 @@ public final class Conversions {
     /** Null if elements are read as they are. */
     private final @Nullable Loop loop;
 
-    /** A way for at most {@code block} elements at once. */
+    /** Creates a way for at most {@code block} elements at once. */
     Way(PrimitiveType from, PrimitiveType to, int block) {
       this.from = from;
       this.source = from.newBlock(block);

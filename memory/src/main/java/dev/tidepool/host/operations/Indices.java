@@ -72,7 +72,7 @@ public record Indices(MemorySegment memory, long count, Reader reader) {
     };
   }
 
-  /** That every index is one of {@code elements} elements. */
+  /** Checks that every index is one of {@code elements} elements. */
   void check(long elements) {
     long[] block = new long[(int) Math.min(BLOCK, count)];
     for (long at = 0; at < count; at += block.length) {

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 public final class OperandChecks {
   private OperandChecks() {}
 
-  /** That the segment can be read by this thread, now. */
+  /** Checks that the segment can be read by this thread, now. */
   public static void readable(String name, MemorySegment segment) {
     Objects.requireNonNull(segment, name);
     if (!segment.scope().isAlive()) {
@@ -26,7 +26,7 @@ public final class OperandChecks {
     }
   }
 
-  /** That the segment can be written by this thread, now. */
+  /** Checks that the segment can be written by this thread, now. */
   public static void writable(String name, MemorySegment segment) {
     readable(name, segment);
     if (segment.isReadOnly()) {
@@ -46,7 +46,7 @@ public final class OperandChecks {
     return bytes / elementBytes;
   }
 
-  /** That a range lies within a segment. */
+  /** Checks that a range lies within a segment. */
   public static void range(String name, MemorySegment segment, long offset, long bytes) {
     if (offset < 0 || bytes < 0 || offset > segment.byteSize() - bytes) {
       throw new IndexOutOfBoundsException(
@@ -55,7 +55,7 @@ public final class OperandChecks {
     }
   }
 
-  /** That {@code count} elements fit at the front of a segment. */
+  /** Checks that {@code count} elements fit at the front of a segment. */
   public static void fits(String name, MemorySegment segment, long count, long elementBytes) {
     if (count > segment.byteSize() / elementBytes) {
       throw new IndexOutOfBoundsException(
@@ -64,7 +64,7 @@ public final class OperandChecks {
     }
   }
 
-  /** That two segments, of which one is written, share no byte. */
+  /** Checks that two segments, of which one is written, share no byte. */
   public static void apart(MemorySegment left, MemorySegment right) {
     if (left.asOverlappingSlice(right).isPresent()) {
       throw new IllegalArgumentException(
@@ -73,7 +73,7 @@ public final class OperandChecks {
     }
   }
 
-  /** That what is read and what is written are the same bytes, or share none. */
+  /** Checks that what is read and what is written are the same bytes, or share none. */
   public static void apartOrSame(MemorySegment read, MemorySegment written) {
     if (!(read.address() == written.address()
         && read.byteSize() == written.byteSize()
@@ -87,7 +87,7 @@ public final class OperandChecks {
     return segment.asSlice(0, bytes);
   }
 
-  /** That elements of some size can be moved from one segment to another. */
+  /** Checks that elements of some size can be moved from one segment to another. */
   static void movable(long elementBytes, MemorySegment source, MemorySegment destination) {
     if (elementBytes <= 0) {
       throw new IllegalArgumentException(

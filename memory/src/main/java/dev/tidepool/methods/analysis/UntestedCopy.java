@@ -19,7 +19,7 @@ final class UntestedCopy {
   private int labels;
 
   /**
-   * A copier.
+   * Creates a copier.
    *
    * @param labels ids in use are smaller
    * @param indices the index with which a load or store goes without a test; null where it keeps

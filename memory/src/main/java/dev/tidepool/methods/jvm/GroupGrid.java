@@ -15,7 +15,7 @@ public final class GroupGrid {
   private final long[] group = {1, 1, 1};
   private final long[] groups = {1, 1, 1};
 
-  /** The groups of a range. */
+  /** Creates the groups of a range. */
   public GroupGrid(LaunchRange range) {
     for (int i = 0; i < range.global().size(); i++) {
       global[i] = range.global().get(i);

@@ -12,7 +12,7 @@ public final class BlockPart implements Block {
   private final long bytes;
   private final @Nullable MemorySegment segment;
 
-  /** The bytes of a block from a start on. */
+  /** Creates the bytes of a block from a start on. */
   public BlockPart(Block whole, long start, long bytes) {
     this.whole = whole;
     this.start = start;

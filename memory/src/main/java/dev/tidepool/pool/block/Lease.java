@@ -28,7 +28,7 @@ public final class Lease {
 
   private volatile boolean ended;
 
-  /** The right to a block that its caller has taken and occupied, and gives up to this. */
+  /** Creates the right to a block that its caller has taken and occupied, and gives up to this. */
   public Lease(PooledBlock pooled) {
     this.pooled = pooled;
   }

@@ -90,7 +90,8 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * A pool of blocks of any size; see {@link #MemoryPool(String, Source, long, long, PoolLimits)}.
+   * Creates a pool of blocks of any size; see {@link #MemoryPool(String, Source, long, long,
+   * PoolLimits)}.
    *
    * @param name what messages call it
    * @param source where blocks come from
@@ -102,7 +103,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * A pool for a source whose blocks have a largest size.
+   * Creates a pool for a source whose blocks have a largest size.
    *
    * @param name what messages call it
    * @param source where blocks come from

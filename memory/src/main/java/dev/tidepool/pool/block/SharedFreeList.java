@@ -114,7 +114,7 @@ final class SharedFreeList {
   }
 
   /**
-   * A shared list without bitmaps.
+   * Creates a shared list without bitmaps.
    *
    * @param lastGoesFirst whether the block that was put down last is taken first
    */

@@ -25,7 +25,7 @@ final class SlabCompactor {
   private final Consumer<Reclaimable> free;
 
   /**
-   * A way to compact a pool.
+   * Creates a way to compact a pool.
    *
    * @param free takes over what was claimed
    */

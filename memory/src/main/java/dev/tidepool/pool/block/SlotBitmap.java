@@ -40,7 +40,7 @@ final class SlotBitmap {
   /** The next one of its shared list with a free place; guarded by the shared list. */
   @Nullable SlotBitmap nextNotFull;
 
-  /** The bitmap of a shared list with that number, from 0. */
+  /** Creates the bitmap of a shared list with that number, from 0. */
   SlotBitmap(int index) {
     this.index = index;
   }

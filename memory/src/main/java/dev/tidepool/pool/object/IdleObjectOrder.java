@@ -11,7 +11,7 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   private final LongSupplier clock;
 
   /**
-   * A policy.
+   * Creates a policy.
    *
    * @param timeToLiveNanos used by {@link EvictionPolicy#TIME_TO_LIVE} alone
    * @param clock in nanoseconds

@@ -25,7 +25,7 @@ final class ObjectLease<T> implements ObjectPool.Lease<T> {
   @SuppressWarnings("unused") // through CLOSED
   private volatile boolean closed;
 
-  /** The lease that a member is out by. */
+  /** Creates the lease that a member is out by. */
   ObjectLease(StripedObjectPool<T> pool, PooledObject<T> member) {
     this.pool = pool;
     this.member = member;

@@ -96,7 +96,7 @@ final class PooledObject<T> {
   long pad7;
   long pad8;
 
-  /** A member that its creator owns. */
+  /** Creates a member that its creator owns. */
   PooledObject(T object, long number, long createdNanos) {
     this.object = object;
     this.number = number;

@@ -33,7 +33,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
   private volatile boolean closed;
 
   /**
-   * A pool.
+   * Creates a pool.
    *
    * @param quota idle bytes, perhaps shared with other pools
    * @param idleTimeout after which {@link #maintain()} drops unused arrays

@@ -49,7 +49,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   private final LongAdder leasesOfTheDestroyed = new LongAdder();
 
   /**
-   * A pool, not filled yet.
+   * Creates a pool, not filled yet.
    *
    * @param quota what may lie idle, perhaps shared with other pools
    * @param charge what each idle object costs of it

@@ -44,7 +44,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
 
   private volatile @Nullable BufferCore core;
 
-  /** The handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
+  /** Creates the handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
   RootBuffer(
       BufferReleaser releaser,
       LeakGroup.Token token,
@@ -57,7 +57,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
     this.allocation = allocation;
   }
 
-  /** The handle of a buffer with a storage. */
+  /** Creates the handle of a buffer with a storage. */
   RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
     this(core.context().releaser(), token, type, core.length(), core.allocation());
     this.core = core;

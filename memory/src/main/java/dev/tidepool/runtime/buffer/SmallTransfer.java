@@ -79,7 +79,7 @@ public final class SmallTransfer implements Coalescable {
     return bytes() <= SMALL;
   }
 
-  /** Whose link it takes. */
+  /** Returns the context of the manager whose link it takes. */
   StorageContext context() {
     return storage.context();
   }

@@ -33,7 +33,7 @@ final class LentRange {
   private boolean revocable;
 
   /**
-   * A range that is not lent yet.
+   * Creates a range that is not lent yet.
    *
    * @param toHost whether native code gets a pointer of the host
    */

@@ -16,7 +16,7 @@ final class OpenNativeAccess implements NativeAccess {
   private final NativeHandle[] handles;
 
   /**
-   * An access that is open.
+   * Creates an access that is open.
    *
    * @param handles for each use
    */

@@ -44,7 +44,7 @@ final class AllocationSampler {
   private final Countdown[] countdowns = new Countdown[STRIPES];
 
   /**
-   * A sampling.
+   * Creates a sampling.
    *
    * @param distance mean bytes between two samples; 1 takes every allocation, empty ones too
    */

@@ -23,7 +23,7 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
     private final LeakGroup leakGroup;
 
     /**
-     * The token of a new leak group.
+     * Creates the token of a new leak group.
      *
      * @param context that its members belong to
      * @param site the stack that allocates its only member; empty if that is not recorded

@@ -87,7 +87,7 @@ public final class DeviceLaunch {
   private int holders;
 
   /**
-   * A launch that is not asked for yet.
+   * Creates a launch that is not asked for yet.
    *
    * @param queues of the manager whose device runs it
    * @param inPlace whether nothing has to be made or moved for it, so that the thread that asks for

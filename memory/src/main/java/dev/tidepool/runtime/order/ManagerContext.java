@@ -32,7 +32,7 @@ public class ManagerContext implements ResourceContext {
   private @Nullable LaunchQueues launchQueues;
 
   /**
-   * A new manager's.
+   * Creates it for a new manager.
    *
    * @param manager as users know it
    * @param shared by all managers of the device

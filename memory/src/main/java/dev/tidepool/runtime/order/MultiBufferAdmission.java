@@ -26,14 +26,14 @@ public final class MultiBufferAdmission {
     void occupy();
   }
 
-  /** Whose turn it is on a device. */
+  /** The turn on a device, which one operation has at a time. */
   public static final class Turn {
     private final long number = NUMBERS.incrementAndGet();
     private final ReentrantLock lock = new ReentrantLock(true);
     private final MemoryWaiters waiters;
 
     /**
-     * A turn that no work has.
+     * Creates a turn that no work has.
      *
      * @param waiters of the session, which are told when work waits for its turn
      */

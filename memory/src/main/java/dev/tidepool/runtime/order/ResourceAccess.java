@@ -49,7 +49,7 @@ public final class ResourceAccess {
   }
 
   /**
-   * A use of a storage.
+   * Creates a use of a storage.
    *
    * @param storage whose order it joins
    * @param writes whether it changes the bytes

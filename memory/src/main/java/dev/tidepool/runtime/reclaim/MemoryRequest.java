@@ -32,7 +32,7 @@ final class MemoryRequest<T> {
   private OutOfDeviceMemoryException refused;
 
   /**
-   * A request of a manager.
+   * Creates a request of a manager.
    *
    * @param onDevice whether the block is of the device's memory
    * @param inWork whether it is for work that is under way

@@ -36,7 +36,7 @@ public final class ManagerReports {
   private final @Nullable OutOfMemoryDumps dumps;
 
   /**
-   * The reports of a new manager.
+   * Creates the reports of a new manager.
    *
    * @param pinned what all managers of the session may page-lock
    * @param reservations what is reserved of the device

@@ -123,7 +123,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final @Nullable ManagerObserver observer = ManagerObserver.installed();
 
   /**
-   * A manager.
+   * Creates a manager.
    *
    * @param whenEnded is run when everything is freed
    */

@@ -32,7 +32,7 @@ final class DirtyRanges {
   /** Whether all bytes are dirty; then there are no ranges. */
   private boolean all;
 
-  /** The ranges of a storage of so many bytes, none of them dirty. */
+  /** Creates the ranges of a storage of so many bytes, none of them dirty. */
   DirtyRanges(long size) {
     this.size = size;
   }

@@ -93,7 +93,7 @@ public final class Storage extends PendingReleases.Link {
     WRITABLE
   }
 
-  /** The storage of a buffer core. */
+  /** Creates the storage of a buffer core. */
   public Storage(BufferCore core, BackingBlocks backing, boolean writable) {
     this.core = core;
     this.context = core.context();

@@ -35,7 +35,7 @@ public final class StorageContext extends ManagerContext {
   private @Nullable BlockSource blocks;
 
   /**
-   * A new manager's.
+   * Creates it for a new manager.
    *
    * @param peers the ways to other devices of the session
    * @throws dev.tidepool.TransferException if the spill directory cannot be used

@@ -22,7 +22,7 @@ public final class MemoryLimit {
   private long usedBytes;
 
   /**
-   * A limit with nothing used.
+   * Creates a limit with nothing used.
    *
    * @param pressure is told how much is used; null for none
    */

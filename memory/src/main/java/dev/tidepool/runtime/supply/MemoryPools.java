@@ -99,7 +99,7 @@ public final class MemoryPools implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * The pools for a device.
+   * Creates the pools for a device.
    *
    * @param shared blocks of plain host memory, for several managers and outliving them; null to
    *     have an own pool of them

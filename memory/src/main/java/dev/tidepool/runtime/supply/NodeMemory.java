@@ -28,7 +28,7 @@ public interface NodeMemory {
     return allocator.allocate(request.from(NumaPolicy.preferred(node)));
   }
 
-  /** That of the machine that this thread is to see: the real one, or an emulated one. */
+  /** Returns the memory of the machine that this thread sees: the real one, or an emulated one. */
   static NodeMemory current() {
     return EmulatedNodes.MACHINE.isBound() ? EmulatedNodes.MACHINE.get() : ofThisMachine();
   }

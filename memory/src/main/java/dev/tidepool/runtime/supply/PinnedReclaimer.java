@@ -21,7 +21,7 @@ public final class PinnedReclaimer {
   private final Supplier<Stream<ReclaimHandle>> idlePinned;
 
   /**
-   * A part of a budget.
+   * Creates it for a part of a budget.
    *
    * @param idlePinned what lies idle of it in the pools of all managers that share it
    */

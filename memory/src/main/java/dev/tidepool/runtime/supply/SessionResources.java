@@ -83,7 +83,7 @@ public final class SessionResources {
     return new Tracked(queues, () -> some.forEach(queue -> QuietClose.quietly("a queue", queue)));
   }
 
-  /** Remembers what holds foreign memory open; the same, to be run once instead. */
+  /** Remembers what holds foreign memory open. Returns the action that the caller runs instead. */
   public Runnable foreign(Runnable ending) {
     return new Tracked(foreign, ending);
   }

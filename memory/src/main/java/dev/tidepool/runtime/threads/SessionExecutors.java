@@ -42,7 +42,7 @@ public final class SessionExecutors implements AutoCloseable {
   private final FutureCompleter futureCompleter = new FutureCompleter(callbackExecutor());
 
   /**
-   * The threads of a session, none of them started.
+   * Creates the threads of a session, none of them started.
    *
    * @param tasks says which transfers are done together
    */

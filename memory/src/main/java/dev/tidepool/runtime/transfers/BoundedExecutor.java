@@ -24,7 +24,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
   private boolean departed;
 
   /**
-   * A list.
+   * Creates a list.
    *
    * @param most how many of its transfers are on their way at once
    * @param tells whether a listener of the user's is called when one ends

@@ -52,7 +52,7 @@ final class Collective {
     private volatile boolean arrived;
 
     /**
-     * A piece.
+     * Creates a piece.
      *
      * @param number of the part, from 1 on
      * @param relay what has the same bytes by then, and is nearer than the source
@@ -185,7 +185,7 @@ final class Collective {
     return own;
   }
 
-  /** That no byte is written twice, and none is written that is read. */
+  /** Checks that no byte is written twice, and none is written that is read. */
   private void checkApart() {
     Map<Storage, NavigableMap<Long, Piece>> written = new LinkedHashMap<>();
     for (Piece piece : pieces) {

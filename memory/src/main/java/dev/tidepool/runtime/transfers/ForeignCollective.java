@@ -114,7 +114,7 @@ final class ForeignCollective<A> {
         : CompositeFuture.of(futures);
   }
 
-  /** That no byte is written twice, and none is written that is read. */
+  /** Checks that no byte is written twice, and none is written that is read. */
   private void checkApart() {
     List<MemoryRange> written = new ArrayList<>();
     for (Piece<A> piece : pieces) {

@@ -27,13 +27,13 @@ public final class ProgressNotifier {
   private long total;
   private volatile boolean done;
   // Used only by the thread that calls the listener.
-  private long heard;
+  private long reported;
 
   /**
-   * A listener's.
+   * Creates it for a listener.
    *
    * @param session of the list
-   * @param whenDone is run once, when the listener has heard the last
+   * @param whenDone is run once, when the listener has returned from its last call
    */
   ProgressNotifier(OpenSession session, TransferProgress listener, long total, Runnable whenDone) {
     this.session = session;
@@ -84,8 +84,8 @@ public final class ProgressNotifier {
       told = news.get();
       boolean ends = done;
       long now = bytes.get();
-      if (now > heard) {
-        heard = now;
+      if (now > reported) {
+        reported = now;
         call(now);
       }
       if (ends) {

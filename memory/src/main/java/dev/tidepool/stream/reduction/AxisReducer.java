@@ -54,7 +54,7 @@ public final class AxisReducer extends OrderedConsumer {
   private long written;
 
   /**
-   * A reduction.
+   * Creates a reduction.
    *
    * @param extent of the axis
    * @param inner elements between neighbours along the axis

@@ -13,7 +13,7 @@ public final class MaskedReducer extends Reducer {
   private final Reducer selected;
 
   /**
-   * A reduction of what {@code mask} selects.
+   * Creates a reduction of what {@code mask} selects.
    *
    * @param length number of elements, selected or not
    * @param scalars values of the names in the reduction's settings

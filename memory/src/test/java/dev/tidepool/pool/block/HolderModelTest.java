@@ -28,7 +28,7 @@ public class HolderModelTest {
   /** The latest tenant that handed its memory out. */
   private final AtomicLong exposed = new AtomicLong();
 
-  /** An idle block. */
+  /** Creates an idle block. */
   public HolderModelTest() {
     block = new PooledBlock(Owners.NO_POOL, new BareBlock(), 1024, 0, null);
     block.layDown();

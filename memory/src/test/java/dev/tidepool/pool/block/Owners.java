@@ -3,7 +3,7 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pooling.EvictionPolicy;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
-/** Whose the blocks of a model are: one owner each at most. */
+/** The owners of the blocks of a model: one each at most. */
 final class Owners {
   /** A pool that keeps nothing and has no source: what the model's blocks belong to. */
   static final MemoryPool NO_POOL =

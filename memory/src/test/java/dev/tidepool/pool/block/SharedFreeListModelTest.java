@@ -20,7 +20,7 @@ public class SharedFreeListModelTest {
   private final PooledBlock[] blocks = new PooledBlock[BLOCKS];
   private final Owners owners = new Owners(BLOCKS);
 
-  /** A shared list with one block idle and one taken. */
+  /** Creates a shared list with one block idle and one taken. */
   public SharedFreeListModelTest() {
     for (int i = 0; i < BLOCKS; i++) {
       blocks[i] = settled(i);

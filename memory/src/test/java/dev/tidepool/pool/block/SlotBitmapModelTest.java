@@ -14,7 +14,7 @@ public class SlotBitmapModelTest {
   private final SlotBitmap bitmap = new SlotBitmap(0);
   private final Owners owners = new Owners(BLOCKS);
 
-  /** A bitmap with one block idle and one taken. */
+  /** Creates a bitmap with one block idle and one taken. */
   public SlotBitmapModelTest() {
     for (int i = 0; i < BLOCKS; i++) {
       PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), i, 0, null);

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 public class PooledObjectModelTest {
   private final PooledObject<Object> member = new PooledObject<>(new Object(), 1, 0);
 
-  /** A leased member with a place. */
+  /** Creates a leased member with a place. */
   public PooledObjectModelTest() {
     member.settle(0);
     if (!member.tryOwnAt(0)) {

@@ -14,7 +14,7 @@ public class PooledObjectSlotModelTest {
   private final PooledObject<Object> member = new PooledObject<>(new Object(), 1, 0);
   private final AtomicInteger holders = new AtomicInteger();
 
-  /** A leased member with a place. */
+  /** Creates a leased member with a place. */
   public PooledObjectSlotModelTest() {
     member.settle(0);
     if (!member.tryOwnAt(0)) {

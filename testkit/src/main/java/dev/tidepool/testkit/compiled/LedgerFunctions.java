@@ -23,7 +23,7 @@ public final class LedgerFunctions {
   private final MethodHandle calls;
   private final MethodHandle report;
 
-  /** The functions of a library. */
+  /** Creates the functions of a library. */
   public LedgerFunctions(SymbolLookup library) {
     reset = handle(library, "reset", FunctionDescriptor.ofVoid(JAVA_INT));
     forget = handle(library, "forget", FunctionDescriptor.ofVoid());

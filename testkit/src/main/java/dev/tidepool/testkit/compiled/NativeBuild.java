@@ -71,7 +71,7 @@ public final class NativeBuild {
   private final HostCompiler compiler;
   private final Map<String, byte[]> sources = new TreeMap<>();
 
-  /** A build whose results are in the cache under a name. */
+  /** Creates a build whose results are in the cache under a name. */
   public NativeBuild(String name, HostCompiler compiler) throws IOException {
     this.name = name;
     this.compiler = compiler;

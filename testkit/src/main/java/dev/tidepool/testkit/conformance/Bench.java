@@ -35,7 +35,7 @@ public final class Bench implements AutoCloseable {
   private final List<Runnable> opened = new ArrayList<>();
 
   /**
-   * A bench with a fresh manager.
+   * Creates a bench with a fresh manager.
    *
    * @param opener opens a Tidepool like the given one, for tests that close it
    * @param noCompiler why tests leave out the kernels of an accelerator; empty if they do not

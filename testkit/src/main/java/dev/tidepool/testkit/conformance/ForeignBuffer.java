@@ -13,7 +13,7 @@ final class ForeignBuffer<A> extends AbstractUnifiedBuffer<A> {
   private final MemorySegment bytes;
   private final Accelerator accelerator;
 
-  /** A buffer over a heap array. */
+  /** Creates a buffer over a heap array. */
   ForeignBuffer(ElementType<A> type, long length, Accelerator accelerator) {
     this(type, MemorySegment.ofArray(new byte[Math.toIntExact(type.bytes(length))]), accelerator);
   }

@@ -22,7 +22,7 @@ final class FaultyEvent implements Event {
   }
 
   /**
-   * The end of a command.
+   * Creates the end of a command.
    *
    * @param undo takes the command back when its event is chosen to fail, where a failed command
    *     must not have happened

@@ -35,7 +35,7 @@ final class BodyWriter {
   private int mostSteps = 1;
 
   /**
-   * A writer of a method.
+   * Creates a writer of a method.
    *
    * @param prefix of the names of variables
    * @param result {@code void} or the keyword of the type that the method returns

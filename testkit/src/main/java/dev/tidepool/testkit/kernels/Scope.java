@@ -31,7 +31,7 @@ final class Scope {
   private final int stride;
 
   /**
-   * A scope.
+   * Creates a scope.
    *
    * @param hasArguments whether the kernel's arrays are visible
    * @param stride how many elements of each written array are the item's own, a power of two

@@ -40,7 +40,7 @@ public final class DriverLedger {
       this(true);
     }
 
-    /** A place that is noted or not. */
+    /** Creates a place that is noted or not. */
     Place(boolean isNoted) {
       super("the place of a call", null, false, isNoted);
     }

@@ -14,7 +14,7 @@ final class Wire {
 
   private long freeAt;
 
-  /** A wire that is free from now on, in nanoseconds. */
+  /** Creates a wire that is free from now on, in nanoseconds. */
   Wire(long now) {
     freeAt = now;
   }

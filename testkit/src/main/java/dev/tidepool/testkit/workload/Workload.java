@@ -68,7 +68,7 @@ public final class Workload {
   private final Map<UnifiedMemoryManager, Map<String, Kernel>> kernels = new ConcurrentHashMap<>();
 
   /**
-   * A workload over buffers of some managers, most of them of the first.
+   * Creates a workload over buffers of some managers, most of them of the first.
    *
    * @param faults what the operations' faults are armed at; null to ignore them
    */

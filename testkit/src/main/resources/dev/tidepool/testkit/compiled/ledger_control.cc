@@ -1,4 +1,4 @@
-// What tests ask of a ledger and tell it: the same functions in each simulated library.
+// What tests ask of a ledger and tell it. Each simulated library has these functions.
 
 #include "export.h"
 #include "ledger.h"
