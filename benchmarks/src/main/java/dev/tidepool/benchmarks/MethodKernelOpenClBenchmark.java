@@ -10,11 +10,6 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.WorkItem;
-import dev.tidepool.methods.bytecode.MethodReader;
-import dev.tidepool.methods.c.DeviceLimits;
-import dev.tidepool.methods.c.MethodGenerator;
-import dev.tidepool.methods.c.MethodText;
-import dev.tidepool.methods.c.OpenClC;
 import java.lang.invoke.MethodHandles;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -31,8 +26,7 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Kernels that are Java methods on the first OpenCL device: a matrix product with tiles beside two
- * forms written by hand, kernels that wait for memory with and without tests of indices, and what
- * the translation of a method takes.
+ * forms written by hand, and kernels that wait for memory with and without tests of indices.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -41,7 +35,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 7, time = 1)
 @Fork(1)
 public class MethodKernelOpenClBenchmark {
-  private static final int TILE = 16;
+  private static final int TILE = TiledProduct.TILE;
   private static final int N = 256;
   private static final int ROWS = 200_000;
   private static final int DIMS = 128;
@@ -103,27 +97,6 @@ public class MethodKernelOpenClBenchmark {
   private Kernel uncheckedDot;
   private Kernel axpy;
   private Kernel uncheckedAxpy;
-  private KernelSource.Method translated;
-
-  static void tiled(WorkItem item, int n, float[] a, float[] b, float[] c) {
-    float[] tileA = item.localFloats(TILE * TILE);
-    float[] tileB = item.localFloats(TILE * TILE);
-    int column = (int) item.globalId(0);
-    int row = (int) item.globalId(1);
-    int x = (int) item.localId(0);
-    int y = (int) item.localId(1);
-    float sum = 0;
-    for (int t = 0; t < n; t += TILE) {
-      tileA[y * TILE + x] = a[row * n + t + x];
-      tileB[y * TILE + x] = b[(t + y) * n + column];
-      item.barrier();
-      for (int k = 0; k < TILE; k++) {
-        sum += tileA[y * TILE + k] * tileB[k * TILE + x];
-      }
-      item.barrier();
-    }
-    c[row * n + column] = sum;
-  }
 
   static void dot(WorkItem item, int dims, float[] rows, float[] query, float[] scores) {
     int row = (int) item.globalId(0);
@@ -158,8 +131,7 @@ public class MethodKernelOpenClBenchmark {
             "scores", filled(memory, ROWS));
     axpyArguments =
         Arguments.of("a", 1f, "x", filled(memory, ELEMENTS), "y", filled(memory, ELEMENTS));
-    translated = KernelSource.method(here, "tiled");
-    tiled = memory.compile(translated);
+    tiled = memory.compile(KernelSource.method(TiledProduct.class, "tiled"));
     squares = memory.compile(byHand(SQUARES));
     pointers = memory.compile(byHand(POINTERS));
     dot = memory.compile(KernelSource.method(here, "dot"));
@@ -235,15 +207,5 @@ public class MethodKernelOpenClBenchmark {
   @Benchmark
   public void axpyUnchecked() {
     uncheckedAxpy.execute(axpyArguments);
-  }
-
-  /** The method's bytecode to OpenCL C, which the driver then compiles. */
-  @Benchmark
-  public MethodText translation() {
-    return MethodGenerator.generate(
-        MethodReader.read(translated),
-        new OpenClC(),
-        new DeviceLimits(true, true, true, "opencl:0"),
-        true);
   }
 }
