@@ -16,42 +16,58 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Arrays are used as buffers with an int index, which the virtual machine's compiler knows best;
  * behind a test that replaces the checks of a loop, and where an array has 2 GiB or more, as
- * segments. Both check every access, so that no kernel reaches memory outside of its arguments.
+ * segments. Both check every access, so that no kernel reaches memory outside of its arguments. The
+ * bounds of loops are constants in a second version, for launches with the values of the first.
  */
 public final class JvmKernel {
   private final KernelTree tree;
   private final boolean checked;
-  private final List<Step> steps;
-
-  /** Loops with one test in front. */
-  private int loops;
-
+  private final Steps steps;
+  private final LoopBounds bounds;
   private final Compiled small;
 
   /** For arrays that no view reaches; made when it is first needed. */
   private volatile @Nullable Compiled large;
 
+  /** For the values that loop bounds had in the first launch, which the next ones often have. */
+  private volatile @Nullable Fixed fixed;
+
+  /**
+   * What the code consists of.
+   *
+   * @param loops loops with one test in front
+   */
+  private record Steps(List<Step> list, int loops) {}
+
   private record Compiled(KernelPlan plan, KernelCode code) {}
+
+  private record Fixed(List<Long> values, Compiled compiled) {}
 
   private JvmKernel(KernelTree tree, boolean checked) {
     this.tree = tree;
     this.checked = checked;
-    List<Step> whole = BarrierFission.of(tree);
-    if (checked) {
-      int[] labels = {tree.labels()};
-      this.steps =
-          BarrierFission.mapped(
-              whole,
-              body -> {
-                LoopChecks.Result result = LoopChecks.of(body, labels[0], true);
-                labels[0] = result.labels();
-                loops += result.loops();
-                return result.body();
-              });
-    } else {
-      this.steps = whole;
+    this.steps = steps(tree);
+    this.bounds = LoopBounds.of(tree);
+    this.small = compiled(tree, steps, true);
+  }
+
+  private Steps steps(KernelTree kernel) {
+    List<Step> whole = BarrierFission.of(kernel);
+    if (!checked) {
+      return new Steps(whole, 0);
     }
-    this.small = compiled(true);
+    int[] labels = {kernel.labels()};
+    int[] loops = {0};
+    List<Step> tested =
+        BarrierFission.mapped(
+            whole,
+            body -> {
+              LoopChecks.Result result = LoopChecks.of(body, labels[0], true);
+              labels[0] = result.labels();
+              loops[0] += result.loops();
+              return result.body();
+            });
+    return new Steps(tested, loops[0]);
   }
 
   /**
@@ -65,8 +81,8 @@ public final class JvmKernel {
     return new JvmKernel(tree, checked);
   }
 
-  private Compiled compiled(boolean views) {
-    KernelPlan plan = new KernelPlan(tree, steps, checked, views);
+  private Compiled compiled(KernelTree kernel, Steps steps, boolean views) {
+    KernelPlan plan = new KernelPlan(kernel, steps.list(), checked, views);
     byte[] bytes;
     try {
       bytes = KernelWriter.classFile(plan);
@@ -141,7 +157,7 @@ public final class JvmKernel {
       LaunchRange range,
       long fromGroup,
       long toGroup) {
-    Compiled compiled = compiledFor(arrays);
+    Compiled compiled = compiledFor(arrays, scalars);
     KernelPlan plan = compiled.plan();
     for (KernelArray.Argument array : plan.atomics()) {
       MemorySegment segment = arrays[array.index()];
@@ -164,30 +180,47 @@ public final class JvmKernel {
 
   /** How the kernel was made, for reports. */
   public String description() {
+    int count = steps.loops();
     String loops =
-        this.loops == 0
-            ? ""
-            : ", " + this.loops + (this.loops == 1 ? " loop" : " loops") + " with one index test";
+        count == 0 ? "" : ", " + count + (count == 1 ? " loop" : " loops") + " with one index test";
     int[] parts = {0};
-    BarrierFission.forEachItems(steps, _ -> parts[0]++);
+    BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
     return "generated code of %s.%s over buffers with an int index (segments from 2 GiB on)%s%s%s"
         .formatted(
             tree.className(), tree.methodName(), checked ? "" : ", unchecked", loops, barriers);
   }
 
-  private Compiled compiledFor(@Nullable MemorySegment[] arrays) {
+  private Compiled compiledFor(@Nullable MemorySegment[] arrays, @Nullable Object[] scalars) {
     for (MemorySegment array : arrays) {
       if (array != null && !hasView(array)) {
         Compiled known = large;
         if (known == null) {
-          known = compiled(false);
+          known = compiled(tree, steps, false);
           large = known;
         }
         return known;
       }
     }
-    return small;
+    List<Long> values = bounds.values(tree, scalars);
+    if (values.isEmpty()) {
+      return small;
+    }
+    Fixed known = fixed;
+    if (known == null) {
+      known = fix(values);
+    }
+    return known.values().equals(values) ? known.compiled() : small;
+  }
+
+  private synchronized Fixed fix(List<Long> values) {
+    Fixed known = fixed;
+    if (known == null) {
+      KernelTree kernel = bounds.fixed(tree, values);
+      known = new Fixed(values, compiled(kernel, steps(kernel), true));
+      fixed = known;
+    }
+    return known;
   }
 
   private static boolean hasView(MemorySegment array) {

@@ -171,7 +171,8 @@ final class MemoryPlan {
     return argument;
   }
 
-  private static long bits(ElementKind kind, Object value) {
+  /** The raw bits of a scalar. */
+  static long bits(ElementKind kind, Object value) {
     return switch (kind) {
       case BOOLEAN -> value instanceof Boolean truth && truth ? 1 : 0;
       case FLOAT -> Float.floatToRawIntBits(((Number) value).floatValue());

@@ -147,9 +147,14 @@ class JvmLoopsTest {
   }
 
   private static void check(Shape shape, Comparison stays, int step) {
-    JvmKernel kernel = JvmKernel.compile(new JvmLoopsTest().kernel(shape, stays, step), true);
+    KernelTree loop = new JvmLoopsTest().kernel(shape, stays, step);
+    JvmKernel kernel = JvmKernel.compile(loop, true);
     Random random = new Random(shape.ordinal() * 31L + step);
     for (int i = 0; i < 400; i++) {
+      if (i % 20 == 0) {
+        // Its first launch fixes the bound of the loop.
+        kernel = JvmKernel.compile(loop, true);
+      }
       int[] x = new int[random.nextInt(20)];
       Arrays.setAll(x, at -> at * at + 1);
       int from = some(random);
@@ -157,14 +162,17 @@ class JvmLoopsTest {
       int factor = some(random);
       int offset = some(random);
       int[] y = new int[1];
-      Throwable thrown =
-          catchThrowable(() -> Run.all(kernel, LaunchRange.of(1), from, to, factor, offset, x, y));
+      Throwable thrown = thrownBy(kernel, LaunchRange.of(1), from, to, factor, offset, x, y);
       assertThat(thrown == null ? Integer.toString(y[0]) : thrown.getMessage())
           .as(
               "%s %s %d: from %d to %d, %d, %d, %d",
               shape, stays, step, from, to, factor, offset, x.length)
           .isEqualTo(plain(shape, stays, step, from, to, factor, offset, x));
     }
+  }
+
+  private static Throwable thrownBy(JvmKernel kernel, LaunchRange range, Object... arguments) {
+    return catchThrowable(() -> Run.all(kernel, range, arguments));
   }
 
   private static int some(Random random) {
@@ -191,6 +199,27 @@ class JvmLoopsTest {
       KernelTree kernel = new JvmLoopsTest().kernel(shape, Comparison.LESS, 1);
       LoopChecks.Result result = LoopChecks.of(kernel.body(), kernel.labels(), true);
       assertThat(result.loops()).as("%s", shape).isEqualTo(shape == Shape.UNEVEN ? 0 : 1);
+    }
+  }
+
+  @Test
+  void aBoundMayBeAnotherInALaterLaunch() {
+    Expression dims = tree.scalar("dims", ElementKind.INT);
+    KernelArray rows = tree.array("rows", ElementKind.FLOAT);
+    KernelArray query = tree.array("query", ElementKind.FLOAT);
+    KernelArray scores = tree.array("scores", ElementKind.FLOAT);
+    KernelTree kernel = DotTree.of(tree, dims, rows, query, scores);
+    assertThat(LoopBounds.of(kernel).parameters()).containsExactly(0);
+    JvmKernel compiled = JvmKernel.compile(kernel, true);
+    float[] x = {1, 2, 3, 4, 5, 6};
+    float[] y = {1, 10, 100};
+    for (int launch = 0; launch < 3; launch++) {
+      float[] threes = new float[2];
+      Run.all(compiled, LaunchRange.of(2), 3, x, y, threes);
+      assertThat(threes).containsExactly(321, 654);
+      float[] twos = new float[3];
+      Run.all(compiled, LaunchRange.of(3), 2, x, y, twos);
+      assertThat(twos).containsExactly(21, 43, 65);
     }
   }
 

@@ -1,0 +1,84 @@
+package dev.tidepool.methods.jvm;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.Expression.ScalarArgument;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Walk;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The integers among a kernel's scalars that a loop compares with: how many turns it takes, as a
+ * rule.
+ *
+ * <p>They often have one value for as long as a program runs, such as the length of a vector. With
+ * constants in their place the virtual machine's compiler knows the turns of the loop, and what
+ * stands before and behind the loop for each item is less.
+ *
+ * @param parameters in ascending order
+ */
+record LoopBounds(List<Integer> parameters) {
+  static LoopBounds of(KernelTree tree) {
+    boolean[] found = new boolean[tree.parameters().size()];
+    Walk.statements(
+        tree.body(),
+        statement -> {
+          if (statement instanceof Statement.Loop loop) {
+            Walk.statements(loop.body(), inner -> find(inner, found));
+          }
+        });
+    return new LoopBounds(IntStream.range(0, found.length).filter(i -> found[i]).boxed().toList());
+  }
+
+  private static void find(Statement statement, boolean[] found) {
+    if (statement instanceof Statement.If branch) {
+      Walk.expressions(
+          branch.condition(),
+          part -> {
+            if (part instanceof Expression.Compare compare) {
+              Walk.operands(compare).forEach(operand -> find(operand, found));
+            }
+          });
+    }
+  }
+
+  private static void find(Expression operand, boolean[] found) {
+    if (operand instanceof ScalarArgument scalar
+        && (scalar.type() == ValueType.INT || scalar.type() == ValueType.LONG)) {
+      found[scalar.index()] = true;
+    }
+  }
+
+  /** The values of these scalars in a launch; none if one is missing. */
+  List<Long> values(KernelTree tree, @Nullable Object[] scalars) {
+    List<Long> values = new ArrayList<>(parameters.size());
+    for (int parameter : parameters) {
+      Object value = scalars[parameter];
+      if (value == null) {
+        return List.of();
+      }
+      values.add(MemoryPlan.bits(tree.parameters().get(parameter).kind(), value));
+    }
+    return values;
+  }
+
+  /** The kernel for launches with these values alone. */
+  KernelTree fixed(KernelTree tree, List<Long> values) {
+    return tree.withBody(
+        Rewriter.rewrite(
+            tree.body(),
+            List::of,
+            part ->
+                part instanceof ScalarArgument scalar && parameters.contains(scalar.index())
+                    ? new Constant(scalar.type(), values.get(parameters.indexOf(scalar.index())))
+                    : part),
+        tree.variables(),
+        tree.labels());
+  }
+}
