@@ -645,8 +645,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * Waits until all work asked for so far is done, and until the memory of buffers that were closed
    * has gone back; failed work does not throw here. Then the memory under all buffers that is not
-   * theirs alone ({@linkplain #wrap wrapped}, {@linkplain #map mapped} from files, {@linkplain
-   * #createShared shared}) has the newest bytes.
+   * theirs alone ({@linkplain #wrap wrapped}, {@linkplain #adopt adopted}, {@linkplain #map mapped}
+   * from files, {@linkplain #createShared shared}) has the newest bytes.
    *
    * @throws TransferException if such bytes could not be brought back from the device, where they
    *     still are; of several failures the others are suppressed

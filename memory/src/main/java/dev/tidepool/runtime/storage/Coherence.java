@@ -517,8 +517,9 @@ public final class Coherence {
   }
 
   /**
-   * Brings what the other side has newer to memory that outlives the buffer. The arena of a
-   * caller's memory is held open meanwhile, so that it cannot end under the copy.
+   * Brings what the other side has newer to memory that outlives the buffer. What the host may go
+   * on writing, under a mapping, stays newer. The arena of a caller's memory is held open
+   * meanwhile, so that it cannot end under the copy.
    *
    * @throws IllegalStateException if that memory has ended
    */
@@ -529,7 +530,11 @@ public final class Coherence {
         return;
       }
       if (backing.isDeviceForeign()) {
-        push(0, size);
+        List<DirtyRanges.Range> dirty = state.dirtyWithin(0, size);
+        transfer(Direction.HOST_TO_DEVICE, dirty);
+        if (!storage.isMappedToWrite()) {
+          state.equal(dirty);
+        }
         return;
       }
       try (ArenaKeepAlive _ = backing.isCallers() ? keepOpen(backing.host()) : null) {
@@ -787,6 +792,11 @@ public final class Coherence {
    * fails, none is marked: what arrived already travels again.
    */
   private void transferAndMark(Direction direction, List<DirtyRanges.Range> ranges) {
+    transfer(direction, ranges);
+    state.equal(ranges);
+  }
+
+  private void transfer(Direction direction, List<DirtyRanges.Range> ranges) {
     if (!backing.isShared() && !ranges.isEmpty()) {
       if (direction == Direction.HOST_TO_DEVICE && state.hasUnsettledWrites()) {
         // Bytes have to be pushed under a launch only if a launch ahead has failed. What asks for
@@ -797,7 +807,6 @@ public final class Coherence {
       measure(
           direction, bytes, () -> TransferContext.aside(() -> transfers().move(direction, ranges)));
     }
-    state.equal(ranges);
   }
 
   /** Counts a movement that was made elsewhere. */

@@ -126,6 +126,11 @@ final class HoldCounts {
     return mappings > 0;
   }
 
+  /** Whether a mapping under which the host writes is open, or was asked for. */
+  boolean isMappedToWrite() {
+    return writingMappings > 0;
+  }
+
   /** Whether a mapping has begun, which keeps the newest bytes on the host. */
   boolean isMapped() {
     return openMappings > 0;

@@ -57,6 +57,10 @@ public final class Storage extends PendingReleases.Link {
   // Whether it is closed and nothing but an open mapping or a hold keeps it from being freed.
   private boolean freeable;
   private boolean freed;
+  // Whether a mapping of another library's memory on the device was open at the close, so that the
+  // host may write after it; and what brings that back when the mapping has ended.
+  private boolean writtenAfterClose;
+  private @Nullable Operation lateWriteBack;
   // The thread that closed memory that outlives the buffer, and those that run work on it now.
   private @Nullable Thread closer;
   private final List<Thread> runners;
@@ -194,12 +198,13 @@ public final class Storage extends PendingReleases.Link {
       case MAP_TO_WRITE -> holds.mappingAsked(MapMode.WRITE);
       case ACCESS, DEVICE, MOVE, LEND -> {}
     }
-    view = View.NONE;
     lastUse = nowNanos;
   }
 
   @Override
   public void entered(ResourceAccess use) {
+    // Here, because work that is not checked, such as a write-back, changes the state as well.
+    view = View.NONE;
     if (use.purpose() == ResourceAccess.Purpose.LEND) {
       holds.lent(use.writes());
     }
@@ -488,6 +493,13 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
+  /** Whether a mapping is open, or was asked for, under which the host writes. */
+  boolean isMappedToWrite() {
+    synchronized (this) {
+      return holds.isMappedToWrite();
+    }
+  }
+
   public void mappingOpened() {
     synchronized (this) {
       holds.mappingOpened();
@@ -607,9 +619,7 @@ public final class Storage extends PendingReleases.Link {
 
   private boolean closeAndWriteBack() {
     StackReserve.check();
-    Operation writeBack =
-        Operation.alwaysReading(this, context.transferThreads(), this::writeBack)
-            .retrying(context.retries());
+    Operation writeBack = writingBack(this::writeBackAtClose);
     boolean first;
     boolean waits;
     synchronized (this) {
@@ -619,6 +629,7 @@ public final class Storage extends PendingReleases.Link {
         pins().stop();
         closed = true;
         view = View.NONE;
+        writtenAfterClose = coherence.backing().isDeviceForeign() && holds.isMappedToWrite();
         closer = Thread.currentThread();
       }
     }
@@ -672,6 +683,18 @@ public final class Storage extends PendingReleases.Link {
       return writeBack.performAlways(runsHere());
     } catch (RuntimeException | Error e) {
       return e;
+    }
+  }
+
+  private Operation writingBack(Operation.Body body) {
+    return Operation.alwaysReading(this, context.transferThreads(), body)
+        .retrying(context.retries());
+  }
+
+  /** The closing thread's part of it: what the host may still write is brought back later. */
+  private void writeBackAtClose() {
+    if (!writtenAfterClose) {
+      writeBack();
     }
   }
 
@@ -752,15 +775,12 @@ public final class Storage extends PendingReleases.Link {
    */
   public void writeBackIfOpen() {
     Throwable failure =
-        Operation.alwaysReading(
-                this,
-                context.transferThreads(),
+        writingBack(
                 () -> {
                   if (isOpen()) {
                     writeBack();
                   }
                 })
-            .retrying(context.retries())
             .performAlways(runsHere());
     if (failure != null) {
       throw Exceptions.unchecked(failure);
@@ -814,12 +834,20 @@ public final class Storage extends PendingReleases.Link {
     }
     boolean here;
     Operation operation;
+    Operation writeBack;
     synchronized (this) {
+      if (writtenAfterClose && lateWriteBack == null) {
+        lateWriteBack = writingBack(this::writeBack).failing(this::lost);
+      }
+      writeBack = lateWriteBack;
       if (release == null) {
         release = Operation.always(this, context.transferThreads(), this::free);
       }
       operation = release;
       here = !pins().isMoving() && context.releaser().mayFreeOnThisThread(this);
+    }
+    if (writeBack != null && !writeBack.hasEntered()) {
+      writeBack.release(false);
     }
     if (!operation.hasEntered()) {
       operation.release(here);

@@ -172,6 +172,51 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
   }
 
   @TestFactory
+  Stream<DynamicTest> whatTheHostWritesAfterTheManagerWasSynchronizedCounts() {
+    return withEachKind(
+        foreign -> {
+          UnifiedBuffer<float[]> buffer = adopt(foreign);
+          float[] expected = contents(buffer);
+          for (int i = 1; i <= 3; i++) {
+            buffer.asSegment().setAtIndex(ValueLayout.JAVA_FLOAT, 7, i);
+            expected[7] = i;
+            assertKernelReads(buffer, expected);
+            buffer.asSegment().setAtIndex(ValueLayout.JAVA_FLOAT, 7, -i);
+            memory().synchronize();
+          }
+          expected[7] = -3;
+          buffer.close();
+          foreign.assertReleasedWith(expected);
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> whatIsWrittenUnderAMappingAfterTheManagerWasSynchronizedCounts() {
+    return withEachKind(
+        foreign -> {
+          UnifiedBuffer<float[]> buffer = adopt(foreign);
+          float[] expected = contents(buffer);
+          try (HostMapping mapping = buffer.map(MapMode.READ_WRITE)) {
+            mapping.segment().setAtIndex(ValueLayout.JAVA_FLOAT, 0, 1);
+            memory().synchronize();
+            mapping.segment().setAtIndex(ValueLayout.JAVA_FLOAT, LENGTH - 1, 2);
+          }
+          expected[0] = 1;
+          expected[LENGTH - 1] = 2;
+          assertKernelReads(buffer, expected);
+          buffer.close();
+          foreign.assertReleasedWith(expected);
+        });
+  }
+
+  private void assertKernelReads(UnifiedBuffer<float[]> buffer, float[] expected) {
+    UnifiedBuffer<float[]> seen = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+    bench().kernel("s = x").execute(Arguments.of("x", buffer, "s", seen));
+    Patterns.assertEqual(contents(seen), expected, "read by a kernel");
+    seen.close();
+  }
+
+  @TestFactory
   Stream<DynamicTest> aSegmentOfTheMemoryItselfEndsWithTheBuffer() {
     return withEachKind(
         foreign -> {
@@ -261,6 +306,25 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
           mapping.close();
           eventually("the memory is released", () -> foreign.releases() > 0);
           foreign.assertReleasedWith(filled(3));
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> whatIsWrittenUnderAMappingAfterTheCloseIsInTheMemoryBeforeItIsReleased() {
+    return withEachKind(
+        foreign -> {
+          UnifiedBuffer<float[]> buffer = adopt(foreign);
+          float[] expected = contents(buffer);
+          HostMapping mapping = buffer.map(MapMode.READ_WRITE);
+          mapping.segment().setAtIndex(ValueLayout.JAVA_FLOAT, 0, 1);
+          buffer.close();
+          mapping.segment().setAtIndex(ValueLayout.JAVA_FLOAT, LENGTH - 1, 2);
+          assertThat(foreign.releases()).as("releases under a mapping").isZero();
+          mapping.close();
+          eventually("the memory is released", () -> foreign.releases() > 0);
+          expected[0] = 1;
+          expected[LENGTH - 1] = 2;
+          foreign.assertReleasedWith(expected);
         });
   }
 
