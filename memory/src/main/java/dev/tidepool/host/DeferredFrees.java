@@ -1,21 +1,22 @@
 package dev.tidepool.host;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
+import dev.tidepool.spi.support.FailureLog;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Freed blocks whose segments a native call or an I/O operation still holds open.
  *
  * <p>A daemon thread tries them again until each is gone; it exists only while there are any. One
- * lock guards the queue, and nothing waits or frees while it is held.
+ * lock guards the queue, and nothing waits or frees while it is held. To queue a block takes no
+ * memory: the blocks are linked.
  */
 final class DeferredFrees {
-  private static final System.Logger LOG = System.getLogger(DeferredFrees.class.getName());
   private static final long FIRST_PAUSE_MILLIS = 1;
   private static final long LONGEST_PAUSE_MILLIS = 100;
 
   private static final Object LOCK = new Object();
-  private static final Deque<HostBlock> WAITING = new ArrayDeque<>();
+  private static @Nullable HostBlock first;
+  private static @Nullable HostBlock last;
   private static long bytes;
   private static boolean running;
 
@@ -24,7 +25,7 @@ final class DeferredFrees {
   static void add(HostBlock block) {
     boolean starts;
     synchronized (LOCK) {
-      WAITING.add(block);
+      append(block);
       bytes += block.byteSize();
       starts = !running;
       running = true;
@@ -34,11 +35,32 @@ final class DeferredFrees {
     }
   }
 
+  /** Queues a block; the lock is held. */
+  private static void append(HostBlock block) {
+    if (last == null) {
+      first = block;
+    } else {
+      last.nextDeferred = block;
+    }
+    last = block;
+  }
+
+  /** Takes the first block; null if there is none. The lock is held. */
+  private static @Nullable HostBlock poll() {
+    HostBlock block = first;
+    if (block != null) {
+      first = block.nextDeferred;
+      block.nextDeferred = null;
+      last = first == null ? null : last;
+    }
+    return block;
+  }
+
   /** Starts the thread; if the system gives none, the next block that comes asks again. */
   private static void start() {
     try {
       Thread.ofPlatform().daemon().name("tidepool-deferred-frees").start(DeferredFrees::drain);
-    } catch (OutOfMemoryError e) {
+    } catch (VirtualMachineError e) {
       synchronized (LOCK) {
         running = false;
       }
@@ -57,7 +79,7 @@ final class DeferredFrees {
     for (; ; ) {
       HostBlock block;
       synchronized (LOCK) {
-        block = WAITING.poll();
+        block = poll();
         if (block == null) {
           running = false;
           return;
@@ -70,7 +92,7 @@ final class DeferredFrees {
         }
       } else {
         synchronized (LOCK) {
-          WAITING.add(block);
+          append(block);
         }
         sleep(pause);
         pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
@@ -78,12 +100,15 @@ final class DeferredFrees {
     }
   }
 
-  /** Whether the block is gone; one that the system refuses to take back counts as gone. */
+  /**
+   * Whether the block is gone; one that the system refuses to take back counts as gone. Throws
+   * nothing, because there is one thread for all blocks.
+   */
   private static boolean ended(HostBlock block) {
     try {
       return block.tryEnd();
-    } catch (RuntimeException e) {
-      LOG.log(System.Logger.Level.WARNING, block + " could not be given back", e);
+    } catch (RuntimeException | Error e) {
+      FailureLog.warn("", block, " could not be given back", e);
       return true;
     }
   }

@@ -35,6 +35,9 @@ public final class HostBlock implements Block {
   @SuppressWarnings("unused") // through FREED
   private volatile boolean freed;
 
+  /** The next block that waits to be given back; guarded by the lock of {@link DeferredFrees}. */
+  @Nullable HostBlock nextDeferred;
+
   /**
    * Creates a block over memory.
    *
@@ -97,13 +100,18 @@ public final class HostBlock implements Block {
     }
   }
 
-  /** Ends the segment and gives the memory back; false while a call holds the segment open. */
+  /**
+   * Ends the segment and gives the memory back; false while a call holds the segment open, or there
+   * is no heap or stack to end it now.
+   */
   boolean tryEnd() {
     if (arena != null) {
       try {
         arena.close();
-      } catch (IllegalStateException e) {
-        return false;
+      } catch (IllegalStateException | VirtualMachineError e) {
+        if (segment.scope().isAlive()) {
+          return false;
+        }
       }
     }
     giveBack.run();

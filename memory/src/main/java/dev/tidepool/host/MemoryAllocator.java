@@ -4,6 +4,7 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.system.LibC;
 import dev.tidepool.host.system.OwnMemory;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -44,8 +45,6 @@ public final class MemoryAllocator {
 
   /** Above this, a request is held against the memory that is free before the system is asked. */
   private static final long CHECKED_FROM = 64L << 20;
-
-  private static final System.Logger LOG = System.getLogger(MemoryAllocator.class.getName());
 
   private final boolean nativeAllocation;
   private final AllocatorCounters counters = new AllocatorCounters();
@@ -178,8 +177,8 @@ public final class MemoryAllocator {
         () -> {
           try {
             release.run();
-          } catch (RuntimeException e) {
-            LOG.log(System.Logger.Level.WARNING, "the release of adopted memory failed", e);
+          } catch (RuntimeException | Error e) {
+            FailureLog.warn("the release of adopted memory failed", e);
           }
         };
     if (!memory.scope().equals(Arena.global().scope())) {

@@ -7,7 +7,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -15,27 +14,23 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class BusyBlockTest {
-  private static Block block;
-  private static boolean freedInsideTheCall;
-  private static long busyInsideTheCall;
-  private static byte readInsideTheCall;
+  private static Runnable insideTheCall = () -> {};
 
-  /** What the C library's {@code qsort} calls while it holds the block's segment. */
+  /** What the C library's {@code qsort} calls while it holds the segment. */
   private static int compare(MemorySegment a, MemorySegment b) {
-    if (!freedInsideTheCall) {
-      freedInsideTheCall = true;
-      block.free();
-      busyInsideTheCall = MemoryAllocator.busyBytes();
-      readInsideTheCall = block.segment().get(JAVA_BYTE, 0);
-    }
+    insideTheCall.run();
+    insideTheCall = () -> {};
     return 0;
   }
 
-  @Test
-  void aBlockThatANativeCallUsesIsFreedWhenTheCallEnds() throws Throwable {
+  /** Runs an action, once, while a native call uses a segment. */
+  private static void whileUsed(MemorySegment segment, Runnable action) throws Throwable {
     Linker linker = Linker.nativeLinker();
     MethodHandle qsort =
         linker.downcallHandle(
@@ -47,17 +42,79 @@ class BusyBlockTest {
                 BusyBlockTest.class,
                 "compare",
                 MethodType.methodType(int.class, MemorySegment.class, MemorySegment.class));
-    block = new MemoryAllocator().allocate(64);
-    MemorySegment segment = block.segment().fill((byte) 7);
+    insideTheCall = action;
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment callback =
           linker.upcallStub(compare, FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS), arena);
-      qsort.invokeExact(segment, 64L, 1L, callback);
+      qsort.invokeExact(segment, segment.byteSize(), 1L, callback);
     }
-    assertThat(freedInsideTheCall).isTrue();
-    assertThat(busyInsideTheCall).isGreaterThanOrEqualTo(64);
-    assertThat(readInsideTheCall).isEqualTo((byte) 7);
+  }
+
+  private static void assertFreedAfterACall(HostBlock block) throws Throwable {
+    MemorySegment segment = block.segment().fill((byte) 7);
+    long before = MemoryAllocator.busyBytes();
+    List<Object> seen = new ArrayList<>();
+    whileUsed(
+        segment,
+        () -> {
+          block.free();
+          seen.add(MemoryAllocator.busyBytes() - before);
+          seen.add(segment.get(JAVA_BYTE, 0));
+        });
+    assertThat(seen).containsExactly(segment.byteSize(), (byte) 7);
     await().until(() -> !segment.scope().isAlive());
     await().until(() -> MemoryAllocator.busyBytes() == 0);
+  }
+
+  @Test
+  void aBlockThatANativeCallUsesIsFreedWhenTheCallEnds() throws Throwable {
+    assertFreedAfterACall(new MemoryAllocator().allocate(64));
+  }
+
+  @Test
+  void severalBlocksThatNativeCallsUseAreFreed() throws Throwable {
+    MemoryAllocator allocator = new MemoryAllocator();
+    List<HostBlock> blocks = Stream.generate(() -> allocator.allocate(64)).limit(3).toList();
+    whileUsed(
+        blocks.get(0).segment(),
+        () -> {
+          try {
+            whileUsed(blocks.get(1).segment(), () -> blocks.forEach(HostBlock::free));
+          } catch (Throwable e) {
+            throw new AssertionError(e);
+          }
+        });
+    await().until(() -> MemoryAllocator.busyBytes() == 0);
+    assertThat(blocks).noneMatch(block -> block.segment().scope().isAlive());
+    assertThat(allocator.statistics().allocated().blocks()).isZero();
+  }
+
+  @Test
+  void anErrorOfOneReleaseKeepsNoOtherBlock() throws Throwable {
+    MemoryAllocator allocator = new MemoryAllocator();
+    HostBlock owner = allocator.allocate(64);
+    MemorySegment memory = MemorySegment.ofAddress(owner.segment().address()).reinterpret(64);
+    assertFreedAfterACall(
+        allocator.adopt(
+            memory,
+            () -> {
+              throw new AssertionError("on purpose");
+            }));
+    assertThat(allocator.statistics().wrapped().blocks()).isZero();
+    assertFreedAfterACall(blockThatFails(memory));
+    assertFreedAfterACall(allocator.allocate(64));
+    owner.free();
+  }
+
+  /** A block whose memory cannot be given back. */
+  private static HostBlock blockThatFails(MemorySegment memory) {
+    Arena arena = Arena.ofShared();
+    return new HostBlock(
+        arena,
+        memory.reinterpret(arena, null),
+        GrantedMemory.plain(memory.byteSize()),
+        () -> {
+          throw new OutOfMemoryError("on purpose");
+        });
   }
 }

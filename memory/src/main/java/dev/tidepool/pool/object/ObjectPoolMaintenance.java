@@ -1,6 +1,6 @@
 package dev.tidepool.pool.object;
 
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
@@ -51,8 +51,7 @@ final class ObjectPoolMaintenance implements AutoCloseable {
     try {
       current.maintain();
     } catch (RuntimeException | Error e) {
-      System.getLogger("dev.tidepool")
-          .log(Level.WARNING, "the maintenance of an object pool failed; it goes on", e);
+      FailureLog.warn("the maintenance of an object pool failed; it goes on", e);
     }
   }
 

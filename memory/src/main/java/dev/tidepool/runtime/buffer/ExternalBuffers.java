@@ -25,6 +25,7 @@ import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.SharedBlock;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -126,7 +127,7 @@ public final class ExternalBuffers {
     try {
       release.run();
     } catch (Throwable e) {
-      LOG.log(System.Logger.Level.WARNING, "the release of adopted memory failed", e);
+      FailureLog.warn("the release of adopted memory failed", e);
     }
   }
 

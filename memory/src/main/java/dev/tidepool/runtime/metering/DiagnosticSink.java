@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.metering;
 
 import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
@@ -85,7 +86,7 @@ public final class DiagnosticSink {
     try {
       present.accept(report);
     } catch (RuntimeException | Error e) {
-      LOG.log(Level.WARNING, "the report listener failed on: " + report, e);
+      FailureLog.warn("the report listener failed on: ", report, "", e);
     }
   }
 

@@ -1,11 +1,9 @@
 package dev.tidepool.runtime.order;
 
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 
 /** Closes what must not stop the rest from closing. */
 public final class QuietClose {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   private QuietClose() {}
 
   /** Closes; an error is reported, not thrown. */
@@ -13,7 +11,7 @@ public final class QuietClose {
     try {
       closeable.close();
     } catch (Exception | Error e) {
-      LOG.log(Level.WARNING, "closing " + what + " failed; the rest is closed all the same", e);
+      FailureLog.warn("closing ", what, " failed; the rest is closed all the same", e);
     }
   }
 }

@@ -6,6 +6,7 @@ import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.supply.LowMemory;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.threads.Resumable;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.ref.WeakReference;
 import java.util.concurrent.locks.LockSupport;
@@ -98,13 +99,7 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   private static void warn(Throwable failure) {
-    try {
-      System.getLogger("dev.tidepool")
-          .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", failure);
-    } catch (RuntimeException | OutOfMemoryError e) {
-      // There is no room for the message either.
-      return;
-    }
+    FailureLog.warn("maintenance failed; it goes on", failure);
   }
 
   /**

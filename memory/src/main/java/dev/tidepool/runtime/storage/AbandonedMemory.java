@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.storage;
 
+import dev.tidepool.spi.support.FailureLog;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -10,7 +11,6 @@ import java.util.concurrent.TimeUnit;
  * thread that others wait for may run it. One thread does, while there is such memory.
  */
 final class AbandonedMemory {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
   private static final ThreadPoolExecutor RELEASES = executor();
 
   private AbandonedMemory() {}
@@ -35,7 +35,7 @@ final class AbandonedMemory {
           try {
             release.run();
           } catch (RuntimeException | Error e) {
-            LOG.log(System.Logger.Level.WARNING, "adopted memory could not be given back", e);
+            FailureLog.warn("adopted memory could not be given back", e);
           }
         });
   }

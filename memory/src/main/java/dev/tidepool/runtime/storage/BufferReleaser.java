@@ -7,7 +7,7 @@ import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.spi.Device;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 
 /**
  * Gives the memory of buffers back when nothing uses it any more: guard zones are inspected, the
@@ -16,8 +16,6 @@ import java.lang.System.Logger.Level;
  * decides. Nothing here throws. Safe for use by any thread.
  */
 public final class BufferReleaser {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   private final StorageContext context;
   private final ManagerState state;
   private final AllocationLedger ledger;
@@ -143,11 +141,6 @@ public final class BufferReleaser {
 
   /** Logs a failure to give the memory of a storage back; no caller could handle it. */
   void failed(Storage storage, Throwable failure) {
-    try {
-      LOG.log(Level.WARNING, "the memory of " + storage + " could not be given back", failure);
-    } catch (OutOfMemoryError e) {
-      // There is no room for the message.
-      return;
-    }
+    FailureLog.warn("the memory of ", storage, " could not be given back", failure);
   }
 }

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.supply.GuardedBlock;
 import dev.tidepool.spi.Block;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +12,6 @@ import org.jspecify.annotations.Nullable;
  * asking. Safe for use by any thread.
  */
 public final class Scrubber {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   private final ManagerContext context;
   private final boolean wanted;
   private final byte value;
@@ -54,8 +52,8 @@ public final class Scrubber {
     try {
       overwrite(block);
       return true;
-    } catch (RuntimeException e) {
-      LOG.log(Level.WARNING, "memory that was given up could not be overwritten", e);
+    } catch (RuntimeException | Error e) {
+      FailureLog.warn("memory that was given up could not be overwritten", e);
       return false;
     }
   }

@@ -19,7 +19,7 @@ public final class Closing {
   public static void surviving(String step, Runnable action) {
     try {
       action.run();
-    } catch (RuntimeException failed) {
+    } catch (RuntimeException | Error failed) {
       DriverLog.write(Closing.class, Level.WARNING, step + " failed while closing", failed);
     }
   }

@@ -12,14 +12,14 @@ public final class DriverLog {
 
   /** Writes a line in the name of a class. Does not block a virtual thread. */
   public static void write(Class<?> of, Level level, String line, Throwable thrown) {
-    Runnable writing = () -> System.getLogger(of.getName()).log(level, line, thrown);
-    if (!Thread.currentThread().isVirtual()) {
-      writing.run();
-      return;
-    }
     try {
-      Thread.ofPlatform().daemon().name("tidepool-log").start(writing);
-    } catch (OutOfMemoryError noThread) {
+      Runnable writing = () -> System.getLogger(of.getName()).log(level, line, thrown);
+      if (Thread.currentThread().isVirtual()) {
+        Thread.ofPlatform().daemon().name("tidepool-log").start(writing);
+      } else {
+        writing.run();
+      }
+    } catch (OutOfMemoryError full) {
       // The line is lost; the caller goes on.
     }
   }
