@@ -1,6 +1,7 @@
 package dev.tidepool.pool.block;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -87,74 +88,117 @@ final class SlabCompactor {
 
   /** Whether all parts of the slab are the caller's now. */
   private boolean emptied(Slab slab, Vacancies vacancies, BlockMover mover) {
+    Emptying emptying = new Emptying(slab, mover);
     if (!slab.reserve()) {
       return false;
     }
-    List<PooledBlock> idleParts = new ArrayList<>();
-    List<BlockMover.Move> moved = new ArrayList<>();
-    List<BlockMover.Move> moves = new ArrayList<>();
-    boolean empty = true;
-    for (PooledBlock part : slab.parts()) {
-      if (part.ending) {
-        continue;
-      }
-      if (idle.take(part)) {
-        idleParts.add(part);
-        continue;
-      }
-      PooledBlock to = vacancies.take();
-      if (to == null) {
-        empty = false;
-        break;
-      }
-      moves.add(new BlockMover.Move(part, to));
-      if (moves.size() == AT_ONCE) {
-        empty = made(moves, moved, idleParts, mover);
-        moves.clear();
-        if (!empty) {
-          break;
-        }
-      }
-    }
-    // Vacancies that were taken have to be used or given back in any case.
-    empty &= made(moves, moved, idleParts, mover);
-    if (!empty) {
-      slab.unreserve();
-      idleParts.forEach(idle::putAnyway);
-      moved.forEach(move -> move.from().giveBack());
-    } else {
-      moved.forEach(move -> move.from().vacated());
+    boolean empty = false;
+    try {
+      empty = emptying.run(vacancies);
+    } finally {
+      emptying.end(empty);
     }
     return empty;
   }
 
-  /** Makes moves, or takes what has been given back meanwhile; whether no part is left in use. */
-  private boolean made(
-      List<BlockMover.Move> moves,
-      List<BlockMover.Move> moved,
-      List<PooledBlock> idleParts,
-      BlockMover mover) {
-    if (moves.isEmpty()) {
+  /**
+   * A slab that is being emptied, and what was taken for that. Whatever fails, the slab and all of
+   * it can be given back: what is taken is noted in arrays that were made before, so that it is not
+   * lost where the heap is full.
+   */
+  private final class Emptying {
+    private final Slab slab;
+    private final BlockMover mover;
+    private final PooledBlock[] idleParts;
+    private int idleCount;
+    private final BlockMover.Move[] moves;
+    private int moveCount;
+    // How many of the moves, the first ones, have been made.
+    private int made;
+    // A vacancy that no move has yet.
+    private @Nullable PooledBlock vacancy;
+
+    Emptying(Slab slab, BlockMover mover) {
+      this.slab = slab;
+      this.mover = mover;
+      this.idleParts = new PooledBlock[slab.parts().size()];
+      this.moves = new BlockMover.Move[slab.parts().size()];
+    }
+
+    /** Returns whether no part is left in use. */
+    boolean run(Vacancies vacancies) {
+      for (PooledBlock part : slab.parts()) {
+        if (part.ending) {
+          continue;
+        }
+        if (idle.take(part)) {
+          idleParts[idleCount++] = part;
+          continue;
+        }
+        PooledBlock to = vacancies.take();
+        if (to == null) {
+          return false;
+        }
+        vacancy = to;
+        moves[moveCount] = new BlockMover.Move(part, to);
+        moveCount++;
+        vacancy = null;
+        if (moveCount - made == AT_ONCE && !makeMoves()) {
+          return false;
+        }
+      }
+      return makeMoves();
+    }
+
+    /** Makes moves, or takes what has been given back meanwhile; whether no part is left in use. */
+    private boolean makeMoves() {
+      if (moveCount == made) {
+        return true;
+      }
+      if (mover.move(List.of(Arrays.copyOfRange(moves, made, moveCount)))) {
+        made = moveCount;
+        return true;
+      }
+      while (made < moveCount) {
+        BlockMover.Move move = moves[made];
+        if (mover.move(List.of(move))) {
+          made++;
+          continue;
+        }
+        moveCount--;
+        moves[made] = moves[moveCount];
+        move.to().giveBack();
+        if (!idle.take(move.from())) {
+          return false;
+        }
+        idleParts[idleCount++] = move.from();
+      }
       return true;
     }
-    if (mover.move(moves)) {
-      moved.addAll(moves);
-      return true;
-    }
-    boolean empty = true;
-    for (BlockMover.Move move : moves) {
-      if (empty && mover.move(List.of(move))) {
-        moved.add(move);
-        continue;
+
+    /** Ends it: the parts are the caller's, or everything that was not moved is as it was. */
+    void end(boolean empty) {
+      if (vacancy != null) {
+        vacancy.giveBack();
       }
-      move.to().giveBack();
-      if (idle.take(move.from())) {
-        idleParts.add(move.from());
-      } else {
-        empty = false;
+      for (int i = made; i < moveCount; i++) {
+        moves[i].to().giveBack();
+      }
+      if (!empty) {
+        slab.unreserve();
+        for (int i = 0; i < idleCount; i++) {
+          idle.putAnyway(idleParts[i]);
+        }
+      }
+      for (int i = 0; i < made; i++) {
+        PooledBlock left = moves[i].from();
+        if (empty) {
+          left.vacated();
+        } else {
+          left.giveBack();
+        }
       }
     }
-    return empty;
   }
 
   /** Idle parts of the fullest slabs; a place that was passed is not looked at again. */

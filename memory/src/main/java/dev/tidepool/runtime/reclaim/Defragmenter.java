@@ -14,12 +14,14 @@ import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Defragmenter implements BlockMover {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
+  private static final long LOOK_NANOS = 10_000;
 
   private long buffers;
   private long bytes;
@@ -43,8 +46,12 @@ final class Defragmenter implements BlockMover {
     return new Defragmentation(pass.buffers, pass.bytes, returned);
   }
 
-  /** A buffer on its way. */
-  private record Relocation(Storage storage, PooledBlock from, PooledBlock to) {
+  /**
+   * A buffer on its way.
+   *
+   * @param lease of the block that it goes to
+   */
+  private record Relocation(Storage storage, PooledBlock from, PooledBlock to, Lease lease) {
     BackingBlocks backing() {
       return storage.coherence().backing();
     }
@@ -56,28 +63,65 @@ final class Defragmenter implements BlockMover {
     }
   }
 
-  @Override
-  public boolean move(List<Move> moves) {
-    List<Relocation> relocations = new ArrayList<>();
-    for (Move move : moves) {
-      Storage storage = holder(move.from());
-      if (storage == null) {
+  private enum Stage {
+    ASKED,
+    STOPPED,
+    UNDER_WAY,
+    STAYED,
+    MOVED
+  }
+
+  /** What has become of buffers that are moved together, perhaps by another thread. */
+  private static final class Passage extends AtomicReference<Stage> {
+    private static final long serialVersionUID = 1;
+
+    Passage() {
+      super(Stage.ASKED);
+    }
+
+    /** Whether they were moved. Waits for the thread that does it, and stops it if none does. */
+    boolean hasMoved() {
+      if (compareAndSet(Stage.ASKED, Stage.STOPPED)) {
         return false;
       }
-      relocations.add(new Relocation(storage, move.from(), move.to()));
+      while (get() == Stage.UNDER_WAY) {
+        LockSupport.parkNanos(LOOK_NANOS);
+      }
+      return get() == Stage.MOVED;
     }
-    AtomicBoolean moved = new AtomicBoolean();
+  }
+
+  @Override
+  public boolean move(List<Move> moves) {
+    try {
+      List<Relocation> relocations = new ArrayList<>();
+      for (Move move : moves) {
+        Storage storage = holder(move.from());
+        if (storage == null) {
+          return false;
+        }
+        relocations.add(new Relocation(storage, move.from(), move.to(), new Lease(move.to())));
+      }
+      return moveTogether(relocations);
+    } catch (RuntimeException | Error e) {
+      FailureLog.warn("defragmentation was stopped", e);
+      return false;
+    }
+  }
+
+  private boolean moveTogether(List<Relocation> relocations) {
+    Passage passage = new Passage();
     Operation operation =
         Operation.moving(
             relocations.stream().map(Relocation::storage).toList(),
             SessionExecutors.evictions(),
-            () -> move(relocations, moved));
+            () -> move(relocations, passage));
     try {
       operation.performIfIdle(!Thread.currentThread().isVirtual());
     } catch (RuntimeException | Error e) {
-      LOG.log(Level.WARNING, "defragmentation was stopped", e);
+      FailureLog.warn("defragmentation was stopped", e);
     }
-    return moved.get();
+    return passage.hasMoved();
   }
 
   private static @Nullable Storage holder(PooledBlock block) {
@@ -85,29 +129,45 @@ final class Defragmenter implements BlockMover {
     return core == null ? null : core.storageUnlessClosed();
   }
 
-  private void move(List<Relocation> relocations, AtomicBoolean moved) {
-    if (!relocations.stream().allMatch(Relocation::isPossible)) {
+  private void move(List<Relocation> relocations, Passage passage) {
+    if (!passage.compareAndSet(Stage.ASKED, Stage.UNDER_WAY)) {
       return;
     }
-    // All that is needed for the change, which nothing may stop half-way.
-    List<Lease> leases = relocations.stream().map(each -> new Lease(each.to())).toList();
+    Stage end = Stage.STAYED;
     try {
+      if (relocations.stream().allMatch(Relocation::isPossible)) {
+        end = moved(relocations) ? Stage.MOVED : Stage.STAYED;
+        boolean hasMoved = end == Stage.MOVED;
+        relocations.forEach(each -> clean(each, hasMoved ? each.from() : each.to()));
+      }
+    } finally {
+      passage.set(end);
+    }
+  }
+
+  private boolean moved(List<Relocation> relocations) {
+    // All that is needed for the change, which nothing may stop half-way.
+    @Nullable MemorySegment[] bytes = new @Nullable MemorySegment[relocations.size()];
+    try {
+      for (int i = 0; i < bytes.length; i++) {
+        Relocation each = relocations.get(i);
+        bytes[i] = each.backing().isShared() ? each.backing().segment(each.lease()) : null;
+      }
       copyAll(relocations);
     } catch (RuntimeException | Error e) {
-      LOG.log(Level.DEBUG, "buffers could not be moved together; they stay where they are", e);
-      relocations.forEach(each -> clean(each, each.to()));
-      return;
+      Exceptions.log(
+          LOG, Level.DEBUG, "buffers could not be moved together; they stay where they are", e);
+      return false;
     }
-    for (int i = 0; i < relocations.size(); i++) {
+    for (int i = 0; i < bytes.length; i++) {
       Relocation each = relocations.get(i);
       each.to().occupy(each.storage().core());
       each.storage().context().registry().relocated(each.storage().core());
-      each.backing().moved(leases.get(i)).surrender();
+      each.backing().moved(each.lease(), bytes[i]).surrender();
       buffers++;
-      bytes += each.storage().byteSize();
+      this.bytes += each.storage().byteSize();
     }
-    moved.set(true);
-    relocations.forEach(each -> clean(each, each.from()));
+    return true;
   }
 
   /** Overwrites a block that no buffer has any more, if the options ask for that. */
@@ -117,7 +177,8 @@ final class Defragmenter implements BlockMover {
 
   /** Copies all bytes, concurrently where the device does it. No operation uses them meanwhile. */
   private static void copyAll(List<Relocation> relocations) {
-    List<Event> events = new ArrayList<>();
+    Event[] events = new Event[relocations.size()];
+    int submitted = 0;
     Throwable failure = null;
     try {
       for (Relocation each : relocations) {
@@ -126,17 +187,19 @@ final class Defragmenter implements BlockMover {
         } else {
           StorageContext owner = each.storage().context();
           Block from = each.from().block();
-          events.add(
-              owner.link().startCopy(from, 0, each.to().block(), 0, each.storage().byteSize()));
+          events[submitted] =
+              owner.link().startCopy(from, 0, each.to().block(), 0, each.storage().byteSize());
+          submitted++;
         }
       }
     } catch (RuntimeException | Error e) {
       failure = e;
     }
-    for (Event event : events) {
-      try (event) {
+    // Each is waited for before the blocks go, though the heap may be full.
+    for (int i = 0; i < submitted; i++) {
+      try (Event event = events[i]) {
         event.await();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         failure = e;
       }
     }

@@ -237,7 +237,7 @@ public final class BackingBlocks {
   }
 
   /** The bytes of a block that the host reaches, exactly as many as the storage has. */
-  MemorySegment segment(Lease lease) {
+  public MemorySegment segment(Lease lease) {
     return Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
         .asSlice(0, byteSize);
   }
@@ -260,13 +260,18 @@ public final class BackingBlocks {
     return deviceLease != null && deviceLease.isOf(block) && !isMapped();
   }
 
-  /** The device's copy, or the one that is both, lies in another block now; the old one's lease. */
-  public Lease moved(Lease to) {
+  /**
+   * The device's copy, or the one that is both, lies in another block now. Throws nothing, and
+   * makes no object.
+   *
+   * @param bytes of the block that the host reaches, if it is both copies; not used else
+   * @return the old block's lease
+   */
+  public Lease moved(Lease to, @Nullable MemorySegment bytes) {
     Lease old = Objects.requireNonNull(deviceLease, "no device copy");
+    setDevice(to);
     if (shared) {
-      setBoth(to);
-    } else {
-      setDevice(to);
+      host = bytes;
     }
     return old;
   }

@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,9 @@ public final class BufferRegistry {
 
   // The traversals in progress.
   private final List<Traversal> traversals = new CopyOnWriteArrayList<>();
+
+  // How often the heap had no room to tell a traversal of a move.
+  private final AtomicInteger untold = new AtomicInteger();
 
   /**
    * A traversal of all buffers. It collects those that move meanwhile, because it could miss them
@@ -84,11 +88,15 @@ public final class BufferRegistry {
     madeStorages.remove(core);
   }
 
-  /** A buffer has arrived somewhere, and is about to leave where it was. */
+  /** A buffer has arrived somewhere, and is about to leave where it was. Throws nothing. */
   public void relocated(BufferCore core) {
     // Either a traversal finds it where it has arrived, or the traversal is found here.
     VarHandle.fullFence();
-    traversals.forEach(traversal -> traversal.moved.add(core));
+    try {
+      traversals.forEach(traversal -> traversal.moved.add(core));
+    } catch (OutOfMemoryError e) {
+      untold.incrementAndGet();
+    }
   }
 
   /**
@@ -96,6 +104,16 @@ public final class BufferRegistry {
    * other threads do meanwhile makes it take no longer.
    */
   public Collection<BufferCore> all() {
+    int before;
+    Set<BufferCore> all;
+    do {
+      before = untold.get();
+      all = traverse();
+    } while (untold.get() != before);
+    return all;
+  }
+
+  private Set<BufferCore> traverse() {
     Set<BufferCore> all = new HashSet<>();
     Traversal traversal = new Traversal();
     traversals.add(traversal);

@@ -1,0 +1,115 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.conformance.Patterns;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A heap that is full anywhere in a defragmentation gives no buffer another one's memory. */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FullHeapDefragmentationTest {
+  /** Passes in a row that no allocation failed in until the last allocation was seen. */
+  private static final int ENOUGH = 3;
+
+  private static final int SMALL = 48 << 10;
+  private static final int BUFFERS = 32;
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void everyBufferKeepsItsBytes(boolean stays) throws Exception {
+    Class<?> scenario = FullHeap.loader().loadClass(Scenario.class.getName());
+    var constructor = scenario.getDeclaredConstructor(boolean.class);
+    constructor.setAccessible(true);
+    ((Callable<?>) constructor.newInstance(stays)).call();
+  }
+
+  /** What the test does, with a library whose heap can be full. */
+  static final class Scenario implements Callable<Void> {
+    private final boolean stays;
+
+    Scenario(boolean stays) {
+      this.stays = stays;
+    }
+
+    @Override
+    public Void call() {
+      int clean = 0;
+      for (int number = 0; clean < ENOUGH; number++) {
+        SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+        // A new one for each pass: a pool that has had many small blocks cuts larger slabs.
+        Tidepool tidepool =
+            Discovery.using(List.of(simulated), () -> Tidepool.open(MemoryOptions.defaults()));
+        UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
+        clean = defragmentAfter(number, memory) ? 0 : clean + 1;
+        memory.trimExcess();
+        assertThat(simulated.device("simulated:0").liveBlocks())
+            .as("blocks with a full heap after %s allocations", number)
+            .isZero();
+        tidepool.close();
+        assertThat(simulated.violations()).isEmpty();
+      }
+      return null;
+    }
+
+    /** Defragments, and lets an allocation of that fail; whether one did. */
+    private boolean defragmentAfter(int number, UnifiedMemoryManager memory) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      for (int i = 0; i < BUFFERS; i++) {
+        buffers.add(filled(memory, i));
+      }
+      for (int i = 0; i < BUFFERS; i++) {
+        if (i % 4 != 0) {
+          buffers.get(i).close();
+        }
+      }
+      long moved = 0;
+      boolean failed;
+      FullHeap.fillUpAfter(number, stays);
+      try {
+        moved = memory.defragment().movedBuffers();
+      } catch (OutOfMemoryError full) {
+        // What was not moved stays.
+      } finally {
+        failed = FullHeap.clear();
+      }
+      assertThat(failed || moved > 1).as("several buffers are moved, or the heap is full").isTrue();
+      for (int i = 0; i < BUFFERS; i++) {
+        if (i % 4 != 0) {
+          buffers.set(i, filled(memory, i));
+        }
+      }
+      byte[] contents = new byte[SMALL];
+      for (int i = 0; i < BUFFERS; i++) {
+        buffers.get(i).copyTo(contents);
+        assertThat(contents)
+            .as("buffer %s with a full heap after %s allocations", i, number)
+            .isEqualTo(Patterns.array(ElementType.BYTE, SMALL, i));
+      }
+      buffers.forEach(UnifiedBuffer::close);
+      return failed;
+    }
+
+    private static UnifiedBuffer<byte[]> filled(UnifiedMemoryManager memory, int seed) {
+      UnifiedBuffer<byte[]> buffer =
+          memory.allocate(ElementType.BYTE, SMALL, MemoryLocation.DEVICE);
+      buffer.copyFrom(Patterns.array(ElementType.BYTE, SMALL, seed));
+      return buffer;
+    }
+  }
+}
