@@ -10,20 +10,28 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** All kinds of calls, on the same few buffers, for tests that let each fail anywhere. */
 final class Calls {
   private static final int LENGTH = 2048;
+  private static final Allocation DEVICE = Allocation.at(MemoryLocation.DEVICE);
 
   private final Tidepool tidepool;
   private final UnifiedMemoryManager memory;
@@ -32,6 +40,7 @@ final class Calls {
   private final UnifiedBuffer<int[]> far;
   private final Kernel kernel;
   private final int[] array = new int[LENGTH];
+  private final MemorySegment foreign = Arena.ofAuto().allocate(ValueLayout.JAVA_INT, LENGTH);
 
   /**
    * Calls of one accelerator.
@@ -79,7 +88,19 @@ final class Calls {
     calls.put("broadcast", () -> tidepool.peers().broadcast(buffer, List.of(other, far)));
     calls.put("close", () -> memory.allocate(ElementType.INT, LENGTH).close());
     calls.put("copyOf", this::copyOf);
+    calls.put("first fill", () -> withNew(fresh -> fresh.fill((byte) 1)));
+    calls.put("first metrics", () -> withNew(UnifiedBuffer::metrics));
     calls.put("close behind a kernel", this::closeBehindKernel);
+    calls.put(
+        "allocate in the background",
+        () -> memory.allocateAsync(ElementType.INT, LENGTH, DEVICE).join().close());
+    calls.put("map in the background", () -> buffer.mapAsync(MapMode.READ_WRITE).join().close());
+    calls.put("lend", () -> memory.lend(NativeUse.readWrite(buffer)).close());
+    calls.put(
+        "lend in the background", () -> memory.lendAsync(NativeUse.read(buffer)).join().close());
+    calls.put("adopt", this::adopt);
+    calls.put("reserve", () -> memory.reserve("calls", 1 << 20, Duration.ZERO).close());
+    calls.put("suspend", this::suspend);
     calls.put("synchronize all", memory::synchronize);
     calls.put("trim", memory::trimExcess);
     calls.put("defragment", memory::defragment);
@@ -91,6 +112,19 @@ final class Calls {
     try (HostMapping mapping = buffer.map(MapMode.READ_WRITE)) {
       mapping.segment().fill((byte) 1);
     }
+  }
+
+  private void adopt() {
+    NativeHandle handle =
+        new NativeHandle(NativeKind.HOST_POINTER, foreign.address(), 0, foreign.byteSize());
+    try (UnifiedBuffer<int[]> adopted = memory.adopt(ElementType.INT, handle, () -> {})) {
+      kernel.execute(Arguments.of("y", adopted, "x", other));
+    }
+  }
+
+  private void suspend() {
+    memory.suspend();
+    memory.resume();
   }
 
   private void transfer() {
@@ -108,6 +142,12 @@ final class Calls {
     tidepool.peers().gather(parts, buffer);
   }
 
+  private void withNew(Consumer<UnifiedBuffer<int[]>> use) {
+    try (UnifiedBuffer<int[]> fresh = memory.allocate(ElementType.INT, LENGTH)) {
+      use.accept(fresh);
+    }
+  }
+
   private void copyOf() {
     try (UnifiedBuffer<int[]> copy = memory.copyOf(array)) {
       copy.fill((byte) 1);
@@ -115,8 +155,7 @@ final class Calls {
   }
 
   private void closeBehindKernel() {
-    try (UnifiedBuffer<int[]> passing =
-        memory.allocate(ElementType.INT, LENGTH, Allocation.at(MemoryLocation.DEVICE))) {
+    try (UnifiedBuffer<int[]> passing = memory.allocate(ElementType.INT, LENGTH, DEVICE)) {
       var _ = kernel.executeAsync(Arguments.of("y", passing, "x", other));
     }
   }

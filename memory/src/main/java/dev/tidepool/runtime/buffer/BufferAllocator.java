@@ -16,9 +16,11 @@ import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.storage.BufferReleaser;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.threads.FutureResult;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -193,28 +195,24 @@ public final class BufferAllocator {
     // Here, where the stack is the user's.
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
-    CompletableFuture<UnifiedBuffer<A>> future = context.track(new CompletableFuture<>());
-    context
-        .transferThreads()
-        .execute(
-            () -> {
-              if (future.isDone()) {
-                return;
-              }
-              try {
-                UnifiedBuffer<A> buffer = allocate(type, length, allocation, bytes, sampled);
-                context
-                    .callbackExecutor()
-                    .execute(
-                        () -> {
-                          if (!future.complete(buffer)) {
-                            buffer.close();
-                          }
-                        });
-              } catch (RuntimeException | Error e) {
-                context.callbackExecutor().execute(() -> future.completeExceptionally(e));
-              }
-            });
+    CompletableFuture<UnifiedBuffer<A>> future = new CompletableFuture<>();
+    FutureResult<UnifiedBuffer<A>> result =
+        new FutureResult<>(future, context.callbackExecutor(), UnifiedBuffer::close);
+    Supplier<UnifiedBuffer<A>> work = () -> allocate(type, length, allocation, bytes, sampled);
+    Runnable task =
+        () -> {
+          if (!future.isDone()) {
+            result.compute(work);
+            result.completeElsewhere();
+          }
+        };
+    var _ = context.track(future);
+    try {
+      context.transferThreads().execute(task);
+    } catch (RuntimeException | Error e) {
+      context.untrack(future);
+      throw e;
+    }
     return future;
   }
 

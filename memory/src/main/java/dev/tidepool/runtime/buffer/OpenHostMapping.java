@@ -7,6 +7,8 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.Coherence;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.threads.FutureResult;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -42,6 +44,8 @@ final class OpenHostMapping implements HostMapping {
     private final Operation operation;
     // Written by the work, read when it has ended.
     private volatile @Nullable MemorySegment mapped;
+    // Whether an attempt that failed has been told.
+    private boolean abandoned;
 
     Opening(BufferHandle<?> buffer, MapMode mode) {
       this.buffer = buffer;
@@ -72,7 +76,8 @@ final class OpenHostMapping implements HostMapping {
     }
 
     void abandon() {
-      if (operation.hasEntered()) {
+      if (operation.hasEntered() && !abandoned) {
+        abandoned = true;
         storage.mappingEnded(mode, mapped != null);
       }
     }
@@ -94,34 +99,37 @@ final class OpenHostMapping implements HostMapping {
   static CompletableFuture<HostMapping> openAsync(BufferHandle<?> buffer, MapMode mode) {
     StackReserve.checkForTwo();
     Opening opening = new Opening(buffer, mode);
+    StorageContext context = opening.storage.context();
     CompletableFuture<HostMapping> future = new CompletableFuture<>();
-    CompletableFuture<Void> moving;
+    FutureResult<HostMapping> result =
+        new FutureResult<>(future, context.callbackExecutor(), HostMapping::close);
+    var _ = context.track(future);
     try {
-      moving = buffer.storage().context().submit(opening.operation);
+      opening.operation.submit(failure -> end(opening, result, failure));
     } catch (RuntimeException | Error e) {
+      context.untrack(future);
       opening.abandon();
       throw e;
     }
-    var _ = moving.whenComplete((_, failure) -> end(opening, future, failure));
     return future;
   }
 
+  /** The work has ended. Called again if the heap is too full for it. */
   private static void end(
-      Opening opening, CompletableFuture<HostMapping> future, @Nullable Throwable failure) {
-    if (failure != null) {
-      opening.abandon();
-      future.completeExceptionally(failure);
-      return;
-    }
-    try {
-      OpenHostMapping mapping = opening.finish(true);
-      if (!future.complete(mapping)) {
-        mapping.close();
-      }
-    } catch (RuntimeException | Error e) {
-      opening.abandon();
-      future.completeExceptionally(e);
-    }
+      Opening opening, FutureResult<HostMapping> result, @Nullable Throwable failure) {
+    result.compute(
+        () -> {
+          try {
+            if (failure != null) {
+              throw Exceptions.unchecked(failure);
+            }
+            return opening.finish(true);
+          } catch (RuntimeException | Error e) {
+            opening.abandon();
+            throw e;
+          }
+        });
+    result.completeElsewhere();
   }
 
   private static MemorySegment hostOf(BufferHandle<?> buffer, MapMode mode) {

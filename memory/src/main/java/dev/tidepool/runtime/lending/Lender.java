@@ -115,8 +115,8 @@ public final class Lender {
       }
       NativeAccess access = new OpenNativeAccess(context, lending, uses, handles);
       Unclosed left = new Unclosed(access, unreachable, lending, sites == null ? "" : sites.here());
-      open.add(left);
       lending.whenEnded(() -> open.remove(left));
+      open.add(left);
       return access;
     } catch (RuntimeException | Error e) {
       lending.end();

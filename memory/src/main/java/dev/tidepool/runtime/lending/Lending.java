@@ -9,6 +9,7 @@ import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -83,7 +84,7 @@ final class Lending {
         end();
       } else if (ended.compareAndSet(false, true)) {
         if (operation.hasEntered()) {
-          ranges.forEach(range -> range.storage().lendingEnded(range.writes()));
+          tellStorages();
         }
         release();
       }
@@ -106,7 +107,7 @@ final class Lending {
       ordered = true;
       queue = usesDevice ? launch.lend() : null;
     } catch (RuntimeException | Error e) {
-      ranges.forEach(Lending::releaseQuietly);
+      releaseRanges();
       throw Exceptions.transfer(e, "lending");
     }
   }
@@ -129,32 +130,53 @@ final class Lending {
     return !ended.get();
   }
 
-  /** Ends the access of native code. Idempotent. Waits for nothing, and does not throw. */
+  /**
+   * Ends the access of native code. Idempotent. Waits for nothing, and does not throw. Makes no
+   * object, because the heap may be full: else the buffers would be lent for ever.
+   */
   void end() {
     if (!ended.compareAndSet(false, true)) {
       return;
     }
     Event end = null;
     Throwable failure = null;
+    NativeQueue commands = usesDevice ? Objects.requireNonNull(queue, "it is lent") : null;
     try {
-      if (usesDevice) {
-        end = Objects.requireNonNull(queue, "it is lent").mark();
-        ranges.forEach(LentRange::submitted);
+      if (commands != null) {
+        end = commands.mark();
+        for (int i = 0; i < ranges.size(); i++) {
+          ranges.get(i).submitted();
+        }
       }
     } catch (RuntimeException | Error e) {
       failure = e;
-      QuietClose.quietly("the queue of lent buffers", Objects.requireNonNull(queue)::finish);
+      finishQuietly(commands);
     }
-    for (LentRange range : ranges) {
-      range.storage().lendingEnded(range.writes());
-    }
+    tellStorages();
     // Before the work ends: then the memory behind the handles may be given back.
-    ranges.forEach(Lending::releaseQuietly);
+    releaseRanges();
     operation.lentUntil(end, failure);
     closeForeign();
     Runnable action = ending;
     if (action != null) {
       action.run();
+    }
+  }
+
+  private static void finishQuietly(@Nullable NativeQueue commands) {
+    try {
+      if (commands != null) {
+        commands.finish();
+      }
+    } catch (RuntimeException | Error e) {
+      FailureLog.warn("the queue of lent buffers could not be waited for", e);
+    }
+  }
+
+  private void tellStorages() {
+    for (int i = 0; i < ranges.size(); i++) {
+      LentRange range = ranges.get(i);
+      range.storage().lendingEnded(range.writes());
     }
   }
 
@@ -164,7 +186,7 @@ final class Lending {
   }
 
   private void release() {
-    ranges.forEach(Lending::releaseQuietly);
+    releaseRanges();
     closeForeign();
   }
 
@@ -174,8 +196,14 @@ final class Lending {
     }
   }
 
-  private static void releaseQuietly(LentRange range) {
-    QuietClose.quietly("a handle of lent memory", range::release);
+  private void releaseRanges() {
+    for (int i = 0; i < ranges.size(); i++) {
+      try {
+        ranges.get(i).release();
+      } catch (RuntimeException | Error e) {
+        FailureLog.warn("a handle of lent memory could not be given back", e);
+      }
+    }
   }
 
   private void settled(@Nullable Throwable failure) {

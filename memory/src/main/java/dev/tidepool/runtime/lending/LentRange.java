@@ -111,8 +111,9 @@ final class LentRange {
   /** Native code has submitted its commands: what it writes on the device counts from now on. */
   void submitted() {
     if (writes && !toHost) {
-      revocable = coherence().deviceWillWrite(from, to, revocations);
+      // First: the write is to be settled also if the heap is too full to note its range.
       expected = true;
+      revocable = coherence().deviceWillWrite(from, to, revocations);
     }
   }
 

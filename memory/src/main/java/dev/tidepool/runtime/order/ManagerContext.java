@@ -201,6 +201,11 @@ public class ManagerContext implements ResourceContext {
     return futures.track(future);
   }
 
+  /** Takes a future back that was tracked, and that nothing will complete. */
+  public final void untrack(CompletableFuture<?> future) {
+    futures.remove(future);
+  }
+
   /** Waits for the futures that were tracked and have not completed. */
   public final void awaitFutures() {
     futures.await();

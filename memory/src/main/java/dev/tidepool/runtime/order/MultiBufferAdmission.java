@@ -73,7 +73,10 @@ public final class MultiBufferAdmission {
       holder.occupy();
       provide.run();
     } finally {
-      ordered.forEach(Turn::end);
+      // By no iterator: a full heap must not keep the turns from others.
+      for (int i = 0; i < ordered.size(); i++) {
+        ordered.get(i).end();
+      }
     }
   }
 }

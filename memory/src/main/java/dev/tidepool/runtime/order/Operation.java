@@ -826,8 +826,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
 
   private @Nullable Throwable attempt() {
     attempts++;
-    ResourceAccesses.runs(uses);
     try {
+      ResourceAccesses.runs(uses);
       bringBack();
       body.run();
       return null;

@@ -13,7 +13,15 @@ final class PendingFutures {
   /** Keeps a future until it completes. */
   <T> CompletableFuture<T> track(CompletableFuture<T> future) {
     add(future);
-    var _ = future.whenComplete((_, _) -> remove(future));
+    boolean tracked = false;
+    try {
+      var _ = future.whenComplete((_, _) -> remove(future));
+      tracked = true;
+    } finally {
+      if (!tracked) {
+        remove(future);
+      }
+    }
     return future;
   }
 

@@ -672,7 +672,13 @@ public final class Coherence {
     } finally {
       moving().unlock();
     }
-    freed.forEach(clean ? Lease::release : Lease::discard);
+    for (int i = 0; i < freed.size(); i++) {
+      if (clean) {
+        freed.get(i).release();
+      } else {
+        freed.get(i).discard();
+      }
+    }
     return true;
   }
 

@@ -841,7 +841,8 @@ public final class Storage extends PendingReleases.Link {
       }
       writeBack = lateWriteBack;
       if (release == null) {
-        release = Operation.always(this, context.transferThreads(), this::free);
+        release =
+            Operation.always(this, context.transferThreads(), this::free).failing(_ -> freeLater());
       }
       operation = release;
       here = !pins().isMoving() && context.releaser().mayFreeOnThisThread(this);
@@ -906,7 +907,7 @@ public final class Storage extends PendingReleases.Link {
         () -> {
           frees[0] = isFreePending();
           if (frees[0]) {
-            free();
+            freeNow();
             freedEarly = true;
           }
         });
@@ -918,9 +919,14 @@ public final class Storage extends PendingReleases.Link {
     try {
       freeNow();
     } catch (VirtualMachineError e) {
-      unfreed = true;
-      leaveUnfinished();
+      freeLater();
     }
+  }
+
+  /** Leaves it to the maintenance thread to give the memory back. */
+  private void freeLater() {
+    unfreed = true;
+    leaveUnfinished();
   }
 
   private void freeNow() {

@@ -22,27 +22,22 @@ public final class BackgroundWork {
   /**
    * Starts work.
    *
-   * @param undo takes the result if the future was cancelled
+   * @param undo takes the result if the future was cancelled; may be called again
    */
   public static <T> CompletableFuture<T> start(Supplier<T> work, Consumer<T> undo) {
     CompletableFuture<T> future = new CompletableFuture<>();
-    Thread.ofPlatform()
-        .name("tidepool-background")
-        .daemon()
-        .start(
-            () -> {
-              if (future.isDone()) {
-                return;
-              }
-              try {
-                T result = work.get();
-                if (!future.complete(result)) {
-                  undo.accept(result);
-                }
-              } catch (RuntimeException | Error e) {
-                future.completeExceptionally(e);
-              }
-            });
+    FutureResult<T> result = new FutureResult<>(future, BackgroundWork::run, undo);
+    run(
+        () -> {
+          if (!future.isDone()) {
+            result.compute(work);
+            result.run();
+          }
+        });
     return future;
+  }
+
+  private static void run(Runnable task) {
+    Thread.ofPlatform().name("tidepool-background").daemon().start(task);
   }
 }
