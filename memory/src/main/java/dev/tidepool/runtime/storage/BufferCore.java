@@ -8,6 +8,7 @@ import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.LeakGroup;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
@@ -189,6 +190,8 @@ public final class BufferCore {
   /** Makes the storage, or finds the one that was made; the block's monitor is held. */
   private Object makeStorage(PooledBlock held) {
     if (held.isDormant(number)) {
+      // Between the end of the dormancy and the new tenant nothing may fail.
+      StackReserve.check();
       BackingBlocks backing =
           BackingBlocks.initial(context().device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, backing, true);
