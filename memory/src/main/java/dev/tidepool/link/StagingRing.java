@@ -52,10 +52,20 @@ public final class StagingRing implements AutoCloseable {
     slots = new Slot[Math.clamp(Math.ceilDiv(bytes, step), 1, depth)];
     try {
       for (int i = 0; i < slots.length; i++) {
-        slots[i] = new Slot(staging.lease(Math.max(1, Math.min(step, bytes)), pinned));
+        slots[i] = slot(staging.lease(Math.max(1, Math.min(step, bytes)), pinned));
       }
     } catch (RuntimeException | Error e) {
       close();
+      throw e;
+    }
+  }
+
+  private Slot slot(Lease lease) {
+    try {
+      return new Slot(lease);
+    } catch (Throwable e) {
+      // The heap may be full.
+      lease.release();
       throw e;
     }
   }

@@ -13,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class StagingRingTest {
@@ -81,5 +82,36 @@ class StagingRingTest {
     assertThat(calls)
         .containsExactly("awaited, with 2 blocks", "closed", "awaited, with 1 blocks", "closed");
     assertThat(pool.statistics().leasedBlocks()).isZero();
+  }
+
+  @Test
+  void blocksThatCannotBeUsedGoBack() {
+    MemoryPool unreachable =
+        new MemoryPool(
+            "device",
+            (bytes, alignment) -> new Unreachable(bytes),
+            64,
+            new PoolLimits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
+    assertThatThrownBy(
+            () ->
+                StagingRing.fixed(
+                    2 * CHUNK, CHUNK, 2, (bytes, pinned) -> unreachable.acquire(bytes, 64)))
+        .isInstanceOf(NullPointerException.class);
+    assertThat(unreachable.statistics().leasedBlocks()).isZero();
+  }
+
+  private record Unreachable(long byteSize) implements Block {
+    @Override
+    public HostAccess hostAccess() {
+      return HostAccess.NONE;
+    }
+
+    @Override
+    public @Nullable MemorySegment segment() {
+      return null;
+    }
+
+    @Override
+    public void free() {}
   }
 }

@@ -22,6 +22,14 @@ record GuardedSource(MemoryPool.Source source, long largest) implements MemoryPo
       return source.allocate(bytes, alignment);
     }
     Block whole = source.allocate(front + bytes + GuardedBlock.ZONE, alignment);
-    return whole.hostAccess() == HostAccess.DIRECT ? new GuardedBlock(whole, front, bytes) : whole;
+    try {
+      return whole.hostAccess() == HostAccess.DIRECT
+          ? new GuardedBlock(whole, front, bytes)
+          : whole;
+    } catch (Throwable e) {
+      // The heap may be full.
+      whole.free();
+      throw e;
+    }
   }
 }

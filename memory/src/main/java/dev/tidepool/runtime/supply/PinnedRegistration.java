@@ -3,6 +3,7 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.host.ArenaKeepAlive;
 import dev.tidepool.host.system.OwnMemory;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -45,8 +46,23 @@ final class PinnedRegistration {
     }
     ArenaKeepAlive scope = held;
     Runnable driver = unlocking;
-    // Refers to nothing of the session, which the budget is of.
-    Runnable unlock = resources.foreign(() -> unlock(driver, scope));
+    @Nullable Runnable unlock = null;
+    try {
+      // Refers to nothing of the session, which the budget is of.
+      unlock = resources.foreign(() -> unlock(driver, scope));
+      return unlockingOnce(unlock, reclaimer, bytes);
+    } catch (Throwable e) {
+      // The heap may be full.
+      if (unlock != null) {
+        resources.forget(unlock);
+      }
+      unlock(driver, scope);
+      reclaimer.giveBack(bytes);
+      throw e;
+    }
+  }
+
+  private static Runnable unlockingOnce(Runnable unlock, PinnedReclaimer reclaimer, long bytes) {
     AtomicBoolean locked = new AtomicBoolean(true);
     return () -> {
       if (!locked.compareAndSet(true, false)) {
@@ -63,9 +79,8 @@ final class PinnedRegistration {
   private static void unlock(Runnable driver, @Nullable ArenaKeepAlive held) {
     try {
       driver.run();
-    } catch (RuntimeException e) {
-      System.getLogger(PinnedRegistration.class.getName())
-          .log(System.Logger.Level.WARNING, "wrapped memory could not be unlocked", e);
+    } catch (RuntimeException | Error e) {
+      FailureLog.warn("wrapped memory could not be unlocked", e);
     } finally {
       letGo(held);
     }

@@ -99,9 +99,15 @@ public final class SessionResources {
     }
   }
 
-  /** Remembers a program. */
+  /** Remembers a program that was just compiled, until it is closed. */
   public void opened(Program program) {
-    programs.add(program);
+    try {
+      programs.add(program);
+    } catch (Throwable e) {
+      // The heap may be full.
+      program.close();
+      throw e;
+    }
   }
 
   /** Forgets a program, which is about to be closed. */
