@@ -12,10 +12,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <p>It completes each {@link dev.tidepool.runtime.order.OperationFuture}. Other threads complete
  * other futures: the thread that cancels a future; for a future of several parts, the thread that
- * completes the last part; for an allocation ({@link dev.tidepool.runtime.buffer.BufferAllocator})
- * or a list of transfers ({@link dev.tidepool.runtime.transfers.DefaultTransferEngine}), a {@code
- * tidepool-completion} thread of its own; for {@link BackgroundWork} and kernels over files, the
- * thread that does the work.
+ * completes the last part; for an allocation ({@link dev.tidepool.runtime.buffer.BufferAllocator}),
+ * a mapping or a list of transfers ({@link dev.tidepool.runtime.transfers.DefaultTransferEngine}),
+ * a {@code tidepool-completion} thread of its own; for {@link BackgroundWork} and kernels over
+ * files, the thread that does the work.
  *
  * <p>A stage may be attached in the moment between that check and the completion, and may block. So
  * the maintenance thread starts another thread if none was completed since its last check. Safe for
