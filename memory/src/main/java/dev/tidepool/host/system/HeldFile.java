@@ -18,7 +18,7 @@ public final class HeldFile {
   // A channel would be closed when a thread that reads is interrupted.
   private final @Nullable RandomAccessFile file;
 
-  // Guarded by this.
+  // Guarded by this. The system fills it with one call, unless the text is longer.
   private byte[] buffer = new byte[USUAL_BYTES];
 
   /** Opens a file; one that cannot be opened has no lines. */
@@ -45,12 +45,10 @@ public final class HeldFile {
     }
     try {
       file.seek(0);
-      int length = 0;
-      for (int count = 0; count >= 0; count = file.read(buffer, length, buffer.length - length)) {
-        length += count;
-        if (length == buffer.length) {
-          buffer = Arrays.copyOf(buffer, 2 * length);
-        }
+      int length = Math.max(0, file.read(buffer));
+      while (length == buffer.length) {
+        buffer = Arrays.copyOf(buffer, 2 * length);
+        length += Math.max(0, file.read(buffer, length, length));
       }
       return new String(buffer, 0, length, StandardCharsets.UTF_8);
     } catch (IOException gone) {

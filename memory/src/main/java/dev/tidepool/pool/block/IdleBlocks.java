@@ -251,6 +251,9 @@ final class IdleBlocks implements IdleSet {
 
   /** Idle bytes of all classes, counted as those of one are. */
   long idleBytes() {
+    if (budget.charged() == 0) {
+      return 0;
+    }
     long bytes = 0;
     for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
       bytes += Math.max(0, idleBytes(sizeClass));
