@@ -108,7 +108,7 @@ class PageInBrowserTest {
     String script =
         """
         (async () => {
-          while (document.body.dataset.state !== 'ready') await new Promise(go => setTimeout(go, 20));
+          while (document.body?.dataset.state !== 'ready') await new Promise(go => setTimeout(go, 20));
           const texts = cells => [...cells].map(cell => cell.textContent.replace(/ [▴▾]/, ''));
           const total = (table, head) => texts(document.querySelectorAll('#' + table + ' tfoot td'))
               [texts(document.querySelectorAll('#' + table + ' th')).indexOf(head)];
@@ -157,7 +157,7 @@ class PageInBrowserTest {
     String script =
         """
         (async () => {
-          while (document.body.dataset.state !== 'ready') await new Promise(go => setTimeout(go, 20));
+          while (document.body?.dataset.state !== 'ready') await new Promise(go => setTimeout(go, 20));
           const at = id => document.getElementById(id), seen = [];
           const point = (id, kind, x, y) => {
             const place = at(id).getBoundingClientRect();

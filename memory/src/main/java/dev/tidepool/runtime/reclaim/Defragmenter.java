@@ -72,10 +72,10 @@ final class Defragmenter implements BlockMover {
   }
 
   /** What has become of buffers that are moved together, perhaps by another thread. */
-  private static final class Passage extends AtomicReference<Stage> {
+  private static final class MoveOutcome extends AtomicReference<Stage> {
     private static final long serialVersionUID = 1;
 
-    Passage() {
+    MoveOutcome() {
       super(Stage.ASKED);
     }
 
@@ -110,18 +110,18 @@ final class Defragmenter implements BlockMover {
   }
 
   private boolean moveTogether(List<Relocation> relocations) {
-    Passage passage = new Passage();
+    MoveOutcome outcome = new MoveOutcome();
     Operation operation =
         Operation.moving(
             relocations.stream().map(Relocation::storage).toList(),
             SessionExecutors.evictions(),
-            () -> move(relocations, passage));
+            () -> move(relocations, outcome));
     try {
       operation.performIfIdle(!Thread.currentThread().isVirtual());
     } catch (RuntimeException | Error e) {
       FailureLog.warn("defragmentation was stopped", e);
     }
-    return passage.hasMoved();
+    return outcome.hasMoved();
   }
 
   private static @Nullable Storage holder(PooledBlock block) {
@@ -129,8 +129,8 @@ final class Defragmenter implements BlockMover {
     return core == null ? null : core.storageUnlessClosed();
   }
 
-  private void move(List<Relocation> relocations, Passage passage) {
-    if (!passage.compareAndSet(Stage.ASKED, Stage.UNDER_WAY)) {
+  private void move(List<Relocation> relocations, MoveOutcome outcome) {
+    if (!outcome.compareAndSet(Stage.ASKED, Stage.UNDER_WAY)) {
       return;
     }
     Stage end = Stage.STAYED;
@@ -141,7 +141,7 @@ final class Defragmenter implements BlockMover {
         relocations.forEach(each -> clean(each, hasMoved ? each.from() : each.to()));
       }
     } finally {
-      passage.set(end);
+      outcome.set(end);
     }
   }
 

@@ -19,7 +19,7 @@ public final class FutureResult<T> extends Resumable implements Runnable {
   private volatile @Nullable Throwable failure;
 
   /**
-   * Nothing yet.
+   * Creates a result that is not known yet.
    *
    * @param threads starts a thread for each task, which runs users' stages
    * @param undo takes the result if the future was cancelled meanwhile; may be called again
