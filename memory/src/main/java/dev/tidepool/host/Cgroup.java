@@ -41,12 +41,12 @@ record Cgroup(long limitBytes, long freeBytes) {
     }
 
     @Nullable Cgroup read() {
-      long most = ProcFiles.number(limit.lines(), -1);
-      long used = most < 0 || most >= NO_LIMIT ? -1 : ProcFiles.number(usage.lines(), -1);
+      long most = ProcFiles.parse(limit.text().strip(), -1);
+      long used = most < 0 || most >= NO_LIMIT ? -1 : ProcFiles.parse(usage.text().strip(), -1);
       if (used < 0) {
         return null;
       }
-      for (String line : details.lines()) {
+      for (String line : details.text().lines().toList()) {
         String[] words = line.split("\\s+", -1);
         if (words.length == 2 && names.reclaimable.contains(words[0])) {
           used -= ProcFiles.parse(words[1], 0);

@@ -8,7 +8,6 @@ import dev.tidepool.host.system.ProcFiles;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -47,14 +46,14 @@ public final class HostMemory {
   private static Reading reading() {
     @Nullable Reading told =
         switch (Platform.CURRENT.system()) {
-          case LINUX -> ofLinux(Meminfo.FILE.lines());
+          case LINUX -> ofLinux(Meminfo.FILE.text());
           case MACOS -> ofMacOs(MacCalls.number("hw.memsize"), MacCalls.obtainableMemory());
           case WINDOWS, OTHER -> null;
         };
     return told == null ? new Reading(ofJavaPlatform(), 0) : told;
   }
 
-  private static @Nullable Reading ofLinux(List<String> meminfo) {
+  private static @Nullable Reading ofLinux(String meminfo) {
     MemoryInfo machine = ofMeminfo(meminfo);
     return machine == null
         ? null
@@ -81,28 +80,37 @@ public final class HostMemory {
             machine.freeIsEstimate());
   }
 
-  /** What the lines of {@code /proc/meminfo} say; null if they lack the total. */
-  static @Nullable MemoryInfo ofMeminfo(List<String> lines) {
-    long total = kilobytes(lines, "MemTotal:");
+  /** What {@code /proc/meminfo} says; null if it lacks the total. */
+  static @Nullable MemoryInfo ofMeminfo(String meminfo) {
+    long total = kilobytes(meminfo, "MemTotal:");
     if (total == 0) {
       return null;
     }
-    boolean exact = lines.stream().anyMatch(line -> line.startsWith("MemAvailable:"));
+    boolean exact = find(meminfo, "MemAvailable:") >= 0;
     long free =
         exact
-            ? kilobytes(lines, "MemAvailable:")
-            : kilobytes(lines, "MemFree:") + kilobytes(lines, "Cached:");
+            ? kilobytes(meminfo, "MemAvailable:")
+            : kilobytes(meminfo, "MemFree:") + kilobytes(meminfo, "Cached:");
     return new MemoryInfo(total, Math.min(free, total), !exact);
   }
 
-  private static long kilobytes(List<String> lines, String key) {
-    for (String line : lines) {
-      if (line.startsWith(key)) {
-        String[] words = line.substring(key.length()).strip().split("\\s+", -1);
-        return ProcFiles.parse(words[0], 0) * 1024;
-      }
+  private static long kilobytes(String meminfo, String key) {
+    int from = find(meminfo, key);
+    if (from < 0) {
+      return 0;
     }
-    return 0;
+    int end = meminfo.indexOf('\n', from);
+    String[] words =
+        meminfo.substring(from, end < 0 ? meminfo.length() : end).strip().split(" ", 2);
+    return ProcFiles.parse(words[0], 0) * 1024;
+  }
+
+  /**
+   * Where the line goes on behind a key; less than 0 if there is none. By search: it is quicker.
+   */
+  private static int find(String meminfo, String key) {
+    int at = meminfo.startsWith(key) ? 0 : meminfo.indexOf("\n" + key) + 1;
+    return meminfo.startsWith(key, at) ? at + key.length() : -1;
   }
 
   /** By reflection, so that the module jdk.management may be absent. */

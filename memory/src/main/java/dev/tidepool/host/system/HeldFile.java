@@ -5,7 +5,6 @@ import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +20,7 @@ public final class HeldFile {
   // Guarded by this. The system fills it with one call, unless the text is longer.
   private byte[] buffer = new byte[USUAL_BYTES];
 
-  /** Opens a file; one that cannot be opened has no lines. */
+  /** Opens a file; one that cannot be opened is empty. */
   public HeldFile(Path path) {
     this.file = open(path);
   }
@@ -34,12 +33,8 @@ public final class HeldFile {
     }
   }
 
-  /** What the file says now; no lines if it is gone. */
-  public List<String> lines() {
-    return text().lines().toList();
-  }
-
-  private synchronized String text() {
+  /** What the file says now, empty if it is gone. */
+  public synchronized String text() {
     if (file == null) {
       return "";
     }

@@ -21,11 +21,7 @@ public final class ProcFiles {
 
   /** The number that a file consists of, or a default if it is absent or says something else. */
   public static long number(Path file, long otherwise) {
-    return number(lines(file), otherwise);
-  }
-
-  /** The number that lines consist of, or a default if they are none or say something else. */
-  public static long number(List<String> lines, long otherwise) {
+    List<String> lines = lines(file);
     return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
   }
 

@@ -101,8 +101,11 @@ public final class ArrayPools implements AutoCloseable {
    * rents and hits. Arrays of theirs that are still out belong to no pool.
    */
   public synchronized long sum(ToLongFunction<ArrayPoolStatistics> figure) {
-    return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum()
-        + figure.applyAsLong(earlier);
+    long sum = figure.applyAsLong(earlier);
+    for (ArrayPool<?> pool : pools.values()) {
+      sum += figure.applyAsLong(pool.statistics());
+    }
+    return sum;
   }
 
   /** Closes all pools. */

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collections;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -20,25 +18,25 @@ class HeldFileTest {
   void eachReadingIsOfWhatTheFileSaysThen() throws IOException {
     Path path = Files.writeString(folder.resolve("file"), "one\ntwo\n");
     HeldFile file = new HeldFile(path);
-    assertThat(file.lines()).containsExactly("one", "two");
+    assertThat(file.text()).isEqualTo("one\ntwo\n");
     Files.writeString(path, "3\n");
-    assertThat(file.lines()).containsExactly("3");
-    List<String> many = Collections.nCopies(2000, "a line");
-    Files.write(path, many);
-    assertThat(file.lines()).isEqualTo(many);
+    assertThat(file.text()).isEqualTo("3\n");
+    String many = "a line\n".repeat(2000);
+    Files.writeString(path, many);
+    assertThat(file.text()).isEqualTo(many);
   }
 
   @Test
-  void aFileThatIsAbsentHasNoLines() {
-    assertThat(new HeldFile(folder.resolve("absent")).lines()).isEmpty();
+  void aFileThatIsAbsentIsEmpty() {
+    assertThat(new HeldFile(folder.resolve("absent")).text()).isEmpty();
   }
 
   @Test
   void anInterruptedThreadReadsToo() throws IOException {
     HeldFile file = new HeldFile(Files.writeString(folder.resolve("file"), "one\n"));
     Thread.currentThread().interrupt();
-    assertThat(file.lines()).containsExactly("one");
+    assertThat(file.text()).isEqualTo("one\n");
     assertThat(Thread.interrupted()).isTrue();
-    assertThat(file.lines()).containsExactly("one");
+    assertThat(file.text()).isEqualTo("one\n");
   }
 }
