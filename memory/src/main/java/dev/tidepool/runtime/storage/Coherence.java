@@ -2,6 +2,7 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.BufferState;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferException;
 import dev.tidepool.host.ArenaKeepAlive;
 import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.link.DeviceLink;
@@ -807,7 +808,7 @@ public final class Coherence {
       if (direction == Direction.HOST_TO_DEVICE && state.hasUnsettledWrites()) {
         // Bytes have to be pushed under a launch only if a launch ahead has failed. What asks for
         // them fails with that, and must not touch the copy before.
-        throw new IllegalStateException("a kernel failed that " + storage + " depends on");
+        throw new TransferException("a kernel failed that " + storage + " depends on", null);
       }
       long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
       measure(
