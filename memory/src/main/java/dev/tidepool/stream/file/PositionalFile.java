@@ -130,10 +130,14 @@ public final class PositionalFile implements ByteSource {
     if (opened == null) {
       return;
     }
-    if (Objects.equals(fileKey, keyOf(path))) {
-      arrayTransfers = opened;
-    } else {
-      opened.close();
+    try {
+      if (Objects.equals(fileKey, keyOf(path))) {
+        arrayTransfers = opened;
+      }
+    } finally {
+      if (arrayTransfers == null) {
+        opened.close();
+      }
     }
   }
 
