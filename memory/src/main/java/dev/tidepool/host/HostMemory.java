@@ -13,9 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** How much memory this process may use, and how much of it is free now. */
 public final class HostMemory {
-  private static final class Meminfo {
-    static final HeldFile FILE = new HeldFile(Path.of("/proc/meminfo"));
-  }
+  private static final HeldFile MEMINFO = new HeldFile(Path.of("/proc/meminfo"));
 
   private HostMemory() {}
 
@@ -46,7 +44,7 @@ public final class HostMemory {
   private static Reading reading() {
     @Nullable Reading told =
         switch (Platform.CURRENT.system()) {
-          case LINUX -> ofLinux(Meminfo.FILE.text());
+          case LINUX -> ofLinux(MEMINFO.text());
           case MACOS -> ofMacOs(MacCalls.number("hw.memsize"), MacCalls.obtainableMemory());
           case WINDOWS, OTHER -> null;
         };

@@ -14,15 +14,18 @@ import org.jspecify.annotations.Nullable;
 public final class HeldFile {
   private static final int USUAL_BYTES = 4096;
 
-  // A channel would be closed when a thread that reads is interrupted.
-  private final @Nullable RandomAccessFile file;
+  private final Path path;
 
-  // Guarded by this. The system fills it with one call, unless the text is longer.
-  private byte[] buffer = new byte[USUAL_BYTES];
+  // These are guarded by this. A channel would be closed when a thread that reads is interrupted.
+  private @Nullable RandomAccessFile file;
+  private boolean opened;
 
-  /** Opens a file; one that cannot be opened is empty. */
+  // The system fills it with one call, unless the text is longer.
+  private byte[] buffer = new byte[0];
+
+  /** Creates it for a file, which the first reading opens. One that cannot be opened is empty. */
   public HeldFile(Path path) {
-    this.file = open(path);
+    this.path = path;
   }
 
   private static @Nullable RandomAccessFile open(Path path) {
@@ -35,6 +38,11 @@ public final class HeldFile {
 
   /** What the file says now, empty if it is gone. */
   public synchronized String text() {
+    if (!opened) {
+      opened = true;
+      file = open(path);
+      buffer = new byte[USUAL_BYTES];
+    }
     if (file == null) {
       return "";
     }
