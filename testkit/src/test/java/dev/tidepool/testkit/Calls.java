@@ -10,6 +10,7 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeAccess;
 import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import dev.tidepool.NativeUse;
@@ -26,12 +27,32 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** All kinds of calls, on the same few buffers, for tests that let each fail anywhere. */
 final class Calls {
   private static final int LENGTH = 2048;
   private static final Allocation DEVICE = Allocation.at(MemoryLocation.DEVICE);
+
+  /** What a call in the background returns. It is kept until it is closed, as a user must. */
+  private static final class BackgroundResult<T> {
+    private final Consumer<T> closing;
+    private @Nullable CompletableFuture<T> future;
+
+    BackgroundResult(Consumer<T> closing) {
+      this.closing = closing;
+    }
+
+    void close() {
+      if (future != null) {
+        closing.accept(future.join());
+      }
+    }
+  }
 
   private final Tidepool tidepool;
   private final UnifiedMemoryManager memory;
@@ -40,6 +61,7 @@ final class Calls {
   private final UnifiedBuffer<int[]> far;
   private final Kernel kernel;
   private final int[] array = new int[LENGTH];
+  private @Nullable BackgroundResult<?> last;
   private final MemorySegment foreign = Arena.ofAuto().allocate(ValueLayout.JAVA_INT, LENGTH);
 
   /**
@@ -93,11 +115,16 @@ final class Calls {
     calls.put("close behind a kernel", this::closeBehindKernel);
     calls.put(
         "allocate in the background",
-        () -> memory.allocateAsync(ElementType.INT, LENGTH, DEVICE).join().close());
-    calls.put("map in the background", () -> buffer.mapAsync(MapMode.READ_WRITE).join().close());
+        () ->
+            inBackground(
+                () -> memory.allocateAsync(ElementType.INT, LENGTH, DEVICE), UnifiedBuffer::close));
+    calls.put(
+        "map in the background",
+        () -> inBackground(() -> buffer.mapAsync(MapMode.READ_WRITE), HostMapping::close));
     calls.put("lend", () -> memory.lend(NativeUse.readWrite(buffer)).close());
     calls.put(
-        "lend in the background", () -> memory.lendAsync(NativeUse.read(buffer)).join().close());
+        "lend in the background",
+        () -> inBackground(() -> memory.lendAsync(NativeUse.read(buffer)), NativeAccess::close));
     calls.put("adopt", this::adopt);
     calls.put("reserve", () -> memory.reserve("calls", 1 << 20, Duration.ZERO).close());
     calls.put("suspend", this::suspend);
@@ -106,6 +133,29 @@ final class Calls {
     calls.put("defragment", memory::defragment);
     calls.put("snapshot", memory::snapshot);
     return calls;
+  }
+
+  private <T> void inBackground(Supplier<CompletableFuture<T>> call, Consumer<T> close) {
+    closeResult();
+    BackgroundResult<T> result = new BackgroundResult<>(close);
+    last = result;
+    result.future = call.get();
+    closeResult();
+  }
+
+  /** Closes the result of the last call in the background that has one and could not close it. */
+  private void closeResult() {
+    BackgroundResult<?> result = last;
+    if (result != null) {
+      try {
+        result.close();
+      } catch (CompletionException e) {
+        // There is nothing to close.
+        last = null;
+        throw e;
+      }
+      last = null;
+    }
   }
 
   private void map() {
@@ -162,6 +212,7 @@ final class Calls {
 
   /** Uses the buffers, which no call may have left unusable; fails with what a prefetch kept. */
   void use() {
+    closeResult();
     int[] expected = new int[LENGTH];
     Arrays.setAll(expected, i -> 7 * i);
     buffer.copyFrom(expected);

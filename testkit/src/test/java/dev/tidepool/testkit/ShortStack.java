@@ -112,6 +112,8 @@ final class ShortStack implements AutoCloseable {
    * @param calls the number of calls with enough stack before
    */
   private static int dive(String name, Runnable call, int calls) throws Exception {
+    // The last name that is printed is the call after which the buffers were not usable.
+    System.out.println(name);
     for (int i = 0; i < calls; i++) {
       call.run();
     }

@@ -5,6 +5,7 @@ import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeUse;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.NativeQueue;
 import java.util.List;
 
@@ -67,6 +68,7 @@ final class OpenNativeAccess implements NativeAccess {
 
   @Override
   public void close() {
+    StackReserve.check();
     lending.end();
     lending.awaitClosed();
   }
