@@ -18,6 +18,14 @@ record MappedRegion(
   /** Above this, pages are mapped for the block alone and go back to the system with it. */
   static final long MAPPED_FROM = 2L << 20;
 
+  /**
+   * From this size on, addresses of one huge page after the block stay unused. The system places
+   * mappings next to each other. Blocks of 256 MiB would lie 256 MiB apart, and where a loop reads
+   * one and writes the other at the same index, both may fall into one bank of the memory: such a
+   * loop took 1.5 times as long.
+   */
+  private static final long STAGGERED_FROM = 32L << 20;
+
   /** Above this, the heap would take far more than the block to align it. */
   private static final long MAPPED_ALIGNMENT = 64L << 10;
 
@@ -47,13 +55,14 @@ record MappedRegion(
     boolean huge = PageSizes.HUGE_BYTES > 0 && bytes >= PageSizes.HUGE_BYTES;
     long wanted = Math.max(alignment, huge ? PageSizes.HUGE_BYTES : PageSizes.BYTES);
     long length = PageSizes.roundUp(bytes, PageSizes.BYTES);
-    LibC.Mapped map = LibC.map(length);
+    long mapped = huge && bytes >= STAGGERED_FROM ? length + PageSizes.HUGE_BYTES : length;
+    LibC.Mapped map = LibC.map(mapped);
     if (map.address() == 0) {
-      checkRefusal(map, length);
+      checkRefusal(map, mapped);
       return null;
     }
     if (map.address() % wanted != 0) {
-      unmap(map.address(), length);
+      unmap(map.address(), mapped);
       return ReservedMapping.anonymous(
           bytes, wanted, huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
     }
@@ -61,7 +70,7 @@ record MappedRegion(
     if (huge && LibC.advise(map.address(), length, LibC.Advice.HUGE)) {
       backing = ReservedMapping.transparent(backing);
     }
-    return new MappedRegion(map.address(), Origin.MAPPING, map.address(), length, backing);
+    return new MappedRegion(map.address(), Origin.MAPPING, map.address(), mapped, backing);
   }
 
   /** Throws unless a mapping was refused because there is no memory. */

@@ -62,6 +62,21 @@ class MemoryAllocatorTest {
     }
   }
 
+  /** At such distances the same elements of two arrays share a bank of the memory. */
+  @Test
+  void largeBlocksDoNotLieAMultipleOfTheirSizeApart() {
+    long bytes = 256 * MIB;
+    List<Block> blocks = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Block block = allocator.allocate(bytes);
+      for (Block other : blocks) {
+        assertThat((block.segment().address() - other.segment().address()) % bytes).isNotZero();
+      }
+      blocks.add(block);
+    }
+    blocks.forEach(Block::free);
+  }
+
   @Test
   void aSmallBlockAlignedToAGibibyteTakesNoGibibyte() throws Exception {
     for (HostRequest request :
