@@ -40,7 +40,10 @@ final class FieldConstants {
     }
     try {
       Class<?> type = Class.forName(owner, true, loader);
-      Field field = type.getDeclaredField(name);
+      Field field = field(type, name);
+      if (field == null) {
+        throw new NoSuchFieldException(name);
+      }
       if (!Modifier.isFinal(field.getModifiers())) {
         throw place.refuse(
             shown + ", which is not final,",
@@ -48,7 +51,8 @@ final class FieldConstants {
       }
       field.setAccessible(true);
       Constant constant = constant(field.get(null), shown, place);
-      if (constant.bits() == 0 && ClassInitialization.isAhead(type, name, files)) {
+      if (constant.bits() == 0
+          && ClassInitialization.isAhead(field.getDeclaringClass(), name, files)) {
         throw place.refuse(
             shown + ", which has no value yet because its class is being initialised,",
             "declare it above the kernel, or compile the kernel when its class is initialised");
@@ -59,6 +63,26 @@ final class FieldConstants {
           shown + ", which cannot be read (" + e.getMessage() + "),",
           "pass its value as a parameter");
     }
+  }
+
+  /**
+   * A field that a class declares or inherits, in the order of the Java Virtual Machine
+   * Specification, 5.4.3.2; null if there is none.
+   */
+  private static @Nullable Field field(Class<?> type, String name) {
+    for (Field declared : type.getDeclaredFields()) {
+      if (declared.getName().equals(name)) {
+        return declared;
+      }
+    }
+    for (Class<?> parent : type.getInterfaces()) {
+      Field inherited = field(parent, name);
+      if (inherited != null) {
+        return inherited;
+      }
+    }
+    Class<?> parent = type.getSuperclass();
+    return parent == null ? null : field(parent, name);
   }
 
   private static Constant constant(@Nullable Object value, String shown, Place place) {

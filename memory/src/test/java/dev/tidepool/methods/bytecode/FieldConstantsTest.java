@@ -38,6 +38,30 @@ class FieldConstantsTest {
     }
   }
 
+  private static class Parent {
+    static final int OF_CLASS = Integer.getInteger("tidepool.test.unset", 7907);
+  }
+
+  private interface Limits {
+    int OF_INTERFACE = Integer.getInteger("tidepool.test.unset", 7901);
+  }
+
+  /** A kernel that uses constants of others by their names alone: the class file says "Heir". */
+  @SuppressWarnings("unused")
+  private static final class Heir extends Parent implements Limits {
+    static final KernelSource.Method SOURCE = KernelSource.method(MethodHandles.lookup(), "filled");
+
+    static void filled(int i, int[] x) {
+      x[i] = OF_CLASS;
+      x[i] = OF_INTERFACE;
+    }
+  }
+
+  @Test
+  void constantsAreInheritedFromClassesAndInterfaces() {
+    assertThat(MethodReader.read(Heir.SOURCE).body().toString()).contains("bits=7907", "bits=7901");
+  }
+
   @Test
   void aConstantWithoutItsValueIsRefusedAndReadOnceItHasOne() {
     assertThat(TooEarly.REFUSED)
