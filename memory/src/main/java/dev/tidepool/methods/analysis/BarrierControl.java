@@ -12,6 +12,7 @@ import dev.tidepool.methods.tree.Statement.If;
 import dev.tidepool.methods.tree.Statement.Label;
 import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Statement.Return;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
 import java.util.HashSet;
@@ -23,15 +24,22 @@ import java.util.TreeSet;
  * Which statements of a kernel decide how its items come to barriers. An item that has returned, or
  * failed, does these and no others: so it meets the barriers that the other items of its group
  * meet. {@link Uniformity#checked} ensures that they are the same for all items of a group.
+ *
+ * <p>A return that all items of a group reach together is one of these, because no item does what
+ * stands behind it: a division, load or loop there may fail or not end.
  */
 public final class BarrierControl {
   private final Set<Variable> deciding = new HashSet<>();
 
-  private BarrierControl() {}
+  private final Uniformity uniformity;
+
+  private BarrierControl(Uniformity uniformity) {
+    this.uniformity = uniformity;
+  }
 
   /** Looks at a kernel whose barriers have been checked. */
   public static BarrierControl of(KernelTree tree) {
-    BarrierControl control = new BarrierControl();
+    BarrierControl control = new BarrierControl(Uniformity.of(tree.body()));
     int before = -1;
     while (before != control.deciding.size()) {
       before = control.deciding.size();
@@ -83,8 +91,8 @@ public final class BarrierControl {
   }
 
   /**
-   * Whether a statement holds a barrier, sets a variable that decides, or jumps to a place outside
-   * of it.
+   * Whether a statement holds a barrier, sets a variable that decides, jumps to a place outside of
+   * it, or ends all items of a group together.
    */
   public boolean decides(Statement statement) {
     return decides(List.of(statement), new HashSet<>());
@@ -95,6 +103,7 @@ public final class BarrierControl {
       boolean found =
           switch (statement) {
             case Barrier _ -> true;
+            case Return returned -> uniformity.isUniform(returned);
             case Break(Label label) -> !inside.contains(label);
             case Continue(Label label) -> !inside.contains(label);
             case If(Expression _, var then, var otherwise) ->

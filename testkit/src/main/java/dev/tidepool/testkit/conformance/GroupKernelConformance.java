@@ -84,6 +84,20 @@ public abstract class GroupKernelConformance extends Topic {
   }
 
   @Test
+  void itemsThatReturnTogetherDoNothingBehind() {
+    int[] rounds = {7, 8};
+    Kernel kernel = compiled("returnTogether");
+    int[] untouched = new int[6];
+    int[] written = new int[6];
+    LaunchRange range = LaunchRange.of(6).inGroupsOf(3);
+    kernel.execute(Arguments.inOrder(-1, 2, rounds, untouched), range);
+    kernel.execute(Arguments.inOrder(1, 0, rounds, untouched), range);
+    assertThat(untouched).containsOnly(0);
+    kernel.execute(Arguments.inOrder(1, 2, rounds, written), range);
+    assertThat(written).containsExactly(4, 0, 4, 4, 0, 4);
+  }
+
+  @Test
   void aMethodThatIsCalledBeforeBarriersReturnsInItsOwnWay() {
     int[] in = new int[90];
     for (int i = 0; i < in.length; i++) {

@@ -48,6 +48,23 @@ final class GroupKernels {
     out[i] = shared[(local + 1) % (int) item.groupSize(0)];
   }
 
+  /** Behind the returns, how many barriers there are is found by what would fail or not end. */
+  static void returnTogether(WorkItem item, int last, int divisor, int[] rounds, int[] out) {
+    int i = (int) item.globalId(0);
+    if (i % 3 == 1) {
+      return;
+    }
+    item.barrier();
+    if (last < 0 || divisor == 0) {
+      return;
+    }
+    int count = rounds[last] / divisor;
+    for (int k = 0; k < count; k += divisor) {
+      item.barrier();
+      out[i] += k + 1;
+    }
+  }
+
   /** Before the barrier is a method that has several returns and loads. */
   static void callsBeforeBarriers(WorkItem item, int[] in, int[] out) {
     int[] shared = item.localInts(64);
