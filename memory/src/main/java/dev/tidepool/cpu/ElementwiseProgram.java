@@ -18,6 +18,9 @@ final class ElementwiseProgram implements CpuProgram {
    */
   private static final long GRAIN = 64 << 10;
 
+  /** Bytes of all arrays from which no cache of one processor's share holds them. */
+  private static final long STREAMED_FROM = 64L << 20;
+
   private final TypedProgram program;
   private final CpuLoop loop;
 
@@ -28,6 +31,7 @@ final class ElementwiseProgram implements CpuProgram {
   private final @Nullable String[] scalars;
 
   private final boolean anyScalar;
+  private final int bytesOfItem;
 
   /** The values of the uniforms where no argument is a scalar. All launches share them. */
   private volatile long @Nullable [] constants;
@@ -38,6 +42,7 @@ final class ElementwiseProgram implements CpuProgram {
     List<String> names = parameters.stream().map(KernelParameter::name).toList();
     this.arrays =
         program.arrays().stream().mapToInt(array -> names.indexOf(array.name())).toArray();
+    this.bytesOfItem = program.arrays().stream().mapToInt(array -> array.type().byteSize()).sum();
     this.scalars = new String[parameters.size()];
     for (int i = 0; i < scalars.length; i++) {
       scalars[i] = parameters.get(i).access().isArray() ? null : names.get(i);
@@ -52,8 +57,12 @@ final class ElementwiseProgram implements CpuProgram {
       segments[i] = CpuProgram.segment((KernelArgument.Array) launch.arguments().get(arrays[i]));
     }
     long[] uniforms = uniforms(launch);
-    CpuThreads.spread(
-        launch.range().items(), GRAIN, (from, to) -> loop.run(segments, uniforms, from, to));
+    long items = launch.range().items();
+    CpuThreads.Piece piece =
+        items * bytesOfItem >= STREAMED_FROM
+            ? (from, to) -> loop.stream(segments, uniforms, from, to)
+            : (from, to) -> loop.run(segments, uniforms, from, to);
+    CpuThreads.spread(items, GRAIN, piece);
   }
 
   private long[] uniforms(Launch launch) {

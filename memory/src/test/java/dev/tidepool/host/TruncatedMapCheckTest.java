@@ -430,6 +430,10 @@ class TruncatedMapCheckTest {
     String run = "CpuLoop.run(MemorySegment[],long[],long,long)";
     all.put(run + " from", m -> loop.run(arrays(x, m, other), uniforms, 0, m.byteSize() / 4));
     all.put(run + " to", m -> loop.run(arrays(1 - x, m, other), uniforms, 0, m.byteSize() / 4));
+    String stream = "CpuLoop.stream(MemorySegment[],long[],long,long)";
+    all.put(stream + " from", m -> loop.stream(arrays(x, m, other), uniforms, 0, m.byteSize() / 4));
+    all.put(
+        stream + " to", m -> loop.stream(arrays(1 - x, m, other), uniforms, 0, m.byteSize() / 4));
   }
 
   private static MemorySegment[] arrays(int at, MemorySegment memory, MemorySegment other) {

@@ -2,6 +2,7 @@ package dev.tidepool.expression.jvm;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.TypedProgram;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.pool.ThreadStripe;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -9,7 +10,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 /**
  * Runs generated code over arrays, block by block: copies a block of each input into Java arrays,
  * computes, and copies the outputs back. Loops over memory segments are not vectorised, loops over
- * arrays are, and a block stays in the processor's first cache between the steps.
+ * arrays are, and a block stays in the processor's first cache between the steps. A loop that waits
+ * for the memory anyway can {@link #stream}: reads and writes overlap then, and nothing is copied.
  *
  * <p>A call owns its scratch from {@link #take} to {@link #giveBack}; idle ones wait in stripes
  * that threads pick by their id, each a single slot that is emptied and filled atomically.
@@ -31,6 +33,9 @@ final class BlockLoop implements CpuLoop {
   /** Whether the code may work on the arrays of a program themselves. */
   private final boolean inPlace;
 
+  /** Whether the code may work on memory itself. */
+  private final boolean streams;
+
   private final AtomicReferenceArray<Scratch> idle;
 
   BlockLoop(TypedProgram program, LoopPlan plan, BlockBody body) {
@@ -46,6 +51,7 @@ final class BlockLoop implements CpuLoop {
       outputs[i] = plan.output(i);
     }
     inPlace = isOneLoop(plan) && !isAnyUpdated();
+    streams = plan.isStreaming();
     int bytes = plan.slots().stream().mapToInt(ScalarType::byteSize).sum();
     block = Math.clamp(Integer.highestOneBit(SCRATCH_BYTES / bytes + 1), MIN_BLOCK, MAX_BLOCK);
     int stripes = Integer.highestOneBit(Runtime.getRuntime().availableProcessors()) * 4;
@@ -101,7 +107,17 @@ final class BlockLoop implements CpuLoop {
   }
 
   @Override
-  public void run(MemorySegment[] arrays, long[] uniforms, long from, long to) {
+  public void stream(MemorySegment[] arrays, long[] uniforms, long from, long to) {
+    if (streams) {
+      check(arrays, from, to);
+      body.computeDirectly(arrays, uniforms, from, to);
+      TruncatedMapCheck.surface();
+    } else {
+      run(arrays, uniforms, from, to);
+    }
+  }
+
+  private void check(MemorySegment[] arrays, long from, long to) {
     if (arrays.length != byteSizes.length) {
       throw new IllegalArgumentException(
           arrays.length + " arrays were given, but the program has " + byteSizes.length);
@@ -109,6 +125,11 @@ final class BlockLoop implements CpuLoop {
     if (from < 0 || to < from) {
       throw new IndexOutOfBoundsException("elements " + from + " to " + to);
     }
+  }
+
+  @Override
+  public void run(MemorySegment[] arrays, long[] uniforms, long from, long to) {
+    check(arrays, from, to);
     Scratch scratch = take();
     try {
       for (long at = from; at < to; at += block) {

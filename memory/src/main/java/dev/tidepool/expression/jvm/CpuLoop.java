@@ -26,6 +26,13 @@ public interface CpuLoop {
   void run(MemorySegment[] arrays, long[] uniforms, long from, long to);
 
   /**
+   * Computes elements as {@link #run(MemorySegment[], long[], long, long)} does. Where the code
+   * does little for each element it works on the memory itself, which is faster where no cache
+   * holds the arrays, and slower where one does.
+   */
+  void stream(MemorySegment[] arrays, long[] uniforms, long from, long to);
+
+  /**
    * Computes the first {@code count} elements of every written array. Where the code is one loop,
    * it works on these arrays themselves.
    *

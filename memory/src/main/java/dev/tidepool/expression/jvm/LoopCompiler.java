@@ -26,6 +26,7 @@ import java.lang.constant.MethodTypeDesc;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -51,6 +52,9 @@ final class LoopCompiler {
   private static final ClassDesc PARTS = FloatParts.class.describeConstable().orElseThrow();
   private static final ClassDesc LONGS = CD_long.arrayType();
   private static final MethodTypeDesc COMPUTE = MethodTypeDesc.of(CD_void, SCRATCH, LONGS, CD_int);
+
+  private static final MethodTypeDesc COMPUTE_DIRECTLY =
+      MethodTypeDesc.of(CD_void, SEGMENT.arrayType(), LONGS, CD_long, CD_long);
 
   private static final ClassDesc SYSTEM = System.class.describeConstable().orElseThrow();
   private static final MethodTypeDesc ARRAYCOPY =
@@ -105,7 +109,76 @@ final class LoopCompiler {
                 loopMethod(builder, pieces.get(i), signature);
               }
               parts(builder);
+              if (plan.isStreaming()) {
+                direct(builder, (Loop) plan.pieces().getFirst());
+              }
             });
+  }
+
+  /** The only loop once more, over the memory itself. */
+  private void direct(ClassBuilder builder, Loop loop) {
+    int arrays = program.arrays().size();
+    List<Integer> uniforms = signatures.getFirst().uniforms();
+    List<ClassDesc> parameters = new ArrayList<>(Collections.nCopies(arrays, SEGMENT));
+    uniforms.forEach(uniform -> parameters.add(uniformKind(uniform).upperBound()));
+    parameters.add(CD_long);
+    parameters.add(CD_long);
+    MethodTypeDesc type = MethodTypeDesc.of(CD_void, parameters);
+    builder.withMethodBody(
+        "computeDirectly",
+        COMPUTE_DIRECTLY,
+        ClassFile.ACC_PUBLIC,
+        code -> {
+          for (int i = 0; i < arrays; i++) {
+            code.aload(1).loadConstant(i).aaload();
+          }
+          uniforms.forEach(uniform -> uniform(code.aload(2), uniform));
+          code.lload(3).lload(5).invokestatic(SELF, "direct", type).return_();
+        });
+    builder.withMethodBody(
+        "direct",
+        type,
+        STATIC,
+        code -> {
+          Map<Integer, Integer> slotLocals = new HashMap<>();
+          for (int i = 0; i < arrays; i++) {
+            slotLocals.put(plan.input(i), i);
+            slotLocals.put(plan.output(i), i);
+          }
+          Map<Integer, Integer> uniformLocals = new HashMap<>();
+          int local = arrays;
+          for (int uniform : uniforms) {
+            uniformLocals.put(uniform, local);
+            local += uniformKind(uniform).slotSize();
+          }
+          int index = local;
+          int end = index + 2;
+          Label top = code.newLabel();
+          Label done = code.newLabel();
+          code.labelBinding(top).lload(index).lload(end).lcmp().ifge(done);
+          BodyWriter body =
+              new BodyWriter(
+                  code, new Elements.OfMemory(slotLocals, index), uniformLocals, end + 2);
+          body.loadFirst();
+          body.loop(loop);
+          code.lload(index).lconst_1().ladd().lstore(index).goto_(top);
+          code.labelBinding(done).return_();
+        });
+  }
+
+  private TypeKind uniformKind(int uniform) {
+    return JvmTypes.kind(program.uniforms().get(uniform).type());
+  }
+
+  /** Replaces the array of uniforms on the stack by the value of one. */
+  private void uniform(CodeBuilder code, int uniform) {
+    code.loadConstant(uniform).laload();
+    switch (uniformKind(uniform)) {
+      case INT -> code.l2i();
+      case FLOAT -> code.l2i().invokestatic(JvmTypes.FLOAT_BOX, "intBitsToFloat", JvmTypes.BITS_F);
+      case DOUBLE -> code.invokestatic(JvmTypes.DOUBLE_BOX, "longBitsToDouble", JvmTypes.BITS_D);
+      default -> {}
+    }
   }
 
   private void parts(ClassBuilder builder) {
@@ -145,14 +218,7 @@ final class LoopCompiler {
       slot(code, slot).checkcast(arrayOf(plan.slots().get(slot)));
     }
     for (int uniform : signature.uniforms()) {
-      code.aload(1).loadConstant(uniform).laload();
-      switch (JvmTypes.kind(program.uniforms().get(uniform).type())) {
-        case INT -> code.l2i();
-        case FLOAT ->
-            code.l2i().invokestatic(JvmTypes.FLOAT_BOX, "intBitsToFloat", JvmTypes.BITS_F);
-        case DOUBLE -> code.invokestatic(JvmTypes.DOUBLE_BOX, "longBitsToDouble", JvmTypes.BITS_D);
-        default -> {}
-      }
+      uniform(code.aload(1), uniform);
     }
     if (plan.pieces().get(piece) instanceof Routine(Node node, List<Integer> args, _)) {
       if (BlockFunctions.takesSegment(node)) {
@@ -224,9 +290,7 @@ final class LoopCompiler {
   private LoopSignature signature(String name, List<Integer> slots, List<Integer> uniforms) {
     List<ClassDesc> parameters = new ArrayList<>();
     slots.forEach(slot -> parameters.add(arrayOf(plan.slots().get(slot))));
-    uniforms.forEach(
-        uniform ->
-            parameters.add(JvmTypes.kind(program.uniforms().get(uniform).type()).upperBound()));
+    uniforms.forEach(uniform -> parameters.add(uniformKind(uniform).upperBound()));
     parameters.add(CD_int);
     return new LoopSignature(name, slots, uniforms, MethodTypeDesc.of(CD_void, parameters));
   }
@@ -252,7 +316,7 @@ final class LoopCompiler {
           }
           for (int uniform : signature.uniforms()) {
             uniformLocals.put(uniform, local);
-            local += JvmTypes.kind(program.uniforms().get(uniform).type()).slotSize();
+            local += uniformKind(uniform).slotSize();
           }
           int count = local++;
           int index = local;
@@ -260,7 +324,9 @@ final class LoopCompiler {
           Label end = code.newLabel();
           code.loadConstant(0).istore(index);
           code.labelBinding(top).iload(index).iload(count).if_icmpge(end);
-          BodyWriter body = new BodyWriter(code, slotLocals, uniformLocals, index);
+          BodyWriter body =
+              new BodyWriter(
+                  code, new Elements.OfArrays(slotLocals, index), uniformLocals, index + 1);
           if (piece instanceof Loop loop) {
             body.loop(loop);
           } else {
@@ -274,22 +340,27 @@ final class LoopCompiler {
   /** Writes what happens to one element. */
   private final class BodyWriter {
     private final CodeBuilder code;
-    private final Map<Integer, Integer> slotLocals;
+    private final Elements elements;
     private final Map<Integer, Integer> uniformLocals;
-    private final int index;
     private final Map<Node, Integer> locals = new LinkedHashMap<>();
     private int nextLocal;
 
     BodyWriter(
-        CodeBuilder code,
-        Map<Integer, Integer> slotLocals,
-        Map<Integer, Integer> uniformLocals,
-        int index) {
+        CodeBuilder code, Elements elements, Map<Integer, Integer> uniformLocals, int nextLocal) {
       this.code = code;
-      this.slotLocals = slotLocals;
+      this.elements = elements;
       this.uniformLocals = uniformLocals;
-      this.index = index;
-      this.nextLocal = index + 1;
+      this.nextLocal = nextLocal;
+    }
+
+    /** Loads all elements before any is stored: an array may be read and written. */
+    void loadFirst() {
+      for (Node node : program.nodes()) {
+        if (node.op() == Op.LOAD) {
+          load(node);
+          locals.put(node, store(node));
+        }
+      }
     }
 
     void loop(Loop loop) {
@@ -300,29 +371,36 @@ final class LoopCompiler {
           node.args().forEach(this::load);
           ElementWriter.write(code, node);
         }
-        TypeKind kind = JvmTypes.kind(node.type());
-        int local = nextLocal;
-        nextLocal += kind.slotSize();
-        code.storeLocal(kind, local);
+        int local = store(node);
         if (!node.isLeaf()) {
           locals.put(node, local);
         }
         for (int slot : loop.results().getOrDefault(node, List.of())) {
-          code.aload(Known.in(slotLocals, slot)).iload(index).loadLocal(kind, local);
-          code.arrayStore(JvmTypes.element(node.type()));
+          elements.locate(code, slot, node.type());
+          code.loadLocal(JvmTypes.kind(node.type()), local);
+          elements.store(code, node.type());
         }
       }
     }
 
+    /** Stores a node's value to a local variable of its own. */
+    private int store(Node node) {
+      TypeKind kind = JvmTypes.kind(node.type());
+      int local = nextLocal;
+      nextLocal += kind.slotSize();
+      code.storeLocal(kind, local);
+      return local;
+    }
+
     void routine(Routine routine) {
       Node node = routine.node();
-      code.aload(Known.in(slotLocals, routine.results().getFirst())).iload(index);
+      elements.locate(code, routine.results().getFirst(), node.type());
       for (int i = 0; i < node.args().size(); i++) {
-        code.aload(Known.in(slotLocals, routine.args().get(i))).iload(index);
-        code.arrayLoad(JvmTypes.element(node.type()));
+        elements.locate(code, routine.args().get(i), node.type());
+        elements.load(code, node.type());
       }
       ElementWriter.function(code, node);
-      code.arrayStore(JvmTypes.element(node.type()));
+      elements.store(code, node.type());
     }
 
     private void load(Node node) {
@@ -337,8 +415,8 @@ final class LoopCompiler {
             code.loadLocal(
                 JvmTypes.kind(node.type()), Known.in(uniformLocals, (int) node.payload()));
         default -> {
-          code.aload(Known.in(slotLocals, plan.home(node))).iload(index);
-          code.arrayLoad(JvmTypes.element(node.type()));
+          elements.locate(code, plan.home(node), node.type());
+          elements.load(code, node.type());
           ElementWriter.afterLoad(code, node);
         }
       }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -26,6 +27,26 @@ import java.util.Set;
  * come of them must stay below the size at which they are compiled at all.
  */
 final class LoopPlan {
+  /** From more operations on, a loop that is not vectorised takes longer than the memory. */
+  private static final int MAX_STREAMED = 3;
+
+  /** The narrowest elements of a streaming loop, in bytes. */
+  private static final int MIN_STREAMED_BYTES = 4;
+
+  /** Operations that take one cycle or less each, for one element at a time. */
+  private static final Set<Op> STREAMED =
+      EnumSet.of(
+          Op.LOAD,
+          Op.CONSTANT,
+          Op.UNIFORM,
+          Op.NEGATE,
+          Op.ADD,
+          Op.SUBTRACT,
+          Op.MULTIPLY,
+          Op.BIT_AND,
+          Op.BIT_OR,
+          Op.BIT_XOR);
+
   /** Operations of one loop; with three operands each they stay below 255 parameter slots. */
   private static final int MAX_LOOP = 32;
 
@@ -74,6 +95,18 @@ final class LoopPlan {
 
   List<Piece> pieces() {
     return pieces;
+  }
+
+  /**
+   * Whether it is one loop that does little for each element. Over arrays that no cache holds such
+   * a loop waits for the memory, whether it is vectorised or not.
+   */
+  boolean isStreaming() {
+    return pieces.size() == 1
+        && pieces.getFirst() instanceof Loop(List<Node> nodes, _)
+        && nodes.stream().filter(node -> !node.isLeaf()).count() <= MAX_STREAMED
+        && nodes.stream().allMatch(node -> STREAMED.contains(node.op()))
+        && slots.stream().allMatch(type -> type.byteSize() >= MIN_STREAMED_BYTES);
   }
 
   /** The element type of each slot. */

@@ -39,6 +39,45 @@ class CpuLoopTest {
   }
 
   @Test
+  void whatStreamsTouchesOnlyTheRangeAndChecksIt() {
+    CpuLoop loop = axpy();
+    float[] x = new float[10_000];
+    float[] y = new float[10_000];
+    Arrays.fill(x, 3);
+    Arrays.fill(y, 1);
+    long[] two = {Float.floatToRawIntBits(2)};
+
+    loop.stream(segments(x, y), two, 17, 7777);
+
+    for (int i = 0; i < y.length; i++) {
+      assertThat(y[i]).as("element %d", i).isEqualTo(i >= 17 && i < 7777 ? 7f : 1f);
+    }
+    assertThatExceptionOfType(IndexOutOfBoundsException.class)
+        .isThrownBy(() -> loop.stream(segments(x, y), two, 1, 0));
+    assertThatExceptionOfType(IndexOutOfBoundsException.class)
+        .isThrownBy(() -> loop.stream(segments(x, y), two, 0, 10_001));
+  }
+
+  @Test
+  void simpleLoopsStream() {
+    for (String source : List.of("y = 2*x + 1", "y = x", "y = -x", "y = x*y - x")) {
+      assertThat(isStreaming(source, ScalarType.FLOAT32)).as(source).isTrue();
+      assertThat(isStreaming(source, ScalarType.INT64)).as(source).isTrue();
+      assertThat(isStreaming(source, ScalarType.INT16)).as(source).isFalse();
+    }
+    for (String source : List.of("y = x/3", "y = sqrt(x)", "y = exp(x)", "y = x*x*x*x + 1")) {
+      assertThat(isStreaming(source, ScalarType.FLOAT32)).as(source).isFalse();
+    }
+  }
+
+  private static boolean isStreaming(String source, ScalarType type) {
+    TypedProgram program =
+        Expression.parse(source)
+            .resolve(Map.of("x", Operand.array(type), "y", Operand.array(type)));
+    return new LoopPlan(program).isStreaming();
+  }
+
+  @Test
   void anEmptyRangeIsLegalAndABackwardOneIsNot() {
     CpuLoop loop = axpy();
     MemorySegment[] none = {MemorySegment.NULL, MemorySegment.NULL};

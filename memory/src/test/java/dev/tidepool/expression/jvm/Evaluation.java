@@ -8,6 +8,7 @@ import dev.tidepool.expression.types.Operand;
 import dev.tidepool.expression.types.TypedProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -60,8 +61,8 @@ public final class Evaluation {
   }
 
   /**
-   * Computes the first {@code n} elements into the arrays that were given, and checks that the same
-   * code over Java arrays computes the same ones.
+   * Computes the first {@code n} elements into the arrays that were given, and checks that the code
+   * computes the same ones over Java arrays, and where it streams.
    */
   public void run(long n) {
     TypedProgram program = program();
@@ -75,18 +76,37 @@ public final class Evaluation {
       long bytes = n * type(program, i).byteSize();
       MemorySegment.copy(memory[i], 0, CpuLoop.segment(copies[i]), 0, bytes);
     }
+    MemorySegment[] streamed = copies(memory);
     loop.run(copies, uniforms, Math.toIntExact(n));
+    loop.stream(streamed, uniforms, 0, n);
     loop.run(memory, uniforms, 0, n);
     for (TypedProgram.Store store : program.stores()) {
       int i = store.array();
       String name = program.arrays().get(i).name();
       MemorySegment copy = CpuLoop.segment(copies[i]);
       for (long at = 0; at < n; at++) {
+        long expected = element(memory[i], type(program, i), at);
         assertThat(element(copy, type(program, i), at))
             .as("element %d of '%s' of '%s' in a Java array", at, name, program)
-            .isEqualTo(element(memory[i], type(program, i), at));
+            .isEqualTo(expected);
+        assertThat(element(streamed[i], type(program, i), at))
+            .as("element %d of '%s' of '%s' streamed", at, name, program)
+            .isEqualTo(expected);
       }
     }
+  }
+
+  /** Copies of arrays; arguments that are one array are one copy. */
+  private static MemorySegment[] copies(MemorySegment[] memory) {
+    MemorySegment[] copies = new MemorySegment[memory.length];
+    for (int i = 0; i < copies.length; i++) {
+      int first = Arrays.asList(memory).indexOf(memory[i]);
+      copies[i] =
+          first < i
+              ? copies[first]
+              : MemorySegment.ofArray(memory[i].toArray(ValueLayout.JAVA_BYTE));
+    }
+    return copies;
   }
 
   private static ScalarType type(TypedProgram program, int array) {
