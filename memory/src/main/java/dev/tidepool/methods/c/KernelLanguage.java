@@ -30,6 +30,11 @@ public interface KernelLanguage {
   /** The statement that waits for the items of the group. */
   String barrier();
 
+  /** Whether a condition around a barrier has to end with another one. */
+  default boolean endsConditionsWithBarriers() {
+    return false;
+  }
+
   /** The suffix of a constant of 64 bits. */
   String longSuffix();
 

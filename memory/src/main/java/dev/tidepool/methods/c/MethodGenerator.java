@@ -343,10 +343,10 @@ public final class MethodGenerator {
       switch (statement) {
         case If(Expression condition, var then, var otherwise) -> {
           line("if (" + values.condition(condition) + ") {");
-          nestedWithBarriers(then, control, end);
+          partWithBarriers(then, control, end);
           if (!otherwise.isEmpty()) {
             line("} else {");
-            nestedWithBarriers(otherwise, control, end);
+            partWithBarriers(otherwise, control, end);
           }
           line("}");
         }
@@ -368,6 +368,25 @@ public final class MethodGenerator {
       }
     }
     writeIfActive(others, end);
+  }
+
+  /** Writes a part of a condition that all items of a group take together. */
+  private void partWithBarriers(List<Statement> part, BarrierControl control, Label end) {
+    boolean jumps = !part.isEmpty() && isJump(part.getLast()) && control.decides(part.getLast());
+    int last = part.size() - (jumps ? 1 : 0);
+    nestedWithBarriers(part.subList(0, last), control, end);
+    if (language.endsConditionsWithBarriers() && Walk.any(part, Barrier.class::isInstance)) {
+      depth++;
+      line(language.barrier());
+      depth--;
+    }
+    nestedWithBarriers(part.subList(last, part.size()), control, end);
+  }
+
+  private static boolean isJump(Statement statement) {
+    return statement instanceof Break
+        || statement instanceof Continue
+        || statement instanceof Return;
   }
 
   private void nestedWithBarriers(List<Statement> statements, BarrierControl control, Label end) {

@@ -53,6 +53,13 @@ public final class OpenClC implements KernelLanguage {
     return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
   }
 
+  // PoCL 3.1 lets the first item of a group decide for all of them what they do between the last
+  // barrier of a condition and its end, if there are several ways to the end.
+  @Override
+  public boolean endsConditionsWithBarriers() {
+    return true;
+  }
+
   @Override
   public String longSuffix() {
     return "L";

@@ -84,6 +84,14 @@ public abstract class GroupKernelConformance extends Topic {
   }
 
   @Test
+  void itemsGoTheirOwnWaysBehindABarrierInACondition() {
+    int[] out = new int[8];
+    compiled("barrierInCondition")
+        .execute(Arguments.inOrder(5, out), LaunchRange.of(8).inGroupsOf(4));
+    assertThat(out).containsExactly(5, 5, 5, 5, 5, 0, 0, 0);
+  }
+
+  @Test
   void itemsThatReturnTogetherDoNothingBehind() {
     int[] rounds = {7, 8};
     Kernel kernel = compiled("returnTogether");

@@ -48,6 +48,17 @@ final class GroupKernels {
     out[i] = shared[(local + 1) % (int) item.groupSize(0)];
   }
 
+  /** What an item does behind a barrier in a condition is its own. */
+  static void barrierInCondition(WorkItem item, int limit, int[] out) {
+    int i = (int) item.globalId(0);
+    if (limit > 0) {
+      item.barrier();
+      if (i < limit) {
+        out[i] = limit;
+      }
+    }
+  }
+
   /** Behind the returns, how many barriers there are is found by what would fail or not end. */
   static void returnTogether(WorkItem item, int last, int divisor, int[] rounds, int[] out) {
     int i = (int) item.globalId(0);
@@ -55,7 +66,10 @@ final class GroupKernels {
       return;
     }
     item.barrier();
-    if (last < 0 || divisor == 0) {
+    if (last < 0) {
+      return;
+    }
+    if (divisor == 0) {
       return;
     }
     int count = rounds[last] / divisor;
