@@ -61,7 +61,8 @@ public final class ArrowC {
   /**
    * Opens a column that is in the host's memory. This takes array and schema over, as Arrow calls
    * it by moving them: both structures are marked as released, whether this returns or throws, and
-   * the memory that they are in may be freed then.
+   * the memory that they are in may be freed then. A thread that has too little stack to begin gets
+   * a {@link StackOverflowError}, and both stay their producer's.
    *
    * @param array address of an {@code ArrowArray}
    * @param schema address of an {@code ArrowSchema}

@@ -14,6 +14,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.HostHold;
 import dev.tidepool.runtime.buffer.ProducerEvent;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Optional;
@@ -107,6 +108,8 @@ public final class ArrowColumn implements AutoCloseable {
       long event,
       long schemaAddress,
       MapMode mode) {
+    // A release that calls back into Java and has no stack there would end the virtual machine.
+    StackReserve.checkForTwo();
     MemorySegment schema = struct("schema", schemaAddress, ArrowStructs.SCHEMA_BYTES);
     checkUnreleased(from, schema);
     MovedArray array = new MovedArray(from);

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.buffer.HostHold;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -233,6 +234,7 @@ public final class ArrowExport implements AutoCloseable {
   /** Frees the structures, and releases the array unless a consumer has moved it. Idempotent. */
   @Override
   public void close() {
+    StackReserve.check();
     if (closed.compareAndSet(false, true)) {
       if (!ArrowStructs.isReleased(arrayStruct(), ArrowStructs.ARRAY_RELEASE)) {
         Content content = OPEN.remove(number);

@@ -118,7 +118,9 @@ public final class DLPack {
    * Opens a tensor of version 1, which is in the memory of the host or of the manager's device.
    * What the producer does with a tensor of a device must have ended. This takes the tensor from
    * its producer: whether it returns or throws, the tensor's deleter is called, once. So do not let
-   * a Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}.
+   * a Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}. A
+   * thread that has too little stack to begin gets a {@link StackOverflowError}, and the tensor
+   * stays its producer's.
    *
    * @param address of a {@code DLManagedTensorVersioned}
    * @throws IllegalArgumentException if the address is none, or that of the other structure, in

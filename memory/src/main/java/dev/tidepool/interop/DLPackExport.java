@@ -1,5 +1,6 @@
 package dev.tidepool.interop;
 
+import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -194,6 +195,7 @@ public final class DLPackExport implements AutoCloseable {
   /** Ends a tensor that was not handed over. Idempotent; does not wait. */
   @Override
   public void close() {
+    StackReserve.check();
     if (content.handedOver.compareAndSet(false, true) && OPEN.remove(address, content)) {
       end(content);
     }

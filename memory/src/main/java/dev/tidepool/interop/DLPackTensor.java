@@ -6,6 +6,7 @@ import dev.tidepool.NativeKind;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.HostHold;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -62,6 +63,8 @@ public final class DLPackTensor implements AutoCloseable {
 
   static DLPackTensor open(UnifiedMemoryManager manager, long address, boolean versioned) {
     Objects.requireNonNull(manager, "manager");
+    // A deleter that calls back into Java and has no stack there would end the virtual machine.
+    StackReserve.checkForTwo();
     if (address <= 0 || address % 8 != 0) {
       throw new IllegalArgumentException(
           "no DLPack tensor is at 0x"

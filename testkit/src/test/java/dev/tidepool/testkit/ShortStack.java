@@ -111,7 +111,7 @@ final class ShortStack implements AutoCloseable {
    *
    * @param calls the number of calls with enough stack before
    */
-  private static int dive(String name, Runnable call, int calls) throws Exception {
+  static int dive(String name, Runnable call, int calls) throws Exception {
     // The last name that is printed is the call after which the buffers were not usable.
     System.out.println(name);
     for (int i = 0; i < calls; i++) {
@@ -141,6 +141,7 @@ final class ShortStack implements AutoCloseable {
         calls.use();
       }
     }
+    new ShortStackCloses(calls.memory()).run();
     calls.close();
     assertThat(calls.memory().statistics().totalAllocated()).isZero();
   }
