@@ -3,12 +3,14 @@ package dev.tidepool.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.Reservation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.interop.ArrowC;
 import dev.tidepool.interop.ArrowExport;
 import dev.tidepool.interop.DLPack;
 import dev.tidepool.interop.DLPackExport;
+import java.time.Duration;
 
 /**
  * The part of {@link ShortStack} that makes things with enough stack, and then ends or takes them
@@ -26,6 +28,7 @@ final class ShortStackCloses {
   void run() throws Exception {
     // Initializes the classes.
     for (int i = 0; i < 3; i++) {
+      reserve().close();
       exportTensor().close();
       DLPack.open(memory, exportTensor().handOver()).close();
       exportColumn().close();
@@ -33,10 +36,20 @@ final class ShortStackCloses {
         ArrowC.open(memory, column.array(), column.schema()).close();
       }
     }
+    closeReservation();
     closeTensor();
     takeTensor();
     closeColumn();
     takeColumn();
+  }
+
+  private Reservation reserve() {
+    return memory.reserve("all", memory.accelerator().memory().freeBytes() / 4, Duration.ZERO);
+  }
+
+  private void closeReservation() throws Exception {
+    ShortStack.dive("close of a reservation", reserve()::close, 0);
+    assertThat(memory.reservations()).isEmpty();
   }
 
   /** A tensor of a buffer that is closed: the export has its memory. */

@@ -4,6 +4,7 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Reservation;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.Block;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -200,6 +201,7 @@ public final class DeviceReservation implements Reservation {
 
   @Override
   public void close() {
+    StackReserve.check();
     long back;
     synchronized (ledger) {
       if (!isOpen) {
