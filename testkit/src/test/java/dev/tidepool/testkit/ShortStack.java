@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * the same buffers afterwards. It has a JVM of its own, because a class of the JDK that is
  * initialized while the stack ends cannot be used any more.
  */
-final class ShortStack implements AutoCloseable {
+final class ShortStack {
   /** What the program prints when it has found nothing wrong. */
   static final String DONE = "done";
 
@@ -146,11 +146,12 @@ final class ShortStack implements AutoCloseable {
     assertThat(calls.memory().statistics().totalAllocated()).isZero();
   }
 
-  @Override
-  public void close() {
-    tidepool.close();
+  private void close() throws Exception {
+    dive("close of a manager", tidepool.memory(tidepool.accelerator("simulated:1"))::close, 0);
+    dive("close of the Tidepool", tidepool::close, 0);
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+    assertThat(simulated.device("simulated:1").liveBlocks()).isZero();
   }
 
   private static void reportHang() {
@@ -174,9 +175,9 @@ final class ShortStack implements AutoCloseable {
   public static void main(String[] arguments) throws Exception {
     LIBRARY.setLevel(Level.OFF);
     Thread.ofPlatform().daemon().start(ShortStack::reportHang);
-    try (ShortStack test = new ShortStack()) {
-      test.run(arguments[0]);
-    }
+    ShortStack test = new ShortStack();
+    test.run(arguments[0]);
+    test.close();
     System.out.println(DONE);
   }
 }

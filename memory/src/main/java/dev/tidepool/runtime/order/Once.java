@@ -4,7 +4,8 @@ import dev.tidepool.spi.support.Uninterruptibly;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action that one thread runs once, while threads that ask for it meanwhile wait for its end.
+ * An action that one thread runs once, while threads that ask for it meanwhile wait for its end. If
+ * it throws, because the heap is full for example, it may be run again.
  *
  * <p>The thread that runs it does not wait for itself: asking again from within the action returns
  * at once. The monitor guards the fields and is not held while the action runs.
@@ -14,7 +15,10 @@ public final class Once {
   private boolean begun;
   private boolean done;
 
-  /** Runs the action if no thread has asked before; whether it ran. Does not wait. */
+  /**
+   * Runs the action if no thread runs it or has run it to its end before; whether it ran. Does not
+   * wait. An action that throws has not run: another call may try again.
+   */
   public boolean tryRun(Runnable action) {
     synchronized (this) {
       if (begun) {
@@ -23,22 +27,34 @@ public final class Once {
       begun = true;
       runner = Thread.currentThread();
     }
+    boolean ended = false;
     try {
       action.run();
+      ended = true;
     } finally {
       synchronized (this) {
         runner = null;
-        done = true;
+        begun = ended;
+        done = ended;
         notifyAll();
       }
     }
     return true;
   }
 
-  /** Runs the action, or waits until the thread that asked first has run it. */
+  /** Runs the action, or waits until another thread has run it. */
   public void run(Runnable action) {
-    if (!tryRun(action)) {
-      awaitIfBegun();
+    boolean settled;
+    do {
+      settled = tryRun(action) || isSettled();
+    } while (!settled);
+  }
+
+  /** Waits while another thread runs the action; false if that thread has failed. */
+  private boolean isSettled() {
+    awaitIfBegun();
+    synchronized (this) {
+      return done || Thread.currentThread().equals(runner);
     }
   }
 

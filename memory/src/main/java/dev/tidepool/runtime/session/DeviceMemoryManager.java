@@ -66,6 +66,7 @@ import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.OnDemandLink;
 import dev.tidepool.runtime.supply.PressureMonitor;
 import dev.tidepool.runtime.threads.BackgroundWork;
+import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.runtime.transfers.DefaultTransferEngine;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import dev.tidepool.runtime.transfers.DeviceCalibration;
@@ -627,6 +628,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /** Closes; a thread that comes while another closes waits for it. */
   @Override
   public void close() {
+    StackReserve.checkForTwo();
     checkMayAwaitAll("close()");
     ProgressNotifier.checkMayClose(context.session());
     closeAndReport().run();

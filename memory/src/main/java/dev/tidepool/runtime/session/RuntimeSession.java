@@ -30,6 +30,7 @@ import dev.tidepool.runtime.supply.PinnedReclaimer;
 import dev.tidepool.runtime.supply.ReservationLedger;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.threads.SessionExecutors;
+import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import dev.tidepool.runtime.transfers.DeviceCalibration;
 import dev.tidepool.runtime.transfers.PeerLinks;
@@ -38,6 +39,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -398,28 +400,45 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return workers;
   }
 
-  /** Closes; a thread that comes while another closes waits for it. */
+  /**
+   * Closes; a thread that comes while another closes waits for it. If the heap or the stack ends
+   * meanwhile, this throws that error when the rest is closed, and may be called again.
+   */
   @Override
   public void close() {
+    StackReserve.checkForTwo();
     managers.forEach(manager -> manager.checkMayAwaitAll("close()"));
     ProgressNotifier.checkMayClose(this);
     List<Runnable> reports = new ArrayList<>();
-    closing.run(
-        () -> {
-          synchronized (this) {
-            closed = true;
-          }
-          gate.close();
-          managers.forEach(
-              manager ->
-                  QuietClose.quietly(
-                      manager.toString(), () -> reports.add(manager.closeAndReport())));
-          closeDevicesIfLast();
-          // Another thread that ended the last manager may be closing them.
-          closingDevices.awaitIfBegun();
-        });
-    // Threads that waited for this to close do not wait for listeners.
-    reports.forEach(Runnable::run);
+    try {
+      closing.run(() -> closeInside(reports));
+    } finally {
+      // Threads that waited for this to close do not wait for listeners.
+      reports.forEach(Runnable::run);
+    }
+  }
+
+  private void closeInside(List<Runnable> reports) {
+    synchronized (this) {
+      closed = true;
+    }
+    gate.close();
+    VirtualMachineError failure = null;
+    for (DeviceMemoryManager manager : managers) {
+      try {
+        reports.add(manager.closeAndReport());
+      } catch (VirtualMachineError e) {
+        failure = e;
+      } catch (RuntimeException | Error e) {
+        FailureLog.warn("closing ", manager, " failed; the rest is closed all the same", e);
+      }
+    }
+    closeDevicesIfLast();
+    // Another thread that ended the last manager may be closing them.
+    closingDevices.awaitIfBegun();
+    if (failure != null) {
+      throw failure;
+    }
   }
 
   private void closeDevicesIfLast() {
