@@ -573,7 +573,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /**
    * {@link #reserve(String, long, Duration)} in the background; a cancelled future closes its
-   * reservation.
+   * reservation, or stops waiting for it.
    */
   CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout);
 

@@ -183,4 +183,25 @@ class ReservationTest {
       }
     }
   }
+
+  @Test
+  void aRequestThatIsCancelledGivesItsPlaceInTheQueueUp() {
+    try (Reservation _ = memory.reserve("first", 6L * MEBIBYTE, NO_WAIT)) {
+      CompletableFuture<Reservation> large = memory.reserveAsync("large", 4L * MEBIBYTE, LONG);
+      while (isGranted(memory)) {
+        Thread.onSpinWait();
+      }
+      assertThat(large.cancel(true)).isTrue();
+      memory.reserve("small", MEBIBYTE, Duration.ofSeconds(30)).close();
+    }
+  }
+
+  private static boolean isGranted(UnifiedMemoryManager manager) {
+    try {
+      manager.reserve("probe", MEBIBYTE, NO_WAIT).close();
+      return true;
+    } catch (OutOfDeviceMemoryException behindAnother) {
+      return false;
+    }
+  }
 }

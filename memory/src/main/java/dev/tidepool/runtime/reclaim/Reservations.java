@@ -8,10 +8,15 @@ import dev.tidepool.runtime.supply.DeviceReservation;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.ReservationLedger;
+import dev.tidepool.runtime.threads.BackgroundWork;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +57,25 @@ public final class Reservations {
 
   /** Reserves bytes; see {@link dev.tidepool.UnifiedMemoryManager#reserve}. */
   public Reservation reserve(String name, long bytes, Duration timeout) {
+    return reserve(name, bytes, timeout, () -> false);
+  }
+
+  /** Reserves bytes in the background; a cancelled future gives its place in the queue up. */
+  public CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout) {
+    AtomicBoolean done = new AtomicBoolean();
+    CompletableFuture<Reservation> future =
+        BackgroundWork.start(() -> reserve(name, bytes, timeout, done::get), Reservation::close);
+    var _ =
+        future.whenComplete(
+            (_, _) -> {
+              done.set(true);
+              context.waiters().released(context.device());
+            });
+    return future;
+  }
+
+  private Reservation reserve(
+      String name, long bytes, Duration timeout, BooleanSupplier isCancelled) {
     Objects.requireNonNull(name, "name");
     if (bytes < 1) {
       throw new IllegalArgumentException(bytes + " bytes are to be reserved; reserve 1 or more");
@@ -68,7 +92,7 @@ public final class Reservations {
     }
     ReservationLedger.Turn turn = ledger.enter();
     try (MemoryWaiters.Waiter waiter = context.waiters().enter(context.device())) {
-      return await(turn, waiter, name, bytes, timeout);
+      return await(turn, waiter, name, bytes, timeout, isCancelled);
     } finally {
       turn.close();
       // The next one is the first now.
@@ -85,10 +109,14 @@ public final class Reservations {
       MemoryWaiters.Waiter waiter,
       String name,
       long bytes,
-      Duration timeout) {
+      Duration timeout,
+      BooleanSupplier isCancelled) {
     long start = System.nanoTime();
     long longest = nanos(timeout);
     while (true) {
+      if (isCancelled.getAsBoolean()) {
+        throw new CancellationException("cancelled before it was reserved");
+      }
       // Before the attempt: a request that becomes the first later on is told.
       boolean isFirst = turn.isFirst();
       Reservation granted = context.state().during(() -> isFirst ? attempt(name, bytes) : null);

@@ -347,7 +347,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout) {
-    return inBackground(() -> reserve(name, bytes, timeout), Reservation::close);
+    state.checkOpen();
+    return reservations.reserveAsync(name, bytes, timeout);
   }
 
   @Override
