@@ -16,6 +16,7 @@ import dev.tidepool.testkit.metal.SimulatedMetal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -52,6 +53,7 @@ class JavaKernelsTest {
     KERNELS.put("KMeans", JavaKernelsTest::means);
     KERNELS.put("BlackScholes", JavaKernelsTest::blackScholes);
     KERNELS.put("RunLengths", JavaKernelsTest::runLengths);
+    KERNELS.put("SemanticSearch", JavaKernelsTest::semanticSearch);
   }
 
   /** Sizes around those of groups. */
@@ -252,6 +254,28 @@ class JavaKernelsTest {
       RunLengths.Runs plain = RunLengths.plain(data);
       assertThat(runs.values()).isEqualTo(plain.values());
       assertThat(runs.lengths()).isEqualTo(plain.lengths());
+    }
+  }
+
+  private static void semanticSearch(UnifiedMemoryManager memory) {
+    int dimensions = 24;
+    float[][] queries = new float[11][];
+    for (int q = 0; q < queries.length; q++) {
+      queries[q] = floats(dimensions, 2 + q);
+    }
+    for (int count : new int[] {1, 9, 256, 257, 3000}) {
+      float[] vectors = floats(count * dimensions, 1);
+      // Equal vectors have equal scores, within a part and between two.
+      System.arraycopy(vectors, 0, vectors, count / 2 * dimensions, dimensions);
+      System.arraycopy(vectors, 0, vectors, (count - 1) * dimensions, dimensions);
+      try (SemanticSearch search = new SemanticSearch(memory, dimensions, vectors)) {
+        for (int batch : new int[] {1, 8, 11}) {
+          float[][] some = Arrays.copyOf(queries, batch);
+          assertThat(search.best(some))
+              .isEqualTo(
+                  Stream.of(some).map(query -> SemanticSearch.plain(vectors, query)).toList());
+        }
+      }
     }
   }
 }
