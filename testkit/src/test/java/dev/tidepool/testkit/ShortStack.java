@@ -141,7 +141,8 @@ final class ShortStack {
         calls.use();
       }
     }
-    new ShortStackCloses(calls.memory()).run();
+    new ShortStackCloses(calls.memory(), () -> simulated.device("simulated:0").livePrograms())
+        .run();
     calls.close();
     assertThat(calls.memory().statistics().totalAllocated()).isZero();
   }

@@ -2,7 +2,10 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
 import dev.tidepool.Reservation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -11,6 +14,7 @@ import dev.tidepool.interop.ArrowExport;
 import dev.tidepool.interop.DLPack;
 import dev.tidepool.interop.DLPackExport;
 import java.time.Duration;
+import java.util.function.IntSupplier;
 
 /**
  * The part of {@link ShortStack} that makes things with enough stack, and then ends or takes them
@@ -20,15 +24,23 @@ final class ShortStackCloses {
   private static final int LENGTH = 1000;
 
   private final UnifiedMemoryManager memory;
+  private final IntSupplier programs;
 
-  ShortStackCloses(UnifiedMemoryManager memory) {
+  /**
+   * Closes with one manager.
+   *
+   * @param programs how many programs its device has
+   */
+  ShortStackCloses(UnifiedMemoryManager memory, IntSupplier programs) {
     this.memory = memory;
+    this.programs = programs;
   }
 
   void run() throws Exception {
     // Initializes the classes.
     for (int i = 0; i < 3; i++) {
       reserve().close();
+      compile().close();
       exportTensor().close();
       DLPack.open(memory, exportTensor().handOver()).close();
       exportColumn().close();
@@ -37,6 +49,7 @@ final class ShortStackCloses {
       }
     }
     closeReservation();
+    closeKernel();
     closeTensor();
     takeTensor();
     closeColumn();
@@ -50,6 +63,19 @@ final class ShortStackCloses {
   private void closeReservation() throws Exception {
     ShortStack.dive("close of a reservation", reserve()::close, 0);
     assertThat(memory.reservations()).isEmpty();
+  }
+
+  private Kernel compile() {
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = 3 * x"));
+    kernel.execute(Arguments.of("y", new int[LENGTH], "x", new int[LENGTH]));
+    return kernel;
+  }
+
+  private void closeKernel() throws Exception {
+    int before = programs.getAsInt();
+    Kernel kernel = compile();
+    ShortStack.dive("close of a kernel", kernel::close, 0);
+    assertThat(programs.getAsInt()).isEqualTo(before);
   }
 
   /** A tensor of a buffer that is closed: the export has its memory. */

@@ -6,6 +6,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -84,6 +85,7 @@ final class CompiledKernel implements Kernel {
 
   @Override
   public void close() {
+    StackReserve.checkForTwo();
     programs.close();
   }
 

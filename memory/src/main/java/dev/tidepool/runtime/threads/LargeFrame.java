@@ -21,11 +21,10 @@ final class LargeFrame {
   /**
    * Needs the stack for its frame, and does nothing.
    *
-   * @param further the number of such frames below this one
    * @throws StackOverflowError if the stack ends before
    */
   @SuppressWarnings({"MultiVariableDeclaration", "UnusedVariable"})
-  static void enter(int further) {
+  static void enter() {
     // Two slots of eight bytes each. They are never assigned, so they cost no time.
     double aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, as, at, au, av;
     double aw, ax, ay, az, ba, bb, bc, bd, be, bf, bg, bh, bi, bj, bk, bl, bm, bn, bo, bp, bq, br;
@@ -74,9 +73,6 @@ final class LargeFrame {
     double Li, Lj, Lk, Ll, Lm, Ln, Lo, Lp, Lq, Lr, Ls, Lt, Lu, Lv, Lw, Lx, Ly, Lz, Ma, Mb, Mc, Md;
     double Me, Mf, Mg, Mh, Mi, Mj, Mk, Ml, Mm, Mn, Mo, Mp, Mq, Mr, Ms, Mt, Mu, Mv, Mw, Mx, My, Mz;
     double Na, Nb, Nc, Nd, Ne, Nf, Ng, Nh, Ni, Nj, Nk, Nl, Nm, Nn, No, Np, Nq, Nr, Ns, Nt, Nu, Nv;
-    if (further > 0) {
-      enter(further - 1);
-    }
     if (isUsed) {
       // Five bytes of bytecode each. The call keeps the method from being a leaf, which touches
       // nothing.

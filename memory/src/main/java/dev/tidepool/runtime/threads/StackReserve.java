@@ -16,7 +16,7 @@ public final class StackReserve {
    * @throws StackOverflowError if it has not; nothing has happened then
    */
   public static void check() {
-    LargeFrame.enter(0);
+    LargeFrame.enter();
   }
 
   /**
@@ -26,6 +26,6 @@ public final class StackReserve {
    * @throws StackOverflowError if it has not; nothing has happened then
    */
   public static void checkForTwo() {
-    LargeFrame.enter(1);
+    LargerFrame.enter();
   }
 }
