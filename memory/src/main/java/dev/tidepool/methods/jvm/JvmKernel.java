@@ -5,6 +5,8 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.attribute.CodeAttribute;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
@@ -20,6 +22,11 @@ import org.jspecify.annotations.Nullable;
  * bounds of loops are constants in a second version, for launches with the values of the first.
  */
 public final class JvmKernel {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
+
+  /** HotSpot's {@code HugeMethodLimit}. */
+  private static final int COMPILED_BYTES = 8000;
+
   private final KernelTree tree;
   private final boolean checked;
   private final Steps steps;
@@ -39,7 +46,12 @@ public final class JvmKernel {
    */
   private record Steps(List<Step> list, int loops) {}
 
-  private record Compiled(KernelPlan plan, KernelCode code) {}
+  /**
+   * A version of the kernel.
+   *
+   * @param bytes of bytecode, at most
+   */
+  private record Compiled(KernelPlan plan, KernelCode code, int bytes) {}
 
   private record Fixed(List<Long> values, Compiled compiled) {}
 
@@ -49,6 +61,23 @@ public final class JvmKernel {
     this.steps = steps(tree);
     this.bounds = LoopBounds.of(tree);
     this.small = compiled(tree, steps, true);
+    warnIfInterpreted();
+  }
+
+  private void warnIfInterpreted() {
+    int bytes = small.bytes();
+    if (bytes > COMPILED_BYTES) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "kernel {0}.{1} has {2} bytes of bytecode with all methods that it calls. HotSpot"
+              + " compiles no method of more than {3}, so it is slow on the processor: call long"
+              + " methods at fewer places, make it several kernels, or run Java with"
+              + " -XX:-DontCompileHugeMethods",
+          tree.className(),
+          tree.methodName(),
+          String.valueOf(bytes),
+          String.valueOf(COMPILED_BYTES));
+    }
   }
 
   private Steps steps(KernelTree kernel) {
@@ -106,10 +135,21 @@ public final class JvmKernel {
                   .lookupClass()
                   .getDeclaredConstructor()
                   .newInstance();
-      return new Compiled(plan, code);
+      return new Compiled(plan, code, bytecode(bytes));
     } catch (ReflectiveOperationException e) {
       throw new LinkageError("the code generated for " + tree.methodName() + " was refused", e);
     }
+  }
+
+  /** The length of the code of a class's longest method, or of the whole class if it is short. */
+  private static int bytecode(byte[] classFile) {
+    return classFile.length <= COMPILED_BYTES
+        ? classFile.length
+        : ClassFile.of().parse(classFile).methods().stream()
+            .map(method -> (CodeAttribute) method.code().orElseThrow())
+            .mapToInt(CodeAttribute::codeLength)
+            .max()
+            .orElseThrow();
   }
 
   /**
@@ -217,7 +257,14 @@ public final class JvmKernel {
     Fixed known = fixed;
     if (known == null) {
       KernelTree kernel = bounds.fixed(tree, values);
-      known = new Fixed(values, compiled(kernel, steps(kernel), true));
+      Compiled version;
+      try {
+        version = compiled(kernel, steps(kernel), true);
+      } catch (KernelCompilationException e) {
+        // It is somewhat longer than the first version, and too long.
+        version = small;
+      }
+      known = new Fixed(values, version);
       fixed = known;
     }
     return known;

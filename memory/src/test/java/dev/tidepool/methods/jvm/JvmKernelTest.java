@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.LogLines;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.Expression.ItemNumber.Kind;
@@ -35,9 +36,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Statements, ranges, groups and atomic steps of generated kernels. */
 class JvmKernelTest {
+  @RegisterExtension final LogLines log = new LogLines();
+
   @Test
   void loopsBlocksAndJumps() {
     // for (k = 0; ; k++) { if (k >= n) break; if (k == 2) continue; sum += k; }, then a block.
@@ -391,15 +395,28 @@ class JvmKernelTest {
   }
 
   @Test
-  void aKernelThatIsTooLongIsRefusedByName() {
+  void aKernelThatHotSpotDoesNotCompileIsReported() {
+    JvmKernel.compile(stores(10), true);
+    assertThat(log.all()).isEmpty();
+
+    JvmKernel.compile(stores(700), true);
+    assertThat(log.all()).hasSize(1);
+    assertThat(log.all().getFirst()).contains("kernel {0}.{1} has {2} bytes of bytecode");
+  }
+
+  private static KernelTree stores(int count) {
     TreeBuilder tree = new TreeBuilder();
     KernelArray out = tree.array("out", ElementKind.INT);
     List<Statement> body = new ArrayList<>();
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < count; i++) {
       body.add(tree.store(out, constant(i), index()));
     }
+    return tree.build(body);
+  }
 
-    assertThatThrownBy(() -> JvmKernel.compile(tree.build(body), true))
+  @Test
+  void aKernelThatIsTooLongIsRefusedByName() {
+    assertThatThrownBy(() -> JvmKernel.compile(stores(4000), true))
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageContaining("test.Kernels.kernel is too long");
   }
