@@ -9,6 +9,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.EventWait;
 import dev.tidepool.transfer.TransferCalibration;
 import dev.tidepool.transfer.TransferPriority;
 import dev.tidepool.transfer.TransferWay;
@@ -467,13 +468,7 @@ public final class DeviceLink implements AutoCloseable {
    */
   public static void finish(Event event) {
     try (event) {
-      try {
-        event.await();
-      } catch (OutOfMemoryError | StackOverflowError e) {
-        // The heap or the stack did not suffice to ask: the command may be under way still.
-        event.await();
-        throw e;
-      }
+      EventWait.untilEnded(event);
     }
   }
 

@@ -1,14 +1,15 @@
 package dev.tidepool.spi;
 
 import dev.tidepool.AcceleratorException;
-import java.util.ArrayList;
+import dev.tidepool.spi.support.EventWait;
+import java.util.Arrays;
 import java.util.List;
 
 /** The end of several commands: done when all are, failed when any is. */
 final class JointEvent implements Event {
-  private final List<Event> events;
+  private final Event[] events;
 
-  private JointEvent(List<Event> events) {
+  private JointEvent(Event[] events) {
     this.events = events;
   }
 
@@ -22,17 +23,22 @@ final class JointEvent implements Event {
    * is thrown: what they use may be freed then.
    */
   static <T> JointEvent of(List<T> items, Submission<T> submission) {
-    List<Event> submitted = new ArrayList<>(items.size());
+    Event[] events = new Event[items.size()];
+    JointEvent joint = new JointEvent(events);
+    int submitted = 0;
     try {
       for (T item : items) {
-        submitted.add(submission.submit(item));
+        events[submitted] = submission.submit(item);
+        submitted++;
       }
-      return new JointEvent(submitted);
+      return joint;
     } catch (RuntimeException | Error refused) {
-      try (JointEvent begun = new JointEvent(submitted)) {
-        begun.await();
-      } catch (RuntimeException failed) {
-        refused.addSuppressed(failed);
+      for (int i = 0; i < submitted; i++) {
+        try (Event begun = events[i]) {
+          EventWait.untilEnded(begun);
+        } catch (RuntimeException failed) {
+          refused.addSuppressed(failed);
+        }
       }
       throw refused;
     }
@@ -40,7 +46,7 @@ final class JointEvent implements Event {
 
   @Override
   public boolean isDone() {
-    return events.stream().allMatch(Event::isDone);
+    return Arrays.stream(events).allMatch(Event::isDone);
   }
 
   @Override
@@ -64,6 +70,8 @@ final class JointEvent implements Event {
 
   @Override
   public void close() {
-    events.forEach(Event::close);
+    for (Event event : events) {
+      event.close();
+    }
   }
 }

@@ -1,5 +1,6 @@
 package dev.tidepool.spi;
 
+import dev.tidepool.spi.support.EventWait;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -32,14 +33,14 @@ public interface Queue extends NativeQueue {
    */
   default void writeNow(MemorySegment source, Block destination, long offset) {
     try (Event written = write(source, destination, offset)) {
-      written.await();
+      EventWait.untilEnded(written);
     }
   }
 
   /** A {@link #read} and the wait for its end, likewise. */
   default void readNow(Block source, long offset, MemorySegment destination) {
     try (Event read = read(source, offset, destination)) {
-      read.await();
+      EventWait.untilEnded(read);
     }
   }
 

@@ -2,6 +2,7 @@ package dev.tidepool.metal;
 
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.EventWait;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -57,7 +58,7 @@ final class StagingReserve implements AutoCloseable {
 
   private static void finish(Event event) {
     try (event) {
-      event.await();
+      EventWait.untilEnded(event);
     }
   }
 

@@ -8,6 +8,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.EventWait;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -317,7 +318,7 @@ final class DeviceMemory {
 
   private void waitFor(long event) {
     try (OpenClEvent done = new OpenClEvent(context, event)) {
-      done.await();
+      EventWait.untilEnded(done);
     }
   }
 }

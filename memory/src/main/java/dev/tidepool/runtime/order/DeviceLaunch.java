@@ -5,13 +5,13 @@ import dev.tidepool.spi.Event;
 import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.EventWait;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DeviceLaunch {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
-  private static final long RETRY_NANOS = 1_000_000;
 
   /** Submits a command behind others. */
   @FunctionalInterface
@@ -345,7 +344,7 @@ public final class DeviceLaunch {
     Event submitted = submitted();
     Throwable failure = null;
     try {
-      await(submitted);
+      EventWait.untilEnded(submitted);
     } catch (RuntimeException | Error e) {
       failure = e;
     }
@@ -355,19 +354,6 @@ public final class DeviceLaunch {
 
   private synchronized Event submitted() {
     return Objects.requireNonNull(event, "it was submitted");
-  }
-
-  private static void await(Event submitted) {
-    while (true) {
-      try {
-        submitted.await();
-        return;
-      } catch (OutOfMemoryError | StackOverflowError e) {
-        // The heap or the stack did not suffice to ask: the command may be under way still, and its
-        // memory must not go before it has ended.
-        LockSupport.parkNanos(RETRY_NANOS);
-      }
-    }
   }
 
   /** The command has ended, or there will be none; false if that was known. */

@@ -14,6 +14,7 @@ import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.support.EventWait;
 import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
@@ -198,7 +199,7 @@ final class Defragmenter implements BlockMover {
     // Each is waited for before the blocks go, though the heap may be full.
     for (int i = 0; i < submitted; i++) {
       try (Event event = events[i]) {
-        event.await();
+        EventWait.untilEnded(event);
       } catch (RuntimeException | Error e) {
         failure = e;
       }

@@ -1,0 +1,28 @@
+package dev.tidepool.spi.support;
+
+import dev.tidepool.spi.Event;
+import java.util.concurrent.locks.LockSupport;
+
+/** Waits for commands whose memory may be used for something else, or freed, afterwards. */
+public final class EventWait {
+  private static final long RETRY_NANOS = 1_000_000;
+
+  private EventWait() {}
+
+  /**
+   * Waits for the end of a command. Where the heap or the stack does not suffice to wait, this
+   * tries again: the command may be under way, and its memory must not go before it has ended.
+   *
+   * @throws dev.tidepool.AcceleratorException if the command failed
+   */
+  public static void untilEnded(Event event) {
+    while (true) {
+      try {
+        event.await();
+        return;
+      } catch (OutOfMemoryError | StackOverflowError e) {
+        LockSupport.parkNanos(RETRY_NANOS);
+      }
+    }
+  }
+}
