@@ -1,7 +1,6 @@
 package dev.tidepool.spi;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.spi.support.EventWait;
 import java.util.Arrays;
 import java.util.List;
 

@@ -1,6 +1,5 @@
 package dev.tidepool.spi;
 
-import dev.tidepool.spi.support.EventWait;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

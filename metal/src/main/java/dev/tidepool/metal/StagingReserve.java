@@ -1,8 +1,8 @@
 package dev.tidepool.metal;
 
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.support.Closing;
-import dev.tidepool.spi.support.EventWait;
 import java.lang.foreign.MemorySegment;
 
 /**

@@ -2,10 +2,10 @@ package dev.tidepool.runtime.order;
 
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Queue;
-import dev.tidepool.spi.support.EventWait;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;

@@ -14,7 +14,7 @@ import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
-import dev.tidepool.spi.support.EventWait;
+import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,5 @@
-package dev.tidepool.spi.support;
+package dev.tidepool.spi;
 
-import dev.tidepool.spi.Event;
 import java.util.concurrent.locks.LockSupport;
 
 /** Waits for commands whose memory may be used for something else, or freed, afterwards. */
