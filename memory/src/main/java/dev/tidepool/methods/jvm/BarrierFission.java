@@ -21,7 +21,7 @@ import java.util.function.UnaryOperator;
 final class BarrierFission {
   private final Uniformity uniformity;
 
-  /** Labels of blocks and loops that have barriers inside. */
+  /** Labels of blocks and loops that all items go through together. */
   private final Set<Label> groupLabels = new HashSet<>();
 
   /** Variables that the group has one of. */
@@ -37,16 +37,10 @@ final class BarrierFission {
       return List.of(new Step.Items(tree.body()));
     }
     BarrierFission fission = new BarrierFission(Uniformity.checked(tree));
+    fission.findGroupLabels(tree.body());
     Walk.statements(
         tree.body(),
         statement -> {
-          if (isBarrier(statement)) {
-            switch (statement) {
-              case Statement.Block block -> fission.groupLabels.add(block.label());
-              case Statement.Loop loop -> fission.groupLabels.add(loop.label());
-              default -> {}
-            }
-          }
           Variable target = Walk.target(statement);
           if (target != null && fission.uniformity.isUniform(target)) {
             fission.groupVariables.add(target);
@@ -69,6 +63,26 @@ final class BarrierFission {
       if (!fission.groupVariables.removeAll(ofItems)) {
         return steps;
       }
+    }
+  }
+
+  /**
+   * Finds the blocks and loops that are the group's: a jump of all items out of one makes those
+   * around the jump the group's too, with the jumps out of them.
+   */
+  private void findGroupLabels(List<Statement> body) {
+    int before = -1;
+    while (before != groupLabels.size()) {
+      before = groupLabels.size();
+      Walk.statements(
+          body,
+          statement -> {
+            switch (statement) {
+              case Statement.Block block when isOfGroup(block) -> groupLabels.add(block.label());
+              case Statement.Loop loop when isOfGroup(loop) -> groupLabels.add(loop.label());
+              default -> {}
+            }
+          });
     }
   }
 
@@ -105,10 +119,6 @@ final class BarrierFission {
         case Step.Uniform _, Step.Jump _ -> {}
       }
     }
-  }
-
-  private static boolean isBarrier(Statement statement) {
-    return Walk.any(statement, part -> part instanceof Statement.Barrier);
   }
 
   /** Whether a statement has a barrier, or a jump that all items take together out of a group's. */
