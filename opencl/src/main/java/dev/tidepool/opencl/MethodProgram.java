@@ -43,6 +43,9 @@ final class MethodProgram extends OpenClProgram {
     DeviceLimits limits =
         new DeviceLimits(properties.fp64(), exactDivision, properties.longAtomics(), device.name());
     KernelTree tree = MethodReader.read(source);
+    if (properties.pocl()) {
+      PoclBarriers.check(tree);
+    }
     MethodText text = MethodGenerator.generate(tree, new OpenClC(), limits, source.isChecked());
     String options =
         "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");

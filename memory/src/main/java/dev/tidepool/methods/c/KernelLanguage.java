@@ -30,7 +30,10 @@ public interface KernelLanguage {
   /** The statement that waits for the items of the group. */
   String barrier();
 
-  /** Whether a condition around a barrier has to end with another one. */
+  /**
+   * Whether a condition around a barrier has to end with another one, and one with barriers in both
+   * parts has to be two conditions.
+   */
   default boolean endsConditionsWithBarriers() {
     return false;
   }

@@ -341,15 +341,7 @@ public final class MethodGenerator {
       writeIfActive(others, end);
       others.clear();
       switch (statement) {
-        case If(Expression condition, var then, var otherwise) -> {
-          line("if (" + values.condition(condition) + ") {");
-          partWithBarriers(then, control, end);
-          if (!otherwise.isEmpty()) {
-            line("} else {");
-            partWithBarriers(otherwise, control, end);
-          }
-          line("}");
-        }
+        case If branch -> branchWithBarriers(branch, control, end);
         case Loop(Label label, List<Statement> repeated) -> {
           jumps.enter(label, true);
           line("for (;;) {");
@@ -368,6 +360,33 @@ public final class MethodGenerator {
       }
     }
     writeIfActive(others, end);
+  }
+
+  private void branchWithBarriers(If branch, BarrierControl control, Label end) {
+    String condition = values.condition(branch.condition());
+    // As two conditions with a barrier between, where the language has that rule.
+    boolean apart =
+        language.endsConditionsWithBarriers()
+            && Walk.any(branch.then(), Barrier.class::isInstance)
+            && Walk.any(branch.otherwise(), Barrier.class::isInstance);
+    if (apart) {
+      String way = "tp_way" + nextLabel++;
+      line("int " + way + " = " + condition + ";");
+      condition = way;
+    }
+    line("if (" + condition + ") {");
+    partWithBarriers(branch.then(), control, end);
+    if (!branch.otherwise().isEmpty()) {
+      if (apart) {
+        line("}");
+        line(language.barrier());
+        line("if (!" + condition + ") {");
+      } else {
+        line("} else {");
+      }
+      partWithBarriers(branch.otherwise(), control, end);
+    }
+    line("}");
   }
 
   /** Writes a part of a condition that all items of a group take together. */

@@ -92,6 +92,29 @@ public abstract class GroupKernelConformance extends Topic {
   }
 
   @Test
+  void bothPartsOfAConditionMayHaveBarriers() {
+    Kernel kernel = compiled("barriersInBothParts");
+    LaunchRange range = LaunchRange.of(8).inGroupsOf(4);
+    int[] out = new int[8];
+    kernel.execute(Arguments.inOrder(0, out), range);
+    assertThat(out).containsExactly(9, 9, 9, 0, 9, 9, 9, 9);
+    kernel.execute(Arguments.inOrder(5, out), range);
+    assertThat(out).containsOnly(5);
+  }
+
+  @Test
+  void itemsLeaveALoopForTheNextRoundOfAnother() {
+    Kernel kernel = compiled("leavesInnerLoop");
+    LaunchRange range = LaunchRange.of(6).inGroupsOf(3);
+    int[] all = new int[6];
+    kernel.execute(Arguments.inOrder(-1, all), range);
+    assertThat(all).containsOnly(48);
+    int[] two = new int[6];
+    kernel.execute(Arguments.inOrder(1, two), range);
+    assertThat(two).containsOnly(32);
+  }
+
+  @Test
   void itemsThatReturnTogetherDoNothingBehind() {
     int[] rounds = {7, 8};
     Kernel kernel = compiled("returnTogether");

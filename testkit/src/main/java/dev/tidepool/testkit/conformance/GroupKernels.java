@@ -59,6 +59,37 @@ final class GroupKernels {
     }
   }
 
+  /** Each part has a barrier, and one an item that does not come there. */
+  static void barriersInBothParts(WorkItem item, int count, int[] out) {
+    int i = (int) item.globalId(0);
+    if (count > 0) {
+      item.barrier();
+      out[i] = count;
+    } else {
+      if (i == 3) {
+        return;
+      }
+      item.barrier();
+      out[i] = 9;
+    }
+  }
+
+  /** A loop without barriers is left for the next round of one with a barrier. */
+  static void leavesInnerLoop(WorkItem item, int skipped, int[] out) {
+    int i = (int) item.globalId(0);
+    rounds:
+    for (int k = 0; k < 3; k++) {
+      for (int j = 0; j < 3; j++) {
+        if (k == skipped) {
+          continue rounds;
+        }
+        out[i] += 2;
+      }
+      out[i] += 10;
+      item.barrier();
+    }
+  }
+
   /** Behind the returns, how many barriers there are is found by what would fail or not end. */
   static void returnTogether(WorkItem item, int last, int divisor, int[] rounds, int[] out) {
     int i = (int) item.globalId(0);
