@@ -21,7 +21,7 @@ import org.springframework.boot.health.contributor.Status;
  */
 class HealthComparison {
   private static final int BUFFERS = 10_000;
-  private static final int WARMUPS = 20_000;
+  private static final int WARMUPS = 100_000;
   private static final int CHECKS = 100;
   private static final long PAUSE_NANOS = 110_000_000;
 
