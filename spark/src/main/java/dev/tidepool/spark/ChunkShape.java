@@ -25,7 +25,7 @@ public final class ChunkShape implements Serializable {
   private final StructType resultSchema;
 
   ChunkShape(StructType schema, StructType resultSchema) {
-    this.schema = schema;
+    this.schema = StorableTypes.of(schema);
     this.resultSchema = resultSchema;
   }
 
@@ -35,7 +35,7 @@ public final class ChunkShape implements Serializable {
     UnifiedMemoryManager memory = session.memory(TaskContext.get());
     boolean isShared = memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
     long bytes = session.chunkBytes().orElse(isShared ? SHARED_CHUNK_BYTES : DEVICE_CHUNK_BYTES);
-    return new RowChunk(schema, resultSchema, (int) Math.max(1, bytes / rowBytes()));
+    return new RowChunk(schema, resultSchema, (int) Math.max(1, bytes / rowBytes()), bytes);
   }
 
   private long rowBytes() {

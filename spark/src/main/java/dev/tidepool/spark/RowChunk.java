@@ -3,6 +3,7 @@ package dev.tidepool.spark;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.RowToColumnConverter;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
@@ -24,14 +25,27 @@ public final class RowChunk extends GenericInternalRow {
   private final transient OnHeapColumnVector[] results;
   private final transient RowToColumnConverter converter;
   private final int fullRows;
+  private final long fullBytes;
   private int rows;
+
+  /** What strings, arrays and the like of the rows have, whose types do not say how much. */
+  private long bytes;
+
   private boolean isHandedOn;
 
-  RowChunk(StructType schema, StructType resultSchema, int fullRows) {
+  /**
+   * Creates an empty chunk.
+   *
+   * @param schema the rows' columns, of {@link StorableTypes}
+   * @param fullRows how many rows make it full
+   * @param fullBytes how many bytes of strings and the like make it full with fewer rows
+   */
+  RowChunk(StructType schema, StructType resultSchema, int fullRows, long fullBytes) {
     this.columns = OnHeapColumnVector.allocateColumns(fullRows, schema);
     this.results = OnHeapColumnVector.allocateColumns(fullRows, resultSchema);
     this.converter = new RowToColumnConverter(schema);
     this.fullRows = fullRows;
+    this.fullBytes = fullBytes;
   }
 
   /** A column: those of the rows, then those of the results. */
@@ -42,6 +56,13 @@ public final class RowChunk extends GenericInternalRow {
   /** Appends the values of a row to all columns; the row is not kept. */
   public void append(InternalRow row) {
     converter.convert(row, columns);
+    if (row instanceof UnsafeRow unsafe) {
+      bytes += unsafe.getSizeInBytes() - fixedBytes(unsafe.numFields());
+    }
+  }
+
+  private static long fixedBytes(int fields) {
+    return UnsafeRow.calculateBitSetWidthInBytes(fields) + (long) Long.BYTES * fields;
   }
 
   /**
@@ -52,7 +73,7 @@ public final class RowChunk extends GenericInternalRow {
    */
   public boolean addRow() {
     rows++;
-    if (rows < fullRows || isHandedOn) {
+    if ((rows < fullRows && bytes < fullBytes) || isHandedOn) {
       return false;
     }
     isHandedOn = true;
@@ -103,6 +124,7 @@ public final class RowChunk extends GenericInternalRow {
       column.reset();
     }
     rows = 0;
+    bytes = 0;
     isHandedOn = false;
   }
 }

@@ -1,0 +1,46 @@
+package dev.tidepool.spark;
+
+import java.util.stream.Stream;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.NullType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.UserDefinedType;
+
+/**
+ * Types that Spark's column vectors store, for those that they refuse. A value has the same form in
+ * both, so what reads a column by its own type finds it.
+ */
+final class StorableTypes {
+  private StorableTypes() {}
+
+  /** The columns, each of a type that can be stored. */
+  static StructType of(StructType schema) {
+    return new StructType(
+        Stream.of(schema.fields())
+            .map(
+                field ->
+                    new StructField(
+                        field.name(), of(field.dataType()), field.nullable(), field.metadata()))
+            .toArray(StructField[]::new));
+  }
+
+  private static DataType of(DataType type) {
+    return switch (type) {
+      // Strings with a collation, or a length.
+      case StringType _ -> DataTypes.StringType;
+      // All values are null.
+      case NullType _ -> DataTypes.BooleanType;
+      case UserDefinedType<?> own -> of(own.sqlType());
+      case ArrayType array -> new ArrayType(of(array.elementType()), array.containsNull());
+      case MapType map ->
+          new MapType(of(map.keyType()), of(map.valueType()), map.valueContainsNull());
+      case StructType struct -> of(struct);
+      default -> type;
+    };
+  }
+}
