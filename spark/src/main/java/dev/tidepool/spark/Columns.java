@@ -25,11 +25,7 @@ final class Columns {
 
   private IntStream places(String name) {
     return IntStream.range(0, attributes.size())
-        .filter(
-            i -> {
-              String other = attributes.get(i).name();
-              return caseSensitive ? other.equals(name) : other.equalsIgnoreCase(name);
-            });
+        .filter(i -> isSame(attributes.get(i).name(), name));
   }
 
   /**
@@ -51,6 +47,31 @@ final class Columns {
           "the dataset has " + found.length + " columns '" + name + "'; rename all but one");
     }
     return attributes.get(found[0]);
+  }
+
+  /**
+   * Checks that a result takes the place of one column at most.
+   *
+   * @throws IllegalArgumentException if there are several of its name, or another result has it
+   */
+  void checkResult(String name, TypedKernel kernel) {
+    if (places(name).count() > 1) {
+      attribute(name);
+    }
+    for (TypedKernel.Array other : kernel.results()) {
+      if (!other.name().equals(name) && isSame(other.name(), name)) {
+        throw new IllegalArgumentException(
+            "the results '"
+                + name
+                + "' and '"
+                + other.name()
+                + "' would be one column, because spark.sql.caseSensitive is false; rename one");
+      }
+    }
+  }
+
+  private boolean isSame(String name, String other) {
+    return caseSensitive ? name.equals(other) : name.equalsIgnoreCase(other);
   }
 
   /**

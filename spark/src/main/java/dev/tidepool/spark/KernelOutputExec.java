@@ -2,6 +2,7 @@ package dev.tidepool.spark;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -47,17 +48,19 @@ public final class KernelOutputExec extends GeneratedPlan {
     String row = context.freshName("row");
     // Spark returns after a row that it kept, and calls the code again for the next one.
     return """
-    while (%1$s != null || %2$s.hasNext()) {
+    while (%7$s(%1$s != null || %2$s.hasNext())) {
       if (%1$s == null) {
         %1$s = (%3$s) %2$s.next();
         %4$s = 0;
       }
-      while (%4$s < %1$s.rows()) {
+      while (%7$s%4$s < %1$s.rows()) {
         int %5$s = %4$s++;
         %6$s
         if (shouldStop()) return;
       }
-      %1$s = null;
+      if (%4$s == %1$s.rows()) {
+        %1$s = null;
+      }
     }
     """
         .formatted(
@@ -66,7 +69,15 @@ public final class KernelOutputExec extends GeneratedPlan {
             RowChunk.class.getName(),
             next,
             row,
-            consume(context, values(context, chunk, row), null));
+            consume(context, values(context, chunk, row), null),
+            limitNotReached());
+  }
+
+  /** What the loops ask first, so that no chunk is computed beyond a LIMIT of the stage. */
+  private String limitNotReached() {
+    return Scala.list(limitNotReachedChecks()).stream()
+        .map(check -> check + " && ")
+        .collect(Collectors.joining());
   }
 
   private Seq<ExprCode> values(CodegenContext context, String chunk, String row) {

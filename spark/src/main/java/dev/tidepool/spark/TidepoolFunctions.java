@@ -65,7 +65,6 @@ public final class TidepoolFunctions {
       }
     }
     TypedKernel typed = TypedKernel.of(kernel, types);
-    KernelStrategy.install(session);
     return org.apache.spark.sql.classic.Dataset.ofRows(session, plan(typed, child, of));
   }
 
@@ -88,6 +87,7 @@ public final class TidepoolFunctions {
 
     List<NamedExpression> output = new ArrayList<>(Scala.list(child.output()));
     for (Attribute result : results) {
+      of.checkResult(result.name(), kernel);
       // A new name for the value, so that a dataset can be joined with itself.
       NamedExpression named =
           new Alias(

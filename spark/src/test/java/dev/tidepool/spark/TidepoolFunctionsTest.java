@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -50,6 +51,9 @@ class TidepoolFunctionsTest {
       }
     }
   }
+
+  /** Calls of a function, of which Spark makes copies. */
+  private static final AtomicLong READ = new AtomicLong();
 
   @BeforeAll
   static void start() {
@@ -303,6 +307,74 @@ class TidepoolFunctionsTest {
     Dataset<Row> ours =
         TidepoolFunctions.mapPartitions(holes, ColumnKernel.elementwise("y = 2 * x"), "x");
     assertThat(ours.where("name is null").select("id").first().getLong(0)).isEqualTo(77);
+  }
+
+  @Test
+  @DisplayName("keeps columns of types that Spark's column vectors refuse")
+  void refusedTypes() {
+    Dataset<Row> odd =
+        numbers()
+            .selectExpr(
+                "*",
+                "null as nothing",
+                "if(id % 3 = 0, null, array(null, null)) as nothings",
+                "concat('Row ', id) collate UNICODE_CI as text",
+                "named_struct('text', name collate UNICODE_CI, 'nothing', null) as both");
+    ColumnKernel kernel = ColumnKernel.elementwise("y = 2 * x");
+    assertSame(
+        TidepoolFunctions.mapPartitions(odd, kernel, "x"), odd.selectExpr("*", "2D * x as y"));
+    assertThat(TidepoolFunctions.mapPartitions(odd, kernel, "x").where("text = 'row 7'").count())
+        .isEqualTo(1);
+  }
+
+  @Test
+  @DisplayName("is computed in whichever session of the application uses it")
+  void otherSession() throws Exception {
+    TidepoolFunctions.mapPartitions(numbers(), ColumnKernel.elementwise("y = 2 * x"), "x")
+        .createGlobalTempView("doubled");
+    assertSame(
+        spark.newSession().table("global_temp.doubled"), numbers().selectExpr("*", "2D * x as y"));
+  }
+
+  @Test
+  @DisplayName("computes no chunk beyond a limit")
+  void limited() {
+    READ.set(0);
+    UDF1<Long, Double> counted = _ -> (double) READ.incrementAndGet();
+    Dataset<Row> many =
+        spark
+            .range(0, 100_000, 1, 1)
+            .withColumn(
+                "x", functions.udf(counted, DataTypes.DoubleType).apply(functions.col("id")));
+    Row sum =
+        TidepoolFunctions.mapPartitions(many, ColumnKernel.elementwise("y = 2 * x"), "x")
+            .limit(5)
+            .agg(functions.sum("y"))
+            .first();
+    assertThat(sum.getDouble(0)).isEqualTo(2 + 4 + 6 + 8 + 10);
+    assertThat(READ.get()).isLessThan(10_000);
+  }
+
+  @Test
+  @DisplayName("is refused if two of its results would be one column")
+  void resultsOfOneName() {
+    ColumnKernel kernel = ColumnKernel.elementwise("d = 2 * x; D = 3 * x");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TidepoolFunctions.mapPartitions(numbers(), kernel, "x"))
+        .withMessageContaining("'d' and 'D' would be one column");
+    Dataset<Row> twice = numbers().selectExpr("*", "1 as y", "2 as Y");
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () ->
+                TidepoolFunctions.mapPartitions(twice, ColumnKernel.elementwise("y = 2 * x"), "x"))
+        .withMessageContaining("has 2 columns 'y'");
+    spark.conf().set("spark.sql.caseSensitive", "true");
+    try {
+      assertThat(TidepoolFunctions.mapPartitions(numbers(), kernel, "x").columns())
+          .containsExactly("id", "x", "name", "d", "D");
+    } finally {
+      spark.conf().unset("spark.sql.caseSensitive");
+    }
   }
 
   @Test

@@ -1,0 +1,30 @@
+package dev.tidepool.spark;
+
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.SparkSessionExtensionsProvider;
+import org.apache.spark.sql.execution.SparkStrategy;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Gives every session of an application the {@link KernelStrategy}: a view may be used in another
+ * session than the one that its kernel was put into. Found by Spark as a service.
+ */
+public final class KernelExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit>
+    implements SparkSessionExtensionsProvider {
+  /** Called by Spark. */
+  public KernelExtensions() {}
+
+  @Override
+  public BoxedUnit apply(SparkSessionExtensions extensions) {
+    extensions.injectPlannerStrategy(
+        new AbstractFunction1<>() {
+          @Override
+          public SparkStrategy apply(SparkSession session) {
+            return new KernelStrategy();
+          }
+        });
+    return BoxedUnit.UNIT;
+  }
+}
