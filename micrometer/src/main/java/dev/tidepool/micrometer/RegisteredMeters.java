@@ -2,12 +2,17 @@ package dev.tidepool.micrometer;
 
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Meters that are removed together. Safe for use by any thread. */
 final class RegisteredMeters {
   private record Registered(MeterRegistry registry, Meter meter) {}
+
+  private static final Logger LOG = System.getLogger("dev.tidepool");
 
   // Guarded by this.
   private final List<Registered> meters = new ArrayList<>();
@@ -16,13 +21,21 @@ final class RegisteredMeters {
     meters.add(new Registered(registry, meter));
   }
 
-  /** Registries are asked without a lock: they tell listeners. */
+  /**
+   * Removes all. Registries are asked without this object's monitor, because they call listeners. A
+   * listener that calls this method again removes what is left.
+   */
   void removeAll() {
-    List<Registered> all;
-    synchronized (this) {
-      all = List.copyOf(meters);
-      meters.clear();
+    for (Registered each = poll(); each != null; each = poll()) {
+      try {
+        each.registry().remove(each.meter());
+      } catch (RuntimeException e) {
+        LOG.log(Level.WARNING, "a listener of a meter registry failed", e);
+      }
     }
-    all.forEach(each -> each.registry().remove(each.meter()));
+  }
+
+  private synchronized @Nullable Registered poll() {
+    return meters.isEmpty() ? null : meters.removeLast();
   }
 }

@@ -27,7 +27,9 @@ import org.jspecify.annotations.Nullable;
  * tidepool.manager}, the name that the manager was added by.
  *
  * <p>A manager that is closed needs no call: within a second its meters are removed from the
- * registries. This class does not keep managers reachable.
+ * registries. This class does not keep managers reachable. {@link #close} is for registries that
+ * end before the managers. Bind one object of this class to a registry: the managers of a second
+ * one would have the same names.
  *
  * <p>Reading a meter never throws, never waits and asks no driver. A daemon thread takes the
  * figures once a second as long as there are managers, so they are a second old at most, and those
@@ -36,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by any thread.
  */
-public final class TidepoolMetrics implements MeterBinder {
+public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
   // All guarded by this. Managers and drivers are asked without it.
@@ -166,22 +168,28 @@ public final class TidepoolMetrics implements MeterBinder {
     present.stream().filter(each -> each.sampler().isOf(manager)).forEach(this::remove);
   }
 
-  private void remove(ManagerMeters meters) {
-    DeviceMeters unused = null;
-    synchronized (this) {
-      if (!managers.remove(meters.name(), meters)) {
-        return;
-      }
-      String id = meters.hardware().id();
-      DeviceMeters device = devices.get(id);
-      if (device != null && device.retire(meters.sampler())) {
-        devices.remove(id);
-        unused = device;
-      }
+  /**
+   * Removes all meters, and forgets managers and registries. The managers stay open. Both may be
+   * given again.
+   */
+  @Override
+  public synchronized void close() {
+    List.copyOf(managers.values()).forEach(this::remove);
+    registries.clear();
+  }
+
+  private synchronized void remove(ManagerMeters meters) {
+    if (managers.get(meters.name()) != meters) {
+      return;
     }
+    // A registry gives the meters that it has to the next manager of the name. So they go first.
     meters.unregister();
-    if (unused != null) {
-      unused.unregister();
+    managers.remove(meters.name(), meters);
+    String id = meters.hardware().id();
+    DeviceMeters device = devices.get(id);
+    if (device != null && device.retire(meters.sampler())) {
+      device.unregister();
+      devices.remove(id, device);
     }
   }
 }

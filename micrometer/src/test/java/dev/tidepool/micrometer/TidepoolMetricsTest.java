@@ -158,6 +158,55 @@ class TidepoolMetricsTest {
   }
 
   @Test
+  @DisplayName("of a manager that is added while those of a closed one vanish are all there")
+  void addedMeanwhile() {
+    metrics.bindTo(registry);
+    try (UnifiedMemoryManager closed = cpu();
+        UnifiedMemoryManager other = cpu()) {
+      metrics.add(closed);
+      List<Meter.Id> ids = registry.getMeters().stream().map(Meter::getId).toList();
+      registry.config().onMeterRemoved(_ -> metrics.add(other));
+      closed.close();
+      later();
+      assertThat(registry.getMeters()).extracting(Meter::getId).containsAll(ids);
+      assertThat(registry.find("tidepool.buffers.live").gauges()).hasSize(1);
+    }
+  }
+
+  @Test
+  @DisplayName("vanish when their source is closed, and may come back")
+  void closed() {
+    metrics.bindTo(registry);
+    try (Tidepool tidepool = simulated()) {
+      metrics.add(tidepool.memory());
+      assertThat(registry.getMeters()).isNotEmpty();
+      metrics.close();
+      assertThat(registry.getMeters()).isEmpty();
+      metrics.add(tidepool.memory());
+      assertThat(registry.getMeters()).isEmpty();
+      metrics.bindTo(registry);
+      assertThat(registry.get("hw.gpu.memory.limit").meters()).hasSize(1);
+    }
+  }
+
+  @Test
+  @DisplayName("of a closed manager vanish though a listener of the registry fails")
+  void failingListener() {
+    metrics.bindTo(registry);
+    registry
+        .config()
+        .onMeterRemoved(
+            _ -> {
+              throw new IllegalStateException("the listener's own");
+            });
+    try (UnifiedMemoryManager memory = cpu()) {
+      metrics.add(memory);
+    }
+    later();
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  @Test
   @DisplayName("follow their manager without being asked, and vanish so too")
   void regularly() {
     metrics.bindTo(registry);
