@@ -5,6 +5,7 @@ import dev.tidepool.pooling.EvictionPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -15,6 +16,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -183,6 +186,7 @@ public final class MemoryOption<T> {
       file("cache-directory", "the folder where calibrations are kept for the next run");
 
   private static final Duration LONGEST_TIME = Duration.ofNanos(Long.MAX_VALUE);
+  private static final Pattern SIMPLE_TIME = Pattern.compile("(\\d+)(ns|us|ms|s|m|h|d)");
 
   private final int index;
   private final String key;
@@ -249,12 +253,28 @@ public final class MemoryOption<T> {
   }
 
   private static Duration parseTime(String text) {
+    Matcher simple = SIMPLE_TIME.matcher(text.toLowerCase(Locale.ROOT));
     try {
+      if (simple.matches()) {
+        return Duration.of(Long.parseLong(simple.group(1)), timeUnit(simple.group(2)));
+      }
       return Duration.parse(text);
-    } catch (DateTimeParseException e) {
+    } catch (DateTimeParseException | NumberFormatException | ArithmeticException e) {
       throw new IllegalArgumentException(
-          "'" + text + "' is no duration; write PT0.5S, PT30S, PT5M or PT2H", e);
+          "'" + text + "' is no duration; write 500ms, 30s, 5m, 2h or PT5M", e);
     }
+  }
+
+  private static ChronoUnit timeUnit(String name) {
+    return switch (name) {
+      case "ns" -> ChronoUnit.NANOS;
+      case "us" -> ChronoUnit.MICROS;
+      case "ms" -> ChronoUnit.MILLIS;
+      case "s" -> ChronoUnit.SECONDS;
+      case "m" -> ChronoUnit.MINUTES;
+      case "h" -> ChronoUnit.HOURS;
+      default -> ChronoUnit.DAYS;
+    };
   }
 
   private static <E extends Enum<E>> MemoryOption<E> choice(String key, E set, String description) {
@@ -344,7 +364,7 @@ public final class MemoryOption<T> {
 
   /**
    * The value that a text stands for: {@code true}, {@code on}, {@code 64k}, {@code 2GiB}, {@code
-   * PT5M}, {@code time-to-live}; parts have commas between them. Empty text is no file.
+   * 5m}, {@code PT5M}, {@code time-to-live}; parts have commas between them. Empty text is no file.
    *
    * @throws IllegalArgumentException if the text is none of its type, or out of its range
    */

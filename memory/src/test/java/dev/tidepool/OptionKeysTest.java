@@ -122,14 +122,28 @@ final class OptionKeysTest {
         "watermarks | 0.5, 2 | watermarks=0.5, 2: watermarks is [0.5, 2.0]; it must be parts above"
             + " 0",
         "trim-interval | -PT1S | trim-interval=-PT1S: trim-interval is PT-1S; it must be from zero",
-        "trim-interval | soon | trim-interval=soon: 'soon' is no duration; write PT0.5S, PT30S,"
-            + " PT5M",
+        "trim-interval | soon | trim-interval=soon: 'soon' is no duration; write 500ms, 30s, 5m,",
+        "trim-interval | 99999999999999999999h | trim-interval=99999999999999999999h: '99999",
+        "trim-interval | 9999999999999999d | trim-interval=9999999999999999d: '99999",
         "staging-chunk | 17 | staging-chunk=17: staging-chunk is 17; it must be from 4096 to",
       })
   void aValueOutOfItsRangeIsRefusedByName(String key, String text, String message) {
     assertThatThrownBy(() -> MemoryOptions.from(Map.of(key, text)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "500ms, PT0.5S",
+    "30s, PT30S",
+    "5m, PT5M",
+    "2H, PT2H",
+    "1d, PT24H",
+    "7us, PT0.000007S"
+  })
+  void aDurationMayHaveAUnit(String text, Duration time) {
+    assertThat(MemoryOptions.from(Map.of("trim-interval", text)).trimInterval()).isEqualTo(time);
   }
 
   @Test

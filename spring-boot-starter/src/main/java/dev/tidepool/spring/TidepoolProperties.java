@@ -5,9 +5,7 @@ import dev.tidepool.MemoryOption;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
-import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -20,7 +18,6 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
-import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.PropertiesPropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
@@ -31,8 +28,8 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
  * read a second list, {@code META-INF/spring-configuration-metadata.json}, which a test compares
  * with the library's.
  *
- * <p>Names are relaxed as all of Spring Boot's are. Values are what the library takes; times may be
- * Spring's ({@code 5m}) as well.
+ * <p>Names are relaxed as all of Spring Boot's are. Values are what the library takes, because it
+ * reads system properties and environment variables again.
  */
 final class TidepoolProperties {
   static final String ACCELERATOR = "tidepool.accelerator";
@@ -117,8 +114,7 @@ final class TidepoolProperties {
       return;
     }
     try {
-      builder.set(
-          option.key(), option.defaultValue() instanceof Duration ? isoDuration(text) : text);
+      builder.set(option.key(), text);
     } catch (IllegalArgumentException e) {
       // The origin of a list is that of its first element, where it was written as one.
       String name =
@@ -138,12 +134,6 @@ final class TidepoolProperties {
         .bind(name, Bindable.listOf(String.class))
         .map(parts -> String.join(",", parts))
         .orElse(null);
-  }
-
-  private static String isoDuration(String text) {
-    String lower = text.strip().toLowerCase(Locale.ROOT);
-    // A bare number would be milliseconds to Spring and nothing to the library.
-    return lower.matches("[+-]?\\d+[a-z]+") ? DurationStyle.SIMPLE.parse(lower).toString() : text;
   }
 
   /** Builds; what options forbid together is told by the property that must change. */

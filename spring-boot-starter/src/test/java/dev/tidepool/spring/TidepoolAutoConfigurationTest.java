@@ -133,6 +133,19 @@ class TidepoolAutoConfigurationTest {
   }
 
   @Test
+  @DisplayName("reads times from system properties as from any other place")
+  void systemProperties() {
+    service
+        .withSystemProperties("tidepool.trim-interval=90s", "tidepool.transfer-retry-time=500ms")
+        .run(
+            context -> {
+              MemoryOptions options = context.getBean(MemoryOptions.class);
+              assertThat(options.trimInterval()).isEqualTo(Duration.ofSeconds(90));
+              assertThat(options.transferRetryTime()).isEqualTo(Duration.ofMillis(500));
+            });
+  }
+
+  @Test
   @DisplayName("refuses an unknown property and names the nearest")
   void unknownProperty() {
     service
