@@ -29,7 +29,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * fields of the test, and those of a {@code Tidepool} in a field, whenever they were opened. A leak
  * is what was opened since the test method began and is still open when {@code @AfterEach} is done,
  * or was when its manager began to close. Buffers whose close waits for pending work are waited
- * for. A manager that is left open without buffers is no leak.
+ * for. A manager that is left open without buffers is no leak. Tests that run at once need managers
+ * of their own: of a shared one, each would be told the buffers of the others.
  *
  * <p>It works with JUnit 5 from 5.12 on and with JUnit 6; the version is the test's own choice.
  */

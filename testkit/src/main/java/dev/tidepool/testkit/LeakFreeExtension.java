@@ -54,6 +54,12 @@ final class LeakFreeExtension
   /** The watch of a test, and the observer that was installed before. */
   private record Installed(ManagerWatch watch, @Nullable ManagerObserver previous) {}
 
+  /** A constructor's parameter is the test's own too, where each test has an instance. */
+  @Override
+  public ExtensionContextScope getTestInstantiationExtensionContextScope(ExtensionContext root) {
+    return ExtensionContextScope.TEST_METHOD;
+  }
+
   @Override
   public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
     Class<?> type = parameter.getParameter().getType();
@@ -73,7 +79,12 @@ final class LeakFreeExtension
     Tidepool tidepool =
         Tidepool.open(
             MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).siteSampling(1).build());
-    return new Provided(tidepool, tidepool.memory(tidepool.accelerator(accelerator(context))));
+    try {
+      return new Provided(tidepool, tidepool.memory(tidepool.accelerator(accelerator(context))));
+    } catch (RuntimeException e) {
+      tidepool.close();
+      throw e;
+    }
   }
 
   /** The accelerator that the method names, or else the innermost class around it that does. */
@@ -103,7 +114,11 @@ final class LeakFreeExtension
 
   @Override
   public void afterEach(ExtensionContext context) {
-    Installed installed = installed(context);
+    Installed installed = store(context).get(Installed.class, Installed.class);
+    if (installed == null) {
+      // An extension before this one failed, and the test did not begin.
+      return;
+    }
     ManagerObserver.install(installed.previous());
     List<ManagerWatch.Leak> leaks = installed.watch().leaks();
     if (!leaks.isEmpty() && context.getExecutionException().isEmpty()) {

@@ -15,15 +15,21 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.support.ManagerObserver;
+import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.assertj.core.api.Condition;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Events;
 
@@ -158,6 +164,74 @@ class LeakFreeTest {
     void keepsItsManager(UnifiedMemoryManager memory) {
       provided = memory;
     }
+  }
+
+  @LeakFree(accelerator = "cpu:0")
+  static class ConstructorCase {
+    private static final List<UnifiedMemoryManager> PROVIDED = new CopyOnWriteArrayList<>();
+
+    private final UnifiedMemoryManager memory;
+
+    ConstructorCase(UnifiedMemoryManager memory) {
+      this.memory = memory;
+      PROVIDED.add(memory);
+    }
+
+    @Test
+    void leavesABufferOpen() {
+      memory.allocate(ElementType.INT, 3);
+    }
+
+    @Test
+    void hasOneOfItsOwn(UnifiedMemoryManager other) {
+      assertThat(other).isSameAs(memory);
+    }
+  }
+
+  @LeakFree(accelerator = "nope:7")
+  static class UnknownAcceleratorCase {
+    @Test
+    void neverBegins(UnifiedMemoryManager memory) {}
+  }
+
+  static class FailingExtension implements BeforeEachCallback {
+    @Override
+    public void beforeEach(ExtensionContext context) {
+      throw new UnsupportedOperationException("its own");
+    }
+  }
+
+  @ExtendWith(FailingExtension.class)
+  @LeakFree
+  static class FailingExtensionCase {
+    @Test
+    void neverBegins() {}
+  }
+
+  @Test
+  void eachTestHasItsOwnManagerFromTheConstructorToo() {
+    ConstructorCase.PROVIDED.clear();
+    run(ConstructorCase.class).assertStatistics(tests -> tests.started(2).succeeded(1).failed(1));
+    assertThat(ConstructorCase.PROVIDED).hasSize(2).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void nothingStaysOpenWhereThereIsNoSuchAccelerator() {
+    FaultInjector devices = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+    Discovery.using(List.of(devices), () -> run(UnknownAcceleratorCase.class))
+        .assertStatistics(tests -> tests.failed(1));
+    assertThat(devices.callsByKind()).containsEntry(SpiCall.CLOSE_DEVICE, 1L);
+  }
+
+  @Test
+  void aTestThatNeverBeganFailsWithItsOwnReason() {
+    run(FailingExtensionCase.class)
+        .assertThatEvents()
+        .haveExactly(
+            1,
+            finishedWithFailure(
+                instanceOf(UnsupportedOperationException.class),
+                new Condition<>(error -> error.getSuppressed().length == 0, "nothing beside it")));
   }
 
   @Test
