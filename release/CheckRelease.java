@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import java.util.zip.ZipFile;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.w3c.dom.Element;
 import org.w3c.dom.Node;
@@ -14,8 +15,8 @@ import org.w3c.dom.NodeList;
 
 /**
  * Checks that a repository has what a release consists of: all artifacts of the BOM, of each a
- * complete POM, of each jar its sources, Javadoc and lists of components, and of each file checksums
- * and a signature. Maven Central demands all but the lists.
+ * complete POM, of each jar its sources, Javadoc, lists of components and the licence, and of each
+ * file checksums and a signature. Maven Central demands all but the lists and the licence.
  *
  * <p>Arguments: the folder of the repository, the version, and {@code --unsigned} if nothing was
  * signed.
@@ -85,6 +86,8 @@ final class CheckRelease {
       return;
     }
     if (packaging(name, pom.get()).equals("jar")) {
+      licence(pom.get(), ".jar");
+      licence(pom.get(), "-sources.jar");
       for (String ending : BESIDE_A_POM) {
         String file = pom.get().toString().replaceAll("\\.pom$", ending);
         if (!Files.exists(Path.of(file))) {
@@ -99,6 +102,18 @@ final class CheckRelease {
             faults.add("missing: " + file + ending);
           }
         }
+      }
+    }
+  }
+
+  private void licence(Path pom, String ending) throws IOException {
+    Path jar = Path.of(pom.toString().replaceAll("\\.pom$", ending));
+    if (!Files.exists(jar)) {
+      return; // Told elsewhere.
+    }
+    try (ZipFile file = new ZipFile(jar.toFile())) {
+      if (file.getEntry("META-INF/LICENSE") == null) {
+        faults.add("missing: META-INF/LICENSE in " + jar);
       }
     }
   }
