@@ -262,11 +262,15 @@ final class NpyOutputs implements AutoCloseable {
     }
   }
 
-  /** Puts all files in their places; what can be resumed is safe on the disk before. */
+  /**
+   * Puts all files in their places, or none where one cannot be put there; what can be resumed is
+   * safe on the disk before.
+   */
   void commit() {
     if (journal != null) {
       journal.force(this::force);
     }
+    writers.values().forEach(NpyWriter::prepare);
     writers.values().forEach(NpyWriter::commit);
     committed = true;
     if (journal != null) {

@@ -123,6 +123,11 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.write(0, MemorySegment.ofArray(header.encode()));
   }
 
+  /** Completes the file, as {@link AtomicFile#prepare} does. */
+  void prepare() {
+    file.prepare(fileBytes());
+  }
+
   /**
    * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
    * when called again.

@@ -433,6 +433,7 @@ public final class Pipeline {
                 outputs,
                 options.withProgress(arrays.told(options.progress()))));
       }
+      raws.prepare();
       outputs.commit();
       raws.commit();
       return new Outcome(values(foldings), dropped, "");
@@ -470,6 +471,7 @@ public final class Pipeline {
       if (inputs != null) {
         inputs.verify();
       }
+      raws.prepare();
       outputs.commit();
       raws.commit();
       return new Outcome(values(foldings), dropped, outputs.story());

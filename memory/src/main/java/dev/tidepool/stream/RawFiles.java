@@ -59,6 +59,11 @@ final class RawFiles implements AutoCloseable {
     return writers;
   }
 
+  /** Completes the files that are written, before any appears. */
+  void prepare() {
+    writers.values().forEach(RawWriter::prepare);
+  }
+
   /** Puts the files that are written in their places. */
   void commit() {
     writers.values().forEach(RawWriter::commit);

@@ -52,6 +52,11 @@ final class RawWriter implements ElementSink, AutoCloseable {
     file.reserve(type.bytes(length));
   }
 
+  /** Completes the file, as {@link AtomicFile#prepare} does. */
+  void prepare() {
+    file.prepare(type.bytes(length));
+  }
+
   /** Makes the file appear, as {@link NpyWriter#commit} does. */
   void commit() {
     file.commit(type.bytes(length));

@@ -421,6 +421,24 @@ class NpyEvaluationTest {
   }
 
   @Test
+  void whereOneResultCannotAppearNoneDoes() throws IOException {
+    Path x = write("x", NpyType.INT32, false, List.of(3L), new int[] {1, 2, 3});
+    NpyEvaluation.Request request =
+        request("y = x; z = 2*x", Map.of("x", x), Map.of("y", path("y"), "z", path("z")));
+    for (String late : List.of("y", "z")) {
+      try (NpyEvaluation evaluation = NpyEvaluation.open(request)) {
+        Files.writeString(path(late), "precious");
+        assertThatThrownBy(() -> evaluation.run(memory))
+            .isInstanceOf(TransferException.class)
+            .hasMessageContaining(late + ".npy exists");
+      }
+      NpyFiles.assertFolderHolds(folder, "x.npy", late + ".npy");
+      assertThat(path(late)).hasContent("precious");
+      Files.delete(path(late));
+    }
+  }
+
+  @Test
   void aMemoryLimitTooSmallSaysWhatWorks() {
     Path x = write("x", NpyType.INT32, false, List.of(100_000L), new int[100_000]);
     NpyEvaluation.Request request =

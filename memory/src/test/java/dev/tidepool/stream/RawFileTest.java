@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Arguments;
@@ -186,6 +187,27 @@ class RawFileTest {
     MemorySegment written = MemorySegment.ofArray(Files.readAllBytes(sums.path()));
     assertThat(written.byteSize()).isEqualTo(8L * LENGTH);
     assertThat(written.get(ValueLayout.JAVA_LONG_UNALIGNED, 8L * 50_000)).isEqualTo(50_000L << 34);
+  }
+
+  @Test
+  void whereOneCannotAppearNoOtherResultDoes() throws IOException {
+    Path late = folder.resolve("late.bin");
+    Pipeline pipeline =
+        Pipeline.from("x", ElementType.FLOAT, Stream.of(ramp()), LENGTH)
+            .through("y = 2*x; z = x; w = x + 1")
+            .to("y", folder.resolve("y.npy"))
+            .to("z", new RawFile<>(late, ElementType.FLOAT))
+            .to(
+                "w",
+                ElementType.FLOAT,
+                (_, _) ->
+                    assertThatCode(() -> Files.writeString(late, "precious"))
+                        .doesNotThrowAnyException())
+            .on(tidepool.memory());
+    assertThatThrownBy(() -> pipeline.run(StreamOptions.defaults()))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("late.bin exists");
+    NpyFiles.assertFolderHolds(folder, "late.bin");
   }
 
   @Test

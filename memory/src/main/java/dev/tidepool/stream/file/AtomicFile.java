@@ -34,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 public final class AtomicFile implements AutoCloseable {
   private enum State {
     OPEN,
+    /** It is complete, and only its name is to be changed. */
+    PREPARED,
     COMMITTED,
     CLOSED
   }
@@ -90,7 +92,7 @@ public final class AtomicFile implements AutoCloseable {
             null);
       }
       if (exists && !Files.isRegularFile(target)) {
-        throw new TransferException(target + " exists and is no regular file", null);
+        throw irregular(target);
       }
       if (exists && !overwrite) {
         throw existing(target, null);
@@ -113,6 +115,11 @@ public final class AtomicFile implements AutoCloseable {
     return new TransferException(
         target + " exists; name another file, or allow overwriting",
         cause == null ? new FileAlreadyExistsException(target.toString()) : cause);
+  }
+
+  private static TransferException irregular(Path target) {
+    return new TransferException(
+        target + " exists and is no regular file; name another file", null);
   }
 
   private static void checkRoom(Path target, Path folder, long bytes) throws IOException {
@@ -221,16 +228,16 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /**
-   * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
-   * when called again.
+   * Completes the file and checks that it can be put in its place. Files that appear together are
+   * all prepared before the first one is committed: what prevents one of them prevents all. Call it
+   * after all writes returned; harmless when called again.
    *
    * @param length the bytes that it has then; those that were never written are zero
    * @throws IllegalStateException if a write failed or this writer was closed
-   * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk
-   *     fails; nothing is left of the file then
+   * @throws TransferException as {@link #commit} does
    */
-  public synchronized void commit(long length) {
-    if (state == State.COMMITTED) {
+  public synchronized void prepare(long length) {
+    if (state == State.PREPARED || state == State.COMMITTED) {
       return;
     }
     if (state == State.CLOSED || failed) {
@@ -240,18 +247,58 @@ public final class AtomicFile implements AutoCloseable {
     try {
       finish(length);
       file.close();
+      checkPlace();
+    } catch (IOException | TransferException e) {
+      throw givenUp(e);
+    }
+    state = State.PREPARED;
+  }
+
+  private void checkPlace() throws IOException {
+    if (!Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+      return;
+    }
+    if (!overwrite) {
+      throw existing(target, null);
+    }
+    if (!Files.isRegularFile(target, LinkOption.NOFOLLOW_LINKS)) {
+      throw irregular(target);
+    }
+    FilePermissions.passOn(target, partial);
+  }
+
+  private TransferException givenUp(Exception e) {
+    failed = true;
+    close();
+    return switch (e) {
+      case TransferException told -> told;
+      case FileAlreadyExistsException exists -> existing(target, exists);
+      default -> FileErrors.failed("write", target, e);
+    };
+  }
+
+  /**
+   * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
+   * when called again.
+   *
+   * @param length the bytes that it has then; those that were never written are zero
+   * @throws IllegalStateException if a write failed or this writer was closed
+   * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk
+   *     fails; nothing is left of the file then
+   */
+  public synchronized void commit(long length) {
+    prepare(length);
+    if (state == State.COMMITTED) {
+      return;
+    }
+    try {
       if (overwrite) {
         replace();
       } else {
         Files.move(partial, target);
       }
-    } catch (FileAlreadyExistsException e) {
-      close();
-      throw existing(target, e);
     } catch (IOException e) {
-      failed = true;
-      close();
-      throw FileErrors.failed("write", target, e);
+      throw givenUp(e);
     }
     state = State.COMMITTED;
     UnfinishedFiles.remove(partial);
@@ -265,9 +312,6 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   private void replace() throws IOException {
-    if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-      FilePermissions.passOn(target, partial);
-    }
     try {
       Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
     } catch (AtomicMoveNotSupportedException _) {
@@ -320,7 +364,7 @@ public final class AtomicFile implements AutoCloseable {
   /** Ends the writes and deletes what was not committed, unless it is kept; idempotent. */
   @Override
   public synchronized void close() {
-    if (state != State.OPEN) {
+    if (state == State.COMMITTED || state == State.CLOSED) {
       return;
     }
     state = State.CLOSED;
