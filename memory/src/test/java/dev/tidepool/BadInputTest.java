@@ -3,12 +3,15 @@ package dev.tidepool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.transfer.PeerAccess;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferEngine;
 import dev.tidepool.transfer.TransferOptions;
 import dev.tidepool.transfer.TransferReport;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -141,6 +144,23 @@ class BadInputTest {
     assertThatThrownBy(() -> memory.map(folder, ElementType.INT, MapMode.READ))
         .isInstanceOf(TransferException.class)
         .hasMessageEndingWith(": it is a folder; name a file");
+  }
+
+  @Test
+  void aPipeOrADeviceIsNotMapped(@TempDir Path folder) throws Exception {
+    Path pipe = folder.resolve("pipe");
+    try {
+      assumeThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    } catch (IOException e) {
+      abort("no pipes with names: " + e);
+    }
+    for (Path file : List.of(pipe, Path.of("/dev/null"))) {
+      for (MapMode mode : List.of(MapMode.READ, MapMode.READ_WRITE)) {
+        assertThatThrownBy(() -> memory.map(file, ElementType.INT, mode))
+            .isInstanceOf(TransferException.class)
+            .hasMessageEndingWith(file.getFileName() + ": it is no regular file; name a file");
+      }
+    }
   }
 
   @Test

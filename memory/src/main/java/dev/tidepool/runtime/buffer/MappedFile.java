@@ -21,9 +21,10 @@ record MappedFile(MemorySegment bytes, Object key) {
   /**
    * Maps a file until the arena is closed.
    *
-   * @throws TransferException if the file cannot be opened or mapped
+   * @throws TransferException if it is no regular file, or cannot be opened or mapped
    */
   static MappedFile map(Path file, MapMode mode, Arena arena) {
+    checkRegular(file);
     Set<StandardOpenOption> how =
         mode.writes()
             ? Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)
@@ -37,10 +38,15 @@ record MappedFile(MemorySegment bytes, Object key) {
               arena);
       return new MappedFile(bytes, MemoryRange.key(file));
     } catch (IOException e) {
-      if (Files.isDirectory(file)) {
-        throw new TransferException("cannot map " + file + ": it is a folder; name a file", e);
-      }
       throw FileErrors.failed("map", file, e);
+    }
+  }
+
+  /** To open a pipe would wait for a writer, and a device has no length. */
+  private static void checkRegular(Path file) {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      String kind = Files.isDirectory(file) ? "a folder" : "no regular file";
+      throw new TransferException("cannot map " + file + ": it is " + kind + "; name a file", null);
     }
   }
 }
