@@ -212,18 +212,21 @@ class NpyWriterTest {
   /** Only a user that may give files away can have one of a foreign group. */
   @EnabledOnOs({OS.LINUX, OS.MAC})
   @Test
-  void whatReplacesAFileIsOfItsGroup() throws IOException {
+  void whatReplacesAFileIsOfItsOwnerAndGroup() throws IOException {
     Path target = Files.writeString(folder.resolve("y.npy"), "precious");
+    int owner = (int) Files.getAttribute(target, "unix:uid") + 1;
     int group = (int) Files.getAttribute(target, "unix:gid") + 1;
     try {
       Files.setAttribute(target, "unix:gid", group);
+      Files.setAttribute(target, "unix:uid", owner);
     } catch (IOException e) {
-      abort("no other group: " + e);
+      abort("no other owner: " + e);
     }
     Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rw-r-----"));
     try (NpyWriter writer = NpyWriter.create(target, floats(1), true)) {
       writer.commit();
     }
+    assertThat(Files.getAttribute(target, "unix:uid")).isEqualTo(owner);
     assertThat(Files.getAttribute(target, "unix:gid")).isEqualTo(group);
     assertThat(permissions(target)).isEqualTo("rw-r-----");
   }

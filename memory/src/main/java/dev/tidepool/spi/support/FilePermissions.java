@@ -78,7 +78,10 @@ public final class FilePermissions {
         .fileKey();
   }
 
-  /** Gives a file the permissions of the file that it will replace. */
+  /**
+   * Gives a file the permissions of the file that it will replace, and its owner and group where
+   * the system allows that.
+   */
   public static void passOn(Path replaced, Path file) throws IOException {
     PosixFileAttributeView before = view(replaced);
     PosixFileAttributeView view = view(file);
@@ -87,6 +90,13 @@ public final class FilePermissions {
     }
     PosixFileAttributes attributes = before.readAttributes();
     String permissions = PosixFilePermissions.toString(attributes.permissions());
+    if (!attributes.owner().equals(view.readAttributes().owner())) {
+      try {
+        view.setOwner(attributes.owner());
+      } catch (IOException _) {
+        // Refused by the system, but to root: it is ours then.
+      }
+    }
     if (!attributes.group().equals(view.readAttributes().group())) {
       try {
         view.setGroup(attributes.group());
