@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -123,7 +124,11 @@ public final class PositionalFile implements ByteSource {
    * nothing is copied between, but each call holds safepoints off until the disk has answered.
    */
   public synchronized void allowCriticalCalls() throws IOException {
-    if (closed || arrayTransfers != null || !ArrayTransfers.areSafe()) {
+    // The system knows no path of another file system, such as that of a zip file.
+    if (closed
+        || arrayTransfers != null
+        || !path.getFileSystem().equals(FileSystems.getDefault())
+        || !ArrayTransfers.areSafe()) {
       return;
     }
     ArrayTransfers opened = ArrayTransfers.open(path, access == StandardOpenOption.WRITE);

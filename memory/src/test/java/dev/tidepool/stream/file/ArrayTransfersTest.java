@@ -9,9 +9,12 @@ import java.io.IOException;
 import java.lang.Runtime.Version;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedChannelException;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -63,6 +66,24 @@ class ArrayTransfersTest {
       file.read(3, MemorySegment.ofArray(read));
     }
     assertThat(read).isEqualTo(Arrays.copyOfRange(expected, 3, expected.length));
+  }
+
+  @Test
+  void aFileOfAnotherFileSystemIsNotTakenForTheSystemsFileOfThatName() throws IOException {
+    byte[] expected = random(100_000);
+    byte[] read = new byte[expected.length];
+    Files.write(path, random(200_000));
+    try (FileSystem zip =
+        FileSystems.newFileSystem(folder.resolve("z.zip"), Map.of("create", "true"))) {
+      Path inZip = zip.getPath(path.toString());
+      Files.createDirectories(inZip.getParent());
+      Files.write(inZip, expected);
+      try (PositionalFile file = PositionalFile.open(inZip)) {
+        file.allowCriticalCalls();
+        file.read(0, MemorySegment.ofArray(read));
+      }
+    }
+    assertThat(read).isEqualTo(expected);
   }
 
   @Test
