@@ -231,7 +231,9 @@ public final class NpyEvaluation implements AutoCloseable {
                     inputs.isFortranOrder(),
                     reduced.resultShape())
                 : reduced.header(reduction, array.type());
-        targets.put(array.name(), new NpyOutputs.Target(target, header, request.overwrite()));
+        boolean selected = reduction == null && !request.mask().isEmpty();
+        targets.put(
+            array.name(), new NpyOutputs.Target(target, header, request.overwrite(), selected));
       }
     }
     outputs = resuming ? NpyOutputs.resume(targets, work()) : NpyOutputs.begin(targets);

@@ -27,8 +27,9 @@ final class NpyOutputs implements AutoCloseable {
    * A file that is to appear.
    *
    * @param overwrite whether one that exists is replaced
+   * @param shortened whether it will have fewer elements than the header says
    */
-  record Target(Path file, NpyHeader header, boolean overwrite) {}
+  record Target(Path file, NpyHeader header, boolean overwrite, boolean shortened) {}
 
   private final Map<String, NpyWriter> writers = new LinkedHashMap<>();
   private @Nullable Journal journal;
@@ -120,7 +121,11 @@ final class NpyOutputs implements AutoCloseable {
                 (name, target) ->
                     outputs.writers.put(
                         name,
-                        NpyWriter.create(target.file(), target.header(), target.overwrite()))));
+                        target.shortened()
+                            ? NpyWriter.createShortened(
+                                target.file(), target.header(), target.overwrite())
+                            : NpyWriter.create(
+                                target.file(), target.header(), target.overwrite()))));
   }
 
   /**

@@ -38,7 +38,16 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *     all of it
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
-    return create(target, header, overwrite, AtomicFile.newPartialName(), false);
+    return create(
+        target, header, header.dataBytes(), overwrite, AtomicFile.newPartialName(), false);
+  }
+
+  /**
+   * Begins a file that {@link #shorten} leaves with some of its elements, nobody knows how many: so
+   * the disk need not have room for all.
+   */
+  static NpyWriter createShortened(Path target, NpyHeader header, boolean overwrite) {
+    return create(target, header, 0, overwrite, AtomicFile.newPartialName(), false);
   }
 
   /**
@@ -47,16 +56,21 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    */
   static NpyWriter createKept(
       Path target, NpyHeader header, boolean overwrite, String partialName) {
-    return create(target, header, overwrite, partialName, true);
+    return create(target, header, header.dataBytes(), overwrite, partialName, true);
   }
 
   private static NpyWriter create(
-      Path target, NpyHeader header, boolean overwrite, String partialName, boolean kept) {
+      Path target,
+      NpyHeader header,
+      long bytes,
+      boolean overwrite,
+      String partialName,
+      boolean kept) {
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
       throw new IllegalArgumentException(
           "files are written in the platform's byte order, " + ByteOrder.nativeOrder());
     }
-    AtomicFile file = AtomicFile.create(target, header.dataBytes(), overwrite, partialName, kept);
+    AtomicFile file = AtomicFile.create(target, bytes, overwrite, partialName, kept);
     NpyWriter writer = new NpyWriter(file, header);
     try {
       writer.writeHeader();

@@ -507,7 +507,7 @@ public final class Pipeline {
     outputFiles.forEach(
         (name, file) -> {
           NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
-          targets.put(name, new NpyOutputs.Target(file, header, replaces(name)));
+          targets.put(name, new NpyOutputs.Target(file, header, replaces(name), false));
         });
     return targets;
   }

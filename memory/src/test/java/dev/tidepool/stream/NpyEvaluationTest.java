@@ -2,6 +2,7 @@ package dev.tidepool.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
@@ -436,6 +437,47 @@ class NpyEvaluationTest {
       assertThat(path(late)).hasContent("precious");
       Files.delete(path(late));
     }
+  }
+
+  @Test
+  void aSelectionNeedsNoMoreRoomThanItTakes() throws Exception {
+    int[] values = new int[1_000_000];
+    Arrays.setAll(values, i -> i);
+    Path x = write("x", NpyType.INT32, false, List.of(1_000_000L), values);
+    Path disk = Files.createDirectory(folder.resolve("disk"));
+    assumeThat(run("mount", "-t", "tmpfs", "-o", "size=1m", "tidepool-test", disk.toString()))
+        .as("only root can mount a small disk")
+        .isZero();
+    try {
+      for (String condition : List.of("x < 1000", "x < 1000000")) {
+        NpyEvaluation.Request request =
+            new NpyEvaluation.Request(
+                "y = 2*x; s = " + condition,
+                Map.of("x", x),
+                Map.of("y", disk.resolve("y.npy")),
+                Map.of(),
+                null,
+                true,
+                options,
+                null,
+                "s");
+        if (condition.equals("x < 1000")) {
+          run(request);
+        } else {
+          assertThatThrownBy(() -> run(request))
+              .isInstanceOf(TransferException.class)
+              .hasMessageContaining("y.npy: its disk is full");
+        }
+        NpyFiles.assertFolderHolds(disk, "y.npy");
+        assertThat(Files.size(disk.resolve("y.npy"))).isEqualTo(128 + 4 * 1000);
+      }
+    } finally {
+      assertThat(run("umount", disk.toString())).isZero();
+    }
+  }
+
+  private static int run(String... command) throws IOException, InterruptedException {
+    return new ProcessBuilder(command).inheritIO().start().waitFor();
   }
 
   @Test
