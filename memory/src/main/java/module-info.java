@@ -78,6 +78,8 @@ module dev.tidepool.memory {
       dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
+  exports dev.tidepool.stream.file to
+      dev.tidepool.cli;
   exports dev.tidepool.link to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;

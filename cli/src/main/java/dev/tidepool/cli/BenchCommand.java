@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -83,21 +82,29 @@ final class BenchCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Optional<Path> target = target();
     if (replay == null && fill) {
       throw new WrongArguments("--fill belongs to --replay; see tidepool bench --help");
     }
-    if (calibrate) {
-      if (replay != null) {
-        throw new WrongArguments("--calibrate and --replay are two commands; give one");
-      }
-      write(target, calibration());
-    } else if (replay == null) {
-      write(target, quick());
-    } else {
-      write(target, replay(trace(replay)));
+    if (calibrate && replay != null) {
+      throw new WrongArguments("--calibrate and --replay are two commands; give one");
+    }
+    if (json == null) {
+      var _ = measured();
+      return ExitStatus.DONE;
+    }
+    Path recorded = replay == null ? null : path(replay);
+    // Begun before, so that a file that cannot be written is found before anything is measured.
+    try (OutputFile file = OutputFile.begin(path(json), recorded, true)) {
+      file.write(text(measured()));
     }
     return ExitStatus.DONE;
+  }
+
+  private Object measured() throws IOException {
+    if (calibrate) {
+      return calibration();
+    }
+    return replay == null ? quick() : replay(trace(replay));
   }
 
   private QuickFigures.Report quick() {
@@ -134,6 +141,14 @@ final class BenchCommand implements Callable<Integer> {
 
   private static Trace trace(String name) throws IOException {
     Path file = path(name);
+    MemoryOptions.defaults()
+        .trace()
+        .filter(recorded -> OutputFile.isSame(recorded, file))
+        .ifPresent(
+            _ -> {
+              throw new WrongArguments(
+                  "the replay of '" + name + "' would be recorded over it; unset TIDEPOOL_TRACE");
+            });
     if (Files.isDirectory(file)) {
       throw new WrongArguments("'" + name + "' is a folder; give a file");
     }
@@ -159,24 +174,8 @@ final class BenchCommand implements Callable<Integer> {
     }
   }
 
-  /** Where the figures are written to; found wrong before anything is measured. */
-  private Optional<Path> target() {
-    if (json == null) {
-      return Optional.empty();
-    }
-    Path target = path(json);
-    Path folder = target.toAbsolutePath().getParent();
-    if (Files.isDirectory(target) || folder == null || !Files.isDirectory(folder)) {
-      throw new WrongArguments("--json " + json + ": name a file in a folder that exists");
-    }
-    return Optional.of(target);
-  }
-
-  private static void write(Optional<Path> target, Object report) throws IOException {
-    if (target.isPresent()) {
-      String text =
-          new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(report);
-      Files.writeString(target.get(), text + "\n");
-    }
+  private static String text(Object report) {
+    return new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(report)
+        + "\n";
   }
 }

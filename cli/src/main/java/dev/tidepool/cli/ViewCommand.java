@@ -1,12 +1,8 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.diagnostics.SnapshotPage;
-import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -55,16 +51,10 @@ final class ViewCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     String page = SnapshotPage.of(SnapshotFile.read(snapshot));
     Path target = output.toString().isEmpty() ? besideSnapshot() : output;
-    try {
-      if (!force || Files.notExists(target)) {
-        // For the owner only, like snapshots, because tags and stacks tell about the program.
-        Files.createFile(target, FilePermissions.ownerOnly(target));
-      }
-      Files.writeString(target, page);
-    } catch (FileAlreadyExistsException e) {
-      throw new WrongArguments(target + " exists; --force replaces it", e);
-    } catch (NoSuchFileException e) {
-      throw new WrongArguments("cannot write " + target + ": " + FileErrors.reason(e), e);
+    // For the owner only, like snapshots, because tags and stacks tell about the program.
+    try (OutputFile file =
+        OutputFile.begin(target, snapshot, force, FilePermissions.ownerOnly(target))) {
+      file.write(page);
     }
     parent.out().println(target);
     return ExitStatus.DONE;

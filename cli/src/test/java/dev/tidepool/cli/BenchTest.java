@@ -77,7 +77,9 @@ class BenchTest {
     "--fill, --fill belongs to --replay",
     "--calibrate --fill, --fill belongs to --replay",
     "--device opencl:99, opencl:99",
-    "--json /nowhere/figures.json, name a file in a folder that exists",
+    "--json /nowhere/figures.json, the folder /nowhere does not exist",
+    "--json /proc/figures.json, cannot write /proc/figures.json",
+    "--json ., . exists and is no regular file",
     "surplus, surplus",
   })
   void wrong_arguments_are_one_line_and_nothing_is_measured(String arguments, String problem) {
@@ -85,6 +87,41 @@ class BenchTest {
     assertThat(result.status()).isEqualTo(2);
     assertThat(result.out()).isEmpty();
     assertThat(result.err()).startsWith("tidepool: ").contains(problem).hasLineCount(1);
+  }
+
+  @Test
+  void figures_do_not_replace_the_trace_that_they_are_of() throws IOException {
+    String trace = trace(TRACE).toString();
+    Command.Result result = Command.run("bench", "--replay", trace, "--json", trace);
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.out()).isEmpty();
+    assertThat(result.err()).contains("app.trace is the file that is read");
+    assertThat(Path.of(trace)).hasContent(TRACE);
+  }
+
+  @Test
+  void a_replay_is_not_recorded_over_its_trace() throws IOException {
+    String trace = trace(TRACE).toString();
+    System.setProperty("tidepool.trace", trace);
+    try {
+      Command.Result result = Command.run("bench", "--replay", trace);
+      assertThat(result.status()).isEqualTo(2);
+      assertThat(result.err()).contains("would be recorded over it; unset TIDEPOOL_TRACE");
+    } finally {
+      System.clearProperty("tidepool.trace");
+    }
+    assertThat(Path.of(trace)).hasContent(TRACE);
+  }
+
+  @Test
+  void a_run_that_fails_keeps_the_figures_that_were_there() throws IOException {
+    Path json = Files.writeString(folder.resolve("figures.json"), "precious");
+    String text = "tidepool-trace 1\n+ 0 " + (Long.MAX_VALUE / 2) + " DEVICE\n";
+    Command.Result result =
+        Command.run("bench", "--replay", trace(text).toString(), "--json", json.toString());
+    assertThat(result.status()).isEqualTo(1);
+    assertThat(json).hasContent("precious");
+    assertThat(folder.toFile().list()).containsExactlyInAnyOrder("figures.json", "app.trace");
   }
 
   @Test

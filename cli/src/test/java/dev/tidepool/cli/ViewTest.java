@@ -91,6 +91,44 @@ class ViewTest {
   }
 
   @Test
+  void a_page_does_not_replace_its_own_snapshot() throws IOException {
+    String before = Files.readString(snapshot);
+    Path link = Files.createLink(folder.resolve("link.html"), snapshot);
+    for (Path target : new Path[] {snapshot, link}) {
+      Command.Result result =
+          Command.run("view", snapshot.toString(), "-o", target.toString(), "--force");
+      assertThat(result.status()).isEqualTo(2);
+      assertThat(result.err()).contains(target + " is the file that is read; name another one");
+      assertThat(Files.readString(snapshot)).isEqualTo(before);
+    }
+  }
+
+  @Test
+  void a_disk_that_is_full_takes_no_half_page_and_keeps_the_page_that_was_there() throws Exception {
+    Path disk = Files.createDirectory(folder.resolve("disk"));
+    int mounted = run("mount", "-t", "tmpfs", "-o", "size=64k", "tidepool-test", disk.toString());
+    assumeTrue(mounted == 0, "only root can mount a small disk");
+    try {
+      Path page = Files.writeString(disk.resolve("old.html"), "mine");
+      Files.write(disk.resolve("other"), new byte[32 << 10]);
+      for (Path target : new Path[] {page, disk.resolve("new.html")}) {
+        Command.Result result =
+            Command.run("view", snapshot.toString(), "-o", target.toString(), "--force");
+        assertThat(result.status()).isEqualTo(1);
+        assertThat(result.err()).contains("cannot write " + target + ": its disk is full");
+      }
+      assertThat(page).hasContent("mine");
+      assertThat(disk.toFile().list()).containsExactlyInAnyOrder("old.html", "other");
+    } finally {
+      assertThat(run("umount", disk.toString())).isZero();
+    }
+  }
+
+  private static int run(String... command) throws IOException, InterruptedException {
+    return new ProcessBuilder(command).inheritIO().start().waitFor();
+  }
+
+  @Test
   @DisabledOnOs(OS.WINDOWS)
   void a_new_page_is_its_owners_alone_as_the_snapshot_is() throws IOException {
     Path named = folder.resolve("named.html");
@@ -175,7 +213,9 @@ class ViewTest {
     Path nowhere = folder.resolve("nowhere").resolve("x.html");
     Command.Result result = Command.run("view", snapshot.toString(), "-o", nowhere.toString());
     assertThat(result.status()).isEqualTo(2);
-    assertThat(result.err()).contains("cannot write " + nowhere + ": no such file or folder");
+    assertThat(result.err())
+        .contains(
+            "cannot write " + nowhere + ": the folder " + nowhere.getParent() + " does not exist");
     assertThat(Command.run("view").status()).isEqualTo(2);
   }
 

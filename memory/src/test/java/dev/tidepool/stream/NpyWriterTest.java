@@ -281,6 +281,15 @@ class NpyWriterTest {
         .hasMessageContaining("does not exist");
   }
 
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @Test
+  void aNameThatNoFileCanHaveIsRefusedAtOnce() {
+    Path target = folder.resolve("y".repeat(300));
+    assertThatThrownBy(() -> NpyWriter.create(target, floats(1), true))
+        .isInstanceOf(TransferException.class)
+        .hasMessageEndingWith("File name too long");
+  }
+
   @Test
   void aFileLargerThanTheDiskIsRefusedAtOnce() throws IOException {
     assertThatThrownBy(() -> NpyWriter.create(folder.resolve("y.npy"), floats(1L << 50), false))

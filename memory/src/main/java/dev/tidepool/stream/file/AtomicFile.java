@@ -13,8 +13,10 @@ import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -72,19 +74,27 @@ public final class AtomicFile implements AutoCloseable {
    * Begins a file. Where the target is a symbolic link, what it leads to is replaced, with that
    * file's permissions.
    *
-   * @param bytes about as many as the file will have, for which the disk must have room
+   * @param bytes about as many as the file will have, for which the disk must have room; 0 if that
+   *     is not known
    * @param overwrite whether a target that exists is replaced
    * @param partialName of the file in its target's folder, until it is committed
    * @param kept whether it outlives a failure, a close and the virtual machine, until {@link
    *     #reopen} goes on with it
+   * @param attributes of a file that replaces no other
    * @throws TransferException if the target exists and may not be replaced, is no regular file or a
    *     link that leads to none, its folder is missing or read-only, or the disk has no room for
    *     all of it
    */
   public static AtomicFile create(
-      Path target, long bytes, boolean overwrite, String partialName, boolean kept) {
+      Path target,
+      long bytes,
+      boolean overwrite,
+      String partialName,
+      boolean kept,
+      FileAttribute<?>... attributes) {
     try {
       boolean exists = Files.exists(target);
+      checkReachable(target);
       if (!exists && Files.isSymbolicLink(target)) {
         // Before all is computed: in the end it could not be put there.
         throw new TransferException(
@@ -104,7 +114,7 @@ public final class AtomicFile implements AutoCloseable {
             "cannot write " + target + ": the folder " + folder + " does not exist", null);
       }
       checkRoom(target, folder, bytes);
-      return begin(file, folder.resolve(partialName), bytes, overwrite, kept);
+      return begin(file, folder.resolve(partialName), bytes, overwrite, kept, attributes);
     } catch (IOException e) {
       throw FileErrors.failed("write", target, e);
     }
@@ -115,6 +125,15 @@ public final class AtomicFile implements AutoCloseable {
     return new TransferException(
         target + " exists; name another file, or allow overwriting",
         cause == null ? new FileAlreadyExistsException(target.toString()) : cause);
+  }
+
+  /** Fails where no file can be for other reasons than that there is none, as for a long name. */
+  private static void checkReachable(Path target) throws IOException {
+    try {
+      var _ = FilePermissions.key(target);
+    } catch (NoSuchFileException _) {
+      // What is to be made.
+    }
   }
 
   private static TransferException irregular(Path target) {
@@ -138,7 +157,13 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   private static AtomicFile begin(
-      Path target, Path partial, long bytes, boolean overwrite, boolean kept) throws IOException {
+      Path target,
+      Path partial,
+      long bytes,
+      boolean overwrite,
+      boolean kept,
+      FileAttribute<?>... attributes)
+      throws IOException {
     if (!kept) {
       UnfinishedFiles.add(partial);
     }
@@ -147,9 +172,8 @@ public final class AtomicFile implements AutoCloseable {
       // A file that replaces another is readable by its owner alone meanwhile, because the other
       // may be private.
       file =
-          Files.exists(target)
-              ? PositionalFile.create(partial, FilePermissions.ownerOnly(partial))
-              : PositionalFile.create(partial);
+          PositionalFile.create(
+              partial, Files.exists(target) ? FilePermissions.ownerOnly(partial) : attributes);
     } catch (IOException | RuntimeException e) {
       UnfinishedFiles.remove(partial);
       throw e;
@@ -212,18 +236,18 @@ public final class AtomicFile implements AutoCloseable {
     } catch (IOException e) {
       failed = true;
       throw new TransferException(
-          "cannot write " + target + ": " + explain(e, source.byteSize()), e);
+          "cannot write " + target + ": " + explain(e, position, source.byteSize()), e);
     }
   }
 
-  private String explain(IOException e, long written) {
+  private String explain(IOException e, long position, long written) {
     long free = partial.toFile().getUsableSpace();
     return free >= written
         ? FileErrors.reason(e)
         : "its disk is full ("
             + ByteSize.format(free)
             + " free, the file takes "
-            + ByteSize.format(bytes)
+            + ByteSize.format(bytes == 0 ? position + written : bytes)
             + "); free some, or name a file on another disk";
   }
 
