@@ -20,7 +20,8 @@ public final class TidepoolMetricsAutoConfiguration {
   @ConditionalOnMissingBean
   public TidepoolMetrics tidepoolMetrics(ObjectProvider<UnifiedMemoryManager> managers) {
     TidepoolMetrics metrics = new TidepoolMetrics();
-    managers.orderedStream().forEach(metrics::add);
+    // One that is made for each use would be made here, and nobody would close it.
+    managers.orderedStream(ObjectProvider.UNFILTERED, false).forEach(metrics::add);
     return metrics;
   }
 }

@@ -97,7 +97,7 @@ final class TidepoolProperties {
       MemoryOption.named(key);
       return "it is not written as an option is";
     } catch (IllegalArgumentException e) {
-      return Objects.toString(e.getMessage(), "it is unknown");
+      return e.getMessage() + "; beside the options there is " + ACCELERATOR;
     }
   }
 

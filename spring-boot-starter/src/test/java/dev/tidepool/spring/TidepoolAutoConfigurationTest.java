@@ -20,6 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.DestructionAwareBeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -157,6 +158,39 @@ class TidepoolAutoConfigurationTest {
                     .rootCause()
                     .hasMessageContaining("tidepool.memory-limt")
                     .hasMessageContaining("'memory-limit'"));
+  }
+
+  @Test
+  @DisplayName("tells of the property that is no option where a property is unknown")
+  void unknownAccelerator() {
+    service
+        .withPropertyValues("tidepool.accelerater=cpu:0")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessageContaining("beside the options there is tidepool.accelerator"));
+  }
+
+  @Test
+  @DisplayName("makes no meters of managers that the service makes anew for each use")
+  void prototypes() {
+    AtomicInteger made = new AtomicInteger();
+    new ApplicationContextRunner()
+        .withConfiguration(AutoConfigurations.of(TidepoolMetricsAutoConfiguration.class))
+        .withBean(
+            UnifiedMemoryManager.class,
+            () -> {
+              made.incrementAndGet();
+              return UnifiedMemoryManager.create("cpu:0");
+            },
+            definition -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
+        .run(
+            context -> {
+              assertThat(context).hasSingleBean(TidepoolMetrics.class);
+              assertThat(made).hasValue(0);
+            });
   }
 
   @Test
