@@ -127,7 +127,7 @@ final class NpyInputs implements AutoCloseable {
       try {
         BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
         String value =
-            "%s=%s %d %s %s %s"
+            "%s=%s %s %s %s %s"
                 .formatted(
                     input.getKey(),
                     file,

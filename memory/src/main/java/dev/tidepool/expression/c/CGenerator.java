@@ -92,6 +92,7 @@ public final class CGenerator {
         + computed(nodes, "  ");
   }
 
+  // Numbers are written by %s: by %d they would have the digits of the default locale.
   private String several(List<Node> nodes, Dialect.Unrolling several) {
     StringBuilder arrays = new StringBuilder();
     StringBuilder loads = new StringBuilder();
@@ -99,13 +100,13 @@ public final class CGenerator {
       if (node.op() == Op.LOAD) {
         int array = (int) node.payload();
         String type = dialect.typeName(program.arrays().get(array).type());
-        arrays.append("  %s l%d[%d];\n".formatted(type, node.id(), several.elements()));
-        loads.append("    l%d[k] = %s;\n".formatted(node.id(), element(array)));
+        arrays.append("  %s l%s[%s];\n".formatted(type, node.id(), several.elements()));
+        loads.append("    l%s[k] = %s;\n".formatted(node.id(), element(array)));
       }
     }
     String index = indexType();
     String each =
-        "  #pragma unroll\n  for (int k = 0; k < %d; k++) {\n".formatted(several.elements());
+        "  #pragma unroll\n  for (int k = 0; k < %s; k++) {\n".formatted(several.elements());
     String at = "first + (%s)k * %s".formatted(index, several.step());
     // Beyond the last element the last is loaded: without a branch, all loads are under way at
     // once.

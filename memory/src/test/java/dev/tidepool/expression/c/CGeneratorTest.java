@@ -9,8 +9,12 @@ import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.DeviceTraits;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class CGeneratorTest {
   private static final DeviceTraits FULL = new DeviceTraits(true, false);
@@ -100,6 +104,26 @@ class CGeneratorTest {
             generate("y = x + -9223372036854775808 + y", FULL, ScalarType.INT64, ScalarType.INT64)
                 .source())
         .contains(" = (long)0x8000000000000000UL;");
+  }
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void theTextHasTheDigitsOfCInEveryLocale(Dialect dialect) {
+    Expression expression = Expression.parse("y = x*0.25 + x");
+    Operand floats = Operand.array(ScalarType.FLOAT32);
+    Supplier<String> text =
+        () ->
+            CGenerator.generate(
+                    expression.resolve(Map.of("x", floats, "y", floats)), dialect, SINGLE)
+                .source();
+    String expected = text.get();
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.of("ar", "EG"));
+    try {
+      assertThat(text.get()).isEqualTo(expected);
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 
   private static KernelText generate(
