@@ -12,7 +12,8 @@ import java.util.Map;
  * {@link List}, a tuple a {@link Tuple}, an integer a {@link BigInteger}, {@code None} the constant
  * {@link #NONE}.
  *
- * <p>Whatever the text, the only exception is {@link NpyFormatException}: nesting is bounded.
+ * <p>Whatever the text, the only exception is {@link NpyFormatException}: nesting is bounded, and so
+ * is the number of values, each of which takes many times the memory of its two characters.
  */
 final class PythonLiteralParser {
   /** A Python tuple, which a list is not. */
@@ -22,12 +23,14 @@ final class PythonLiteralParser {
   static final Object NONE = new Object();
 
   private static final int DEEPEST = 32;
+  private static final int MOST_VALUES = 1 << 17;
   private static final int LONGEST_QUOTE = 60;
   private static final int LONGEST_INTEGER = 40;
 
   private final String text;
   private int at;
   private int depth;
+  private int values;
 
   private PythonLiteralParser(String text) {
     this.text = text;
@@ -63,6 +66,9 @@ final class PythonLiteralParser {
     skipSpace();
     if (++depth > DEEPEST) {
       throw new NpyFormatException("its header nests deeper than " + DEEPEST);
+    }
+    if (++values > MOST_VALUES) {
+      throw new NpyFormatException("its header has more than " + MOST_VALUES + " values");
     }
     char first = peek();
     Object value =

@@ -157,6 +157,16 @@ class NpyHeaderTest {
   }
 
   @Test
+  void soManyValuesThatTheyTakeMuchMemoryAreRefused() {
+    for (String values : List.of("1,", "[],")) {
+      String shape = "(" + values.repeat(1 << 18) + ")";
+      assertThatThrownBy(() -> NpyHeader.parse(file(2, header("'<f4'", "False", shape))))
+          .isInstanceOf(NpyFormatException.class)
+          .hasMessageContaining("more than 131072 values");
+    }
+  }
+
+  @Test
   void aFileThatIsNoArrayIsOneClearError() {
     assertThatThrownBy(() -> NpyHeader.parse(new byte[0]))
         .isInstanceOf(NpyFormatException.class)
