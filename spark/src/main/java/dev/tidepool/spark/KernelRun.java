@@ -55,6 +55,9 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
   /** For each buffer an array that results pass through. */
   private final List<Object> passages = new ArrayList<>();
 
+  /** Whether the task has ended: nobody would close further buffers. */
+  private boolean hasEnded;
+
   /** Rows that fit the buffers; 0 before the first chunk. */
   private int capacity;
 
@@ -161,6 +164,9 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
       WritableColumnVector[] columns, WritableColumnVector[] results, int from, int count) {
     lock.lock();
     try {
+      if (hasEnded) {
+        throw new IllegalStateException("the task has ended; read its rows before");
+      }
       allocateBuffers();
       computeLocked(columns, results, from, count);
     } finally {
@@ -258,6 +264,12 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
 
   @Override
   public void onTaskCompletion(TaskContext context) {
+    lock.lock();
+    try {
+      hasEnded = true;
+    } finally {
+      lock.unlock();
+    }
     end();
   }
 }

@@ -2,19 +2,23 @@ package dev.tidepool.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.KernelMethod;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.AfterAll;
@@ -54,6 +58,9 @@ class TidepoolFunctionsTest {
 
   /** Calls of a function, of which Spark makes copies. */
   private static final AtomicLong READ = new AtomicLong();
+
+  /** Rows that a task has let out. */
+  private static final AtomicReference<Iterator<InternalRow>> KEPT = new AtomicReference<>();
 
   @BeforeAll
   static void start() {
@@ -433,6 +440,25 @@ class TidepoolFunctionsTest {
         .hasStackTraceContaining("has a null");
     TidepoolFunctions.mapPartitions(numbers(), kernel, "x").limit(1).collectAsList();
     TidepoolFunctions.mapPartitions(numbers(), kernel, "x").coalesce(1).count();
+    assertThat(ExecutorSession.current().tidepool().memory().buffers()).isEmpty();
+  }
+
+  @Test
+  @DisplayName("gives no rows after the end of the task, and leaves no buffer then")
+  void readTooLate() {
+    Dataset<Row> numbers = spark.range(0, 50_000, 1, 1).selectExpr("double(id) as x");
+    TidepoolFunctions.mapPartitions(numbers, ColumnKernel.elementwise("y = 2 * x"), "x")
+        .queryExecution()
+        .toRdd()
+        .toJavaRDD()
+        .foreachPartition(
+            rows -> {
+              assertThat(rows.hasNext()).isTrue();
+              KEPT.set(rows);
+            });
+    assertThatIllegalStateException()
+        .isThrownBy(() -> KEPT.get().forEachRemaining(_ -> {}))
+        .withMessageContaining("the task has ended");
     assertThat(ExecutorSession.current().tidepool().memory().buffers()).isEmpty();
   }
 
