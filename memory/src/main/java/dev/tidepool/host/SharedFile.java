@@ -4,11 +4,11 @@ import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FilePermissions;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.FileAlreadyExistsException;
@@ -89,28 +89,6 @@ final class SharedFile {
     return key;
   }
 
-  @FunctionalInterface
-  private interface Attempt<T> {
-    T run() throws IOException;
-  }
-
-  private static <T> T uninterrupted(Attempt<T> attempt) throws IOException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      for (; ; ) {
-        try {
-          return attempt.run();
-        } catch (ClosedByInterruptException e) {
-          interrupted |= Thread.interrupted();
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
   /**
    * A new file of zeros.
    *
@@ -119,7 +97,7 @@ final class SharedFile {
    * @throws OutOfDeviceMemoryException if there is no room
    */
   static SharedFile create(Path path, Path begun, SharedHeader header) throws IOException {
-    return uninterrupted(
+    return Uninterruptibly.reopening(
         () -> {
           SharedFile created = null;
           while (created == null) {
@@ -186,7 +164,7 @@ final class SharedFile {
    * @throws TransferException if it is not this user's, damaged, or another version's
    */
   static SharedFile open(Path path, ElementType<?> type, String what) throws IOException {
-    return uninterrupted(
+    return Uninterruptibly.reopening(
         () -> {
           long start = System.nanoTime();
           SharedFile opened = tryOpen(path, type, what);
@@ -331,7 +309,7 @@ final class SharedFile {
   }
 
   private static boolean discardIfUnused(Path path, @Nullable Object ours) throws IOException {
-    return uninterrupted(
+    return Uninterruptibly.reopening(
         () -> {
           try {
             return tryDiscard(path, ours);

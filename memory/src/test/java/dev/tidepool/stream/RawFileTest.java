@@ -170,6 +170,19 @@ class RawFileTest {
   }
 
   @Test
+  void anInterruptKeepsNoFileFromBeingMappedAndStaysSet() throws IOException {
+    RawFile<float[]> file = holding("x.bin", ramp());
+    Thread.currentThread().interrupt();
+    try (UnifiedBuffer<float[]> x =
+        tidepool.memory().map(file.path(), ElementType.FLOAT, MapMode.READ)) {
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(x.length()).isEqualTo(LENGTH);
+    } finally {
+      var _ = Thread.interrupted();
+    }
+  }
+
+  @Test
   void pipelinesReadAndWriteThemBesideOthers() throws IOException {
     RawFile<long[]> sums = new RawFile<>(folder.resolve("sums.bin"), ElementType.LONG);
     long[] numbers = new long[LENGTH];

@@ -3,6 +3,7 @@ package dev.tidepool.runtime.buffer;
 import dev.tidepool.MapMode;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -29,14 +30,16 @@ record MappedFile(MemorySegment bytes, Object key) {
         mode.writes()
             ? Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)
             : Set.of(StandardOpenOption.READ);
-    try (FileChannel channel = FileChannel.open(file, how)) {
-      MemorySegment bytes =
-          channel.map(
-              mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY,
-              0,
-              channel.size(),
-              arena);
-      return new MappedFile(bytes, MemoryRange.key(file));
+    FileChannel.MapMode pages =
+        mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY;
+    try {
+      return Uninterruptibly.reopening(
+          () -> {
+            try (FileChannel channel = FileChannel.open(file, how)) {
+              MemorySegment bytes = channel.map(pages, 0, channel.size(), arena);
+              return new MappedFile(bytes, MemoryRange.key(file));
+            }
+          });
     } catch (IOException e) {
       throw FileErrors.failed("map", file, e);
     }

@@ -1,5 +1,7 @@
 package dev.tidepool.spi.support;
 
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -110,6 +112,29 @@ public final class Uninterruptibly {
     boolean interrupted = Thread.interrupted();
     try {
       return step.run();
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * Runs a step that opens a file channel itself, without the interrupt that is set on this thread,
+   * and sets it again afterwards. An interrupt that comes meanwhile closes the channel; the step
+   * runs again then.
+   */
+  public static <T extends @Nullable Object> T reopening(Step<T, IOException> step)
+      throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        try {
+          return step.run();
+        } catch (ClosedByInterruptException e) {
+          interrupted |= Thread.interrupted();
+        }
+      }
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();

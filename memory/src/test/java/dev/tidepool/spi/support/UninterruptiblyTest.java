@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -81,6 +83,23 @@ class UninterruptiblyTest {
     assertThatThrownBy(() -> Uninterruptibly.get(failed::get))
         .isInstanceOf(ExecutionException.class)
         .hasRootCauseMessage("gone");
+    assertThat(Thread.currentThread().isInterrupted()).isTrue();
+  }
+
+  @Test
+  void aStepWhoseChannelAnInterruptClosedRunsAgain() throws IOException {
+    AtomicInteger runs = new AtomicInteger();
+    int last =
+        Uninterruptibly.reopening(
+            () -> {
+              assertThat(Thread.currentThread().isInterrupted()).isFalse();
+              if (runs.incrementAndGet() < 3) {
+                Thread.currentThread().interrupt();
+                throw new ClosedByInterruptException();
+              }
+              return runs.get();
+            });
+    assertThat(last).isEqualTo(3);
     assertThat(Thread.currentThread().isInterrupted()).isTrue();
   }
 
