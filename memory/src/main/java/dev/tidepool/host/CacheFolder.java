@@ -3,6 +3,7 @@ package dev.tidepool.host;
 import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.Platform;
 import dev.tidepool.spi.support.FilePermissions;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -166,6 +167,13 @@ public record CacheFolder(@Nullable Path path) {
     }
   }
 
+  /** A file and when it was last used: other processes change that while files are sorted. */
+  private record Used(File file, long time) {
+    Used(File file) {
+      this(file, file.lastModified());
+    }
+  }
+
   private static void removeOldest(Path folder) throws IOException {
     List<Path> files;
     try (Stream<Path> entries = Files.list(folder)) {
@@ -177,9 +185,10 @@ public record CacheFolder(@Nullable Path path) {
     }
     if (files.size() > MOST_FILES) {
       files.stream()
-          .sorted(Comparator.comparingLong(file -> file.toFile().lastModified()))
+          .map(file -> new Used(file.toFile()))
+          .sorted(Comparator.comparingLong(Used::time))
           .limit(files.size() - MOST_FILES)
-          .forEach(file -> file.toFile().delete());
+          .forEach(used -> used.file().delete());
     }
   }
 }

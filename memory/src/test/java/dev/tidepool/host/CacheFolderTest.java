@@ -3,6 +3,7 @@ package dev.tidepool.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.host.system.OperatingSystem;
+import java.io.File;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,6 +12,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +52,31 @@ final class CacheFolderTest {
     assertThat(old.subList(2, MOST)).allMatch(Files::exists);
     assertThat(cache.get("newest")).hasValue(new byte[] {1});
     assertThat(cache.get("another")).hasValue(new byte[] {2});
+  }
+
+  @Test
+  void filesThatOthersUseMeanwhileDoNotKeepTheOldestFromGoing() throws Exception {
+    List<Path> files = many(".kept");
+    AtomicBoolean ended = new AtomicBoolean();
+    Random random = new Random(1);
+    Thread others =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  while (!ended.get()) {
+                    File file = files.get(random.nextInt(MOST)).toFile();
+                    var _ = file.setLastModified(1_000_000 + 1000L * random.nextInt(MOST));
+                  }
+                });
+    try {
+      for (int i = 0; i < 30; i++) {
+        cache.put("another" + i, new byte[] {2});
+      }
+    } finally {
+      ended.set(true);
+      others.join();
+    }
+    assertThat(folder.toFile().list()).hasSize(MOST);
   }
 
   @Test
