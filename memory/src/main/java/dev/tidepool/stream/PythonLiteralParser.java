@@ -12,8 +12,8 @@ import java.util.Map;
  * {@link List}, a tuple a {@link Tuple}, an integer a {@link BigInteger}, {@code None} the constant
  * {@link #NONE}.
  *
- * <p>Whatever the text, the only exception is {@link NpyFormatException}: nesting is bounded, and so
- * is the number of values, each of which takes many times the memory of its two characters.
+ * <p>Whatever the text, the only exception is {@link NpyFormatException}: nesting is bounded, and
+ * so is the number of values, each of which takes many times the memory of its two characters.
  */
 final class PythonLiteralParser {
   /** A Python tuple, which a list is not. */

@@ -90,7 +90,12 @@ public final class DeviceHold {
         writing ? coherence.deviceForWrite(from, to, false) : coherence.deviceForRead(from, to);
     NativeMemory made = lend(context.device(), block, from, to - from, atStart);
     if (writing) {
-      coherence.deviceWritten(from, to);
+      try {
+        coherence.deviceWritten(from, to);
+      } catch (RuntimeException | Error e) {
+        made.release().run();
+        throw e;
+      }
     }
     return made;
   }

@@ -155,8 +155,9 @@ public final class ExternalBuffers {
     long length = type.elements(memory.byteSize());
     Block whole =
         resources.opened(context.device().adopt(AdoptionChecks.whole(memory), mode.writes()));
-    Runnable ending = resources.foreign(() -> giveBack(whole.segment(), release));
+    Runnable ending = null;
     try {
+      ending = resources.foreign(() -> giveBack(whole.segment(), release));
       Block block = new BlockPart(whole, AdoptionChecks.start(memory), memory.byteSize());
       return create(
           type,
@@ -165,7 +166,9 @@ public final class ExternalBuffers {
           BackingBlocks.onDevice(whole, block, ending),
           mode.writes());
     } catch (RuntimeException | Error e) {
-      resources.forget(ending);
+      if (ending != null) {
+        resources.forget(ending);
+      }
       whole.free();
       throw e;
     }

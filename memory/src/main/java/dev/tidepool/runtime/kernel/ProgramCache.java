@@ -224,9 +224,7 @@ public final class ProgramCache implements AutoCloseable {
   }
 
   private void free(Entry entry) {
-    Program program = entry.program();
-    resources.closed(program);
-    QuietClose.quietly("a program", program);
+    QuietClose.quietly("a program", () -> resources.close(entry.program()));
   }
 
   /** A kernel is closed: its handle tells nothing any more. */

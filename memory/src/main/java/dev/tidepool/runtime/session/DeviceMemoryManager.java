@@ -669,7 +669,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     // A user that keeps a measurement would keep this otherwise.
     QuietClose.quietly("leak groups", leakDetector::seal);
     QuietClose.quietly("kernels", kernels);
-    QuietClose.quietly("queues", link.end()::run);
+    QuietClose.quietly("queues", link::end);
     QuietClose.quietly("reservations", reservations::closeAll);
     QuietClose.quietly("pools", pools);
     // A buffer that was allocated meanwhile closes itself and gives its block back.

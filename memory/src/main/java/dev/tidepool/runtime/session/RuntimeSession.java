@@ -454,10 +454,11 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     gate.awaitQuiet();
     maintenance.close();
     peers.close(
-        () ->
-            accelerators.forEach(
-                accelerator -> QuietClose.quietly(accelerator.id(), accelerator.device())));
-    QuietClose.quietly("the host's pools", hostPools);
+        () -> {
+          QuietClose.quietly("the host's pools", hostPools);
+          // Where the heap was full, managers have not closed everything.
+          resources.closeAll();
+        });
     workers.close();
     if (trace != null) {
       trace.close();

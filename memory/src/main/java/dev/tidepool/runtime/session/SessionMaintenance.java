@@ -49,8 +49,7 @@ final class SessionMaintenance implements AutoCloseable {
       LockSupport.parkNanos(CoarseClock.NANOS);
       clock.advance();
       Resumable.resumeAll();
-      if (!lookAfterSession()) {
-        attempt(resources::closeForgotten);
+      if (!lookAfterSession() && closeForgotten()) {
         return;
       }
     }
@@ -72,6 +71,19 @@ final class SessionMaintenance implements AutoCloseable {
       warn(e);
     }
     return true;
+  }
+
+  /** False if the heap was full; another attempt may succeed. */
+  private boolean closeForgotten() {
+    try {
+      resources.closeForgotten();
+      return true;
+    } catch (VirtualMachineError e) {
+      return false;
+    } catch (RuntimeException | Error e) {
+      warn(e);
+      return true;
+    }
   }
 
   private static void lookAfter(RuntimeSession session) {

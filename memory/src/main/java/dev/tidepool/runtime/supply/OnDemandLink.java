@@ -18,9 +18,10 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   private final long chunk;
   private final Runnable beforeLarge;
   private final SessionResources resources;
-  private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
-  // Closes the link; set by the operation that opened it.
-  private volatile Runnable closing = () -> {};
+  private final AtomicReference<@Nullable Open> open = new AtomicReference<>();
+
+  /** A link, and what closes it. */
+  private record Open(DeviceLink link, Runnable closing) {}
 
   /**
    * Not open.
@@ -47,29 +48,38 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
 
   @Override
   public DeviceLink get() {
-    DeviceLink open = link.get();
-    return open == null ? open() : open;
+    Open present = open.get();
+    return present == null ? open() : present.link;
   }
 
   private DeviceLink open() {
-    DeviceLink fresh = new DeviceLink(device, staging, helpers, chunk, beforeLarge);
-    if (link.compareAndSet(null, fresh)) {
-      closing = resources.queues(fresh.queues());
-      return fresh;
+    DeviceLink link = new DeviceLink(device, staging, helpers, chunk, beforeLarge);
+    Open fresh;
+    try {
+      fresh = new Open(link, resources.queues(link.queues()));
+    } catch (Throwable e) {
+      // The heap may be full.
+      link.close();
+      throw e;
     }
-    fresh.close();
-    return Objects.requireNonNull(link.get());
+    if (open.compareAndSet(null, fresh)) {
+      return link;
+    }
+    fresh.closing.run();
+    return Objects.requireNonNull(open.get()).link;
   }
 
   /** What the ways of the device cost; null before that is measured. */
   public @Nullable TransferCalibration calibration() {
-    DeviceLink open = link.get();
-    return open == null ? null : open.calibration();
+    Open present = open.get();
+    return present == null ? null : present.link.calibration();
   }
 
-  /** Forgets the link, whose queues what is returned closes. */
-  public Runnable end() {
-    link.set(null);
-    return closing;
+  /** Closes the queues of the link, and forgets it. */
+  public void end() {
+    Open last = open.getAndSet(null);
+    if (last != null) {
+      last.closing.run();
+    }
   }
 }

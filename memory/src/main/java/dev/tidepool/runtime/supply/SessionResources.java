@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -54,10 +55,14 @@ public final class SessionResources {
     this.trace = trace;
   }
 
-  /** Something open, and what ends it. Compared by identity. */
+  /**
+   * Something open, and what ends it, once; again if the heap was full or the stack too short.
+   * Compared by identity.
+   */
   private static final class Tracked implements Runnable {
     private final Set<Tracked> open;
     private final Runnable ending;
+    private final AtomicBoolean begun = new AtomicBoolean();
 
     Tracked(Set<Tracked> open, Runnable ending) {
       this.open = open;
@@ -67,8 +72,20 @@ public final class SessionResources {
 
     @Override
     public void run() {
-      if (open.remove(this)) {
+      if (!begun.compareAndSet(false, true)) {
+        return;
+      }
+      boolean again = false;
+      try {
         ending.run();
+      } catch (VirtualMachineError e) {
+        again = true;
+        throw e;
+      } finally {
+        begun.set(!again);
+        if (!again) {
+          open.remove(this);
+        }
       }
     }
   }
@@ -80,7 +97,7 @@ public final class SessionResources {
    * @return what closes them all
    */
   Runnable queues(Collection<Queue> some) {
-    return new Tracked(queues, () -> some.forEach(queue -> QuietClose.quietly("a queue", queue)));
+    return new Tracked(queues, () -> QuietClose.each("a queue", some, Queue::close));
   }
 
   /** Remembers what holds foreign memory open. Returns the action that the caller runs instead. */
@@ -110,9 +127,19 @@ public final class SessionResources {
     }
   }
 
-  /** Forgets a program, which is about to be closed. */
-  public void closed(Program program) {
-    programs.remove(program);
+  /** Closes a program, and forgets it, unless the heap was full or the stack too short. */
+  public void close(Program program) {
+    boolean again = false;
+    try {
+      program.close();
+    } catch (VirtualMachineError e) {
+      again = true;
+      throw e;
+    } finally {
+      if (!again) {
+        programs.remove(program);
+      }
+    }
   }
 
   /** Remembers a block that a driver or the system has just given, until it is freed. */
@@ -133,6 +160,18 @@ public final class SessionResources {
     blocks.remove(block);
   }
 
+  /**
+   * Closes everything, the devices last. Nothing may use it any more. Where a full heap or a short
+   * stack stops it, it may be called again.
+   */
+  public void closeAll() {
+    QuietClose.each("queues", queues, Tracked::run);
+    QuietClose.each("a program", programs, this::close);
+    QuietClose.each("a block", blocks, Block::free);
+    QuietClose.each("foreign memory", foreign, Tracked::run);
+    QuietClose.each("a device", devices, Device::close);
+  }
+
   /** Closes what a session left that is unreachable and was not closed, and reports it. */
   public void closeForgotten() {
     if (Shutdown.hasBegun()) {
@@ -144,11 +183,7 @@ public final class SessionResources {
             blocks.size(),
             blocks.stream().mapToLong(Block::byteSize).sum(),
             site);
-    queues.forEach(Tracked::run);
-    programs.forEach(program -> QuietClose.quietly("a program", program));
-    blocks.forEach(block -> QuietClose.quietly("a block", block::free));
-    foreign.forEach(held -> QuietClose.quietly("foreign memory", held::run));
-    devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
+    closeAll();
     if (trace != null) {
       trace.close();
     }

@@ -32,7 +32,8 @@ final class SimulatedQueue implements Queue {
   private final DriverLedger ledger;
   private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final Thread thread;
-  private boolean closed;
+  // The last command, of the close; null while the queue is open.
+  private @Nullable Completion ending;
 
   /** What one command does, on the queue's thread. */
   private interface Work {
@@ -142,7 +143,7 @@ final class SimulatedQueue implements Queue {
   }
 
   private synchronized void enqueue(Command command) {
-    if (closed) {
+    if (ending != null) {
       throw device.punished(command.name() + " on a closed queue");
     }
     int begun = 0;
@@ -397,14 +398,15 @@ final class SimulatedQueue implements Queue {
   @Override
   public void close() {
     ledger.count(SpiCall.CLOSE_QUEUE);
-    Completion last = new Completion();
+    Completion last;
     synchronized (this) {
-      if (closed) {
-        return;
+      if (ending == null) {
+        ending = new Completion();
+        commands.add(command("", 0, List.of(), () -> {}, ending));
       }
-      closed = true;
-      commands.add(command("", 0, List.of(), () -> {}, last));
+      last = ending;
     }
+    // Again, if a close before this one could not wait.
     if (!Thread.currentThread().equals(thread)) {
       last.join();
     }
