@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
@@ -14,6 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -129,6 +131,37 @@ class LauncherTest {
         """);
     assertThat(built("exit code 3"))
         .containsExactly("  [1/10] Tidepool", "[ERROR] no network", "a message of the JVM");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void starts_side_by_side_build_once() throws Exception {
+    Path java = jdk("jdk", "25.0.1").resolve("bin/java");
+    executable(java, "exit 0");
+    Path launcher = Files.copy(PROJECT.resolve("tidepool"), folder.resolve("tidepool"));
+    Files.createDirectory(folder.resolve(".mvn"));
+    Files.copy(PROJECT.resolve(".mvn/jdk.sh"), folder.resolve(".mvn/jdk.sh"));
+    executable(
+        folder.resolve("mvnw"),
+        """
+        mkdir running || exit 1
+        sleep 1
+        echo built >> builds
+        mkdir -p cli/target/app
+        touch cli/target/app/built
+        rmdir running
+        """);
+    List<Process> starts = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      ProcessBuilder builder = new ProcessBuilder(launcher.toString(), "info");
+      builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
+      builder.environment().put("TIDEPOOL_JAVA_OPTS", "-Xint");
+      starts.add(builder.inheritIO().start());
+    }
+    for (Process start : starts) {
+      assertThat(start.waitFor()).isZero();
+    }
+    assertThat(folder.resolve("builds")).hasContent("built");
   }
 
   /** What is shown of a build that ends with that exit code. */
