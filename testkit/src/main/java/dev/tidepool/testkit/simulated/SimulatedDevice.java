@@ -390,9 +390,18 @@ public final class SimulatedDevice implements Device {
   @Override
   public Queue createQueue() {
     ledger.count(SpiCall.CREATE_QUEUE);
+    checkOpen("createQueue");
     SimulatedQueue queue = new SimulatedQueue(this, NUMBERS.incrementAndGet());
     queues.add(queue);
     return queue;
+  }
+
+  private void checkOpen(String call) {
+    synchronized (accounts) {
+      if (closed) {
+        throw punished(call + " on a closed device");
+      }
+    }
   }
 
   @Override
@@ -499,6 +508,7 @@ public final class SimulatedDevice implements Device {
   @Override
   public Program compile(KernelSource source, List<KernelParameter> parameters) {
     ledger.count(SpiCall.COMPILE);
+    checkOpen("compile");
     SimulatedProgram program =
         switch (source) {
           case KernelSource.Elementwise elementwise ->

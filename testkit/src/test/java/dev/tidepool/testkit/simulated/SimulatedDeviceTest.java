@@ -236,6 +236,20 @@ class SimulatedDeviceTest {
   }
 
   @Test
+  void callsOfAClosedDeviceAreReported() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete());
+    Device device = open(provider);
+    device.close();
+    KernelSource source = KernelSource.elementwise("y = x");
+    assertThatThrownBy(() -> device.allocate(10, 8, BlockKind.DEVICE))
+        .hasMessageContaining("allocate on a closed device");
+    assertThatThrownBy(device::createQueue).hasMessageContaining("createQueue on a closed device");
+    assertThatThrownBy(() -> device.compile(source, List.of()))
+        .hasMessageContaining("compile on a closed device");
+    assertThat(provider.violations()).hasSize(3);
+  }
+
+  @Test
   void elementwiseSourcesComputeOverTheDevicesMemory() {
     SimulatedProvider provider = provider(SimulatedHardware.discrete());
     try (Device device = open(provider);
