@@ -29,6 +29,7 @@ public final class Lz4FrameWriter {
   private final MemorySegment compressed;
   private long filled;
   private long written;
+  private boolean hasEnded;
 
   /**
    * Writes the header.
@@ -51,8 +52,11 @@ public final class Lz4FrameWriter {
   /**
    * Adds bytes; a block is written as soon as it is full. The bytes are copied first: they may be a
    * mapped file, which must not be given to native code.
+   *
+   * @throws IllegalStateException if the frame has ended
    */
   public void write(MemorySegment bytes) throws IOException {
+    checkNotEnded();
     for (long at = 0; at < bytes.byteSize(); ) {
       long count = Math.min(bytes.byteSize() - at, block.byteSize() - filled);
       MemorySegment.copy(bytes, at, block, filled, count);
@@ -87,9 +91,11 @@ public final class Lz4FrameWriter {
   /**
    * Writes what is left, and the end of the frame.
    *
-   * @throws IllegalStateException if the frame's header says another number of bytes
+   * @throws IllegalStateException if the frame's header says another number of bytes, or the frame
+   *     has ended
    */
   public void end() throws IOException {
+    checkNotEnded();
     if (filled > 0) {
       writeBlock();
     }
@@ -98,9 +104,16 @@ public final class Lz4FrameWriter {
           "the frame has %d bytes, but its header says %d"
               .formatted(written, frame.contentSize().getAsLong()));
     }
+    hasEnded = true;
     putInt(0);
     if (frame.contentChecksum()) {
       putInt(content.value());
+    }
+  }
+
+  private void checkNotEnded() {
+    if (hasEnded) {
+      throw new IllegalStateException("the frame has ended; a new writer writes another one");
     }
   }
 
