@@ -32,13 +32,13 @@ final class Format {
     if (status != 0 && check) {
       System.err.println(
           "The files above do not parse or are not formatted; to format all sources run:"
-              + " ./mvnw -N -Pformat verify");
+              + " ./mvnw -pl format -Pformat verify");
     }
     System.exit(status);
   }
 
   private static List<Path> sources(Path root) throws IOException {
-    List<Path> found = new ArrayList<>(List.of(root.resolve(".mvn/Format.java")));
+    List<Path> found = new ArrayList<>();
     try (Stream<Path> children = Files.list(root)) {
       for (Path module : children.map(child -> child.resolve("src")).toList()) {
         if (Files.isDirectory(module)) {
