@@ -11,6 +11,7 @@ import dev.tidepool.expression.syntax.Access;
 import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.stream.NpyEvaluation;
 import dev.tidepool.stream.NpyFormatException;
 import dev.tidepool.stream.NpyType;
@@ -73,7 +74,10 @@ final class Evaluation {
           .forEach(
               (id, failure) ->
                   warnings.add(
-                      "tidepool: " + id + " failed, others did its part: " + failure.getMessage()));
+                      "tidepool: "
+                          + id
+                          + " failed, others did its part: "
+                          + Failures.oneLine(FailureText.of(failure))));
       return new Report(ReducedValues.lines(evaluation.values()), warnings, line);
     } catch (IllegalArgumentException e) {
       // Such as a memory limit that is too small: the message says what works.
@@ -146,7 +150,7 @@ final class Evaluation {
     try {
       condition = Expression.parseReducing(name + " = " + where);
     } catch (ExpressionException e) {
-      throw new WrongArguments("--where: " + e.getMessage(), e);
+      throw new WrongArguments("--where: " + Failures.firstLine(FailureText.of(e)), e);
     }
     if (!condition.reductions().isEmpty()) {
       throw new WrongArguments(

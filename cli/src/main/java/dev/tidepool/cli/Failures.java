@@ -1,11 +1,14 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.expression.syntax.ExpressionException;
+import dev.tidepool.spi.support.FailureText;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
+import java.util.HexFormat;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
@@ -43,20 +46,42 @@ final class Failures {
   }
 
   private static String text(Throwable cause) {
-    String message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
     return switch (cause) {
-      case ExpressionException _ -> message;
-      case WrongArguments _ -> firstLine(message);
-      case TidepoolException _ -> firstLine(message);
-      case AccessDeniedException _ -> firstLine(message + ": permission denied");
-      case IOException _ -> firstLine(message);
+      case ExpressionException shown -> String.valueOf(shown.getMessage());
+      // The lines that follow are the compiler's.
+      case KernelCompilationException _ -> firstLine(FailureText.of(cause));
+      case TidepoolException _, WrongArguments _ -> oneLine(FailureText.of(cause));
+      case AccessDeniedException _ -> oneLine(FailureText.of(cause) + ": permission denied");
+      case IOException _ -> oneLine(FailureText.of(cause));
       case OutOfMemoryError _ ->
-          firstLine("out of memory (" + message + "); give a smaller --memory-limit");
-      default -> firstLine("internal error: " + cause + "; --debug shows where, please report it");
+          oneLine("out of memory (" + FailureText.of(cause) + "); give a smaller --memory-limit");
+      default -> oneLine("internal error: " + cause + "; --debug shows where, please report it");
     };
   }
 
-  private static String firstLine(String message) {
-    return message.lines().findFirst().orElse("failed without a message");
+  /** The first line of a text that shows a place or a log in those that follow. */
+  static String firstLine(String text) {
+    return text.lines().findFirst().orElse("failed without a message");
+  }
+
+  /** A text with its control characters escaped, such as those in the name of a file. */
+  static String oneLine(String text) {
+    StringBuilder line = new StringBuilder();
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      switch (c) {
+        case '\n' -> line.append("\\n");
+        case '\r' -> line.append("\\r");
+        case '\t' -> line.append("\\t");
+        default -> {
+          if (Character.isISOControl(c)) {
+            line.append("\\u00").append(HexFormat.of().toHexDigits((byte) c));
+          } else {
+            line.append(c);
+          }
+        }
+      }
+    }
+    return line.toString();
   }
 }

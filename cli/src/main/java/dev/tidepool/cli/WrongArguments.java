@@ -1,5 +1,6 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.spi.support.FileErrors;
 import java.io.IOException;
 
@@ -20,7 +21,7 @@ final class WrongArguments extends RuntimeException {
 
   /** What a library found wrong, in its words. */
   WrongArguments(RuntimeException cause) {
-    super(cause.getMessage() == null ? cause.toString() : cause.getMessage(), cause);
+    super(FailureText.of(cause), cause);
   }
 
   /** Returns the error for a file that was named and cannot be read. */

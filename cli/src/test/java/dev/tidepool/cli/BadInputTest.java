@@ -33,6 +33,11 @@ class BadInputTest {
   }
 
   @Test
+  void a_name_with_control_characters_is_shown_whole_on_one_line() {
+    refuses("z = x", "x=a\nb\u001b.npy", "z=z.npy").contains("/a\\nb\\u001b.npy does not exist");
+  }
+
+  @Test
   void a_truncated_file_is_told_with_its_bytes() {
     NpyFiles.write(folder.resolve("t.npy"), "<f4", "(100,)", new byte[40]);
     refuses("z = x", "x=t.npy", "z=z.npy").contains("t.npy", "truncated", "400", "40");

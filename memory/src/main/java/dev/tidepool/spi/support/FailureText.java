@@ -1,0 +1,12 @@
+package dev.tidepool.spi.support;
+
+/** Says in words what failed, for a message of which that is a part. */
+public final class FailureText {
+  private FailureText() {}
+
+  /** Returns the message of a failure, or its class name if it has none. */
+  public static String of(Throwable failure) {
+    String message = failure.getMessage();
+    return message == null ? failure.toString() : message;
+  }
+}
