@@ -1,5 +1,7 @@
 package dev.tidepool;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -25,11 +27,14 @@ public final class ByteSize {
     }
     String unit = matcher.group(2);
     int power = unit == null ? 0 : UNITS.indexOf(unit.toUpperCase(Locale.ROOT)) + 1;
-    double bytes = Double.parseDouble(matcher.group(1)) * Math.pow(1024, power);
-    if (bytes >= Long.MAX_VALUE) {
+    BigInteger bytes =
+        new BigDecimal(matcher.group(1))
+            .multiply(BigDecimal.valueOf(1024).pow(power))
+            .toBigInteger();
+    if (bytes.bitLength() >= Long.SIZE) {
       throw new IllegalArgumentException("'" + text + "' exceeds " + Long.MAX_VALUE + " bytes");
     }
-    return power == 0 ? Long.parseLong(matcher.group(1).replaceFirst("\\..*", "")) : (long) bytes;
+    return bytes.longValue();
   }
 
   /** A count with its unit, such as {@code 1.5 GiB}. */

@@ -17,6 +17,7 @@ import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every option has an effect; properties and environment override what programs set. */
 final class MemoryOptionsTest {
@@ -245,7 +246,14 @@ final class MemoryOptionsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"4096, 4096", "64k, 65536", "1.5m, 1572864", "2GiB, 2147483648", "7 b, 7"})
+  @CsvSource({
+    "4096, 4096",
+    "64k, 65536",
+    "1.5m, 1572864",
+    "2GiB, 2147483648",
+    "7 b, 7",
+    "9223372036854775807, 9223372036854775807"
+  })
   void bytesAreReadAsPeopleWriteThem(String text, long bytes) {
     assertThat(ByteSize.parse(text)).isEqualTo(bytes);
   }
@@ -254,5 +262,13 @@ final class MemoryOptionsTest {
   @CsvSource({"4096, 4 KiB", "1023, 1023 bytes", "1572864, 1.5 MiB", "3221225472, 3 GiB"})
   void bytesAreWrittenAsPeopleReadThem(long bytes, String text) {
     assertThat(ByteSize.format(bytes)).isEqualTo(text);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"9223372036854775808", "8388608t"})
+  void bytesThatALongCannotCountAreRefused(String text) {
+    assertThatThrownBy(() -> ByteSize.parse(text))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("'" + text + "' exceeds 9223372036854775807 bytes");
   }
 }
