@@ -14,6 +14,7 @@ import dev.tidepool.transfer.TransferReport;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -144,6 +145,17 @@ class BadInputTest {
     assertThatThrownBy(() -> memory.map(folder, ElementType.INT, MapMode.READ))
         .isInstanceOf(TransferException.class)
         .hasMessageEndingWith(": it is a folder; name a file");
+  }
+
+  @Test
+  void aFileThatIsNotMadeOfElementsIsNamedWithItsBytes(@TempDir Path folder) throws IOException {
+    Path file = Files.write(folder.resolve("three"), new byte[3]);
+    assertThatThrownBy(() -> memory.map(file, ElementType.FLOAT, MapMode.READ))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            file
+                + " has 3 bytes, which are no whole number of FLOAT elements of 4 bytes; name the"
+                + " type that it holds");
   }
 
   @Test

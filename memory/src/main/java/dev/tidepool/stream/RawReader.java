@@ -26,9 +26,7 @@ final class RawReader implements ElementSource, AutoCloseable {
     this.file = file;
     long size = file.size();
     if (size % type.byteSize() != 0) {
-      throw new IllegalArgumentException(
-          "%s has %d bytes, which are no whole number of %s elements of %d bytes; name the type that it holds"
-              .formatted(path, size, type, type.byteSize()));
+      throw FileErrors.noElements(path, size, type);
     }
     this.length = size / type.byteSize();
     this.bytes = new MemoryRange(MemoryRange.ofFile(path).memory(), 0, size);

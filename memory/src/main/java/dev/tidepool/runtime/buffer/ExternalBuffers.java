@@ -26,6 +26,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.SharedBlock;
 import dev.tidepool.spi.support.FailureLog;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -196,6 +197,10 @@ public final class ExternalBuffers {
     Runnable ending = resources.foreign(arena::close);
     try {
       MappedFile mapped = MappedFile.map(file, mode, arena);
+      long bytes = mapped.bytes().byteSize();
+      if (bytes % type.byteSize() != 0) {
+        throw FileErrors.noElements(file, bytes, type);
+      }
       return over(type, mapped.bytes(), mapped.key(), ending, mode.writes(), tag);
     } catch (RuntimeException | Error e) {
       ending.run();

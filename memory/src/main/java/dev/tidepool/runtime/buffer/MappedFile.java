@@ -25,6 +25,7 @@ record MappedFile(MemorySegment bytes, Object key) {
    * @throws TransferException if it is no regular file, or cannot be opened or mapped
    */
   static MappedFile map(Path file, MapMode mode, Arena arena) {
+    FileErrors.checkFileSystem("map", file);
     checkRegular(file);
     Set<StandardOpenOption> how =
         mode.writes()

@@ -1,11 +1,14 @@
 package dev.tidepool.spi.support;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
+import java.nio.file.FileSystems;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
 
 /** Says in words why the file system refused. */
 public final class FileErrors {
@@ -19,6 +22,43 @@ public final class FileErrors {
    */
   public static TransferException failed(String action, Object file, Exception e) {
     return new TransferException("cannot " + action + " " + file + ": " + reason(e), e);
+  }
+
+  /**
+   * Checks that a file is one that the operating system knows, not one in a zip file, for example.
+   *
+   * @param action what is to be done, such as "read"
+   * @throws TransferException if it is of another file system than the default one
+   */
+  public static void checkFileSystem(String action, Path file) {
+    if (!file.getFileSystem().equals(FileSystems.getDefault())) {
+      throw new TransferException(
+          "cannot "
+              + action
+              + " "
+              + file
+              + " in "
+              + file.getFileSystem()
+              + ": it is of another file system; name a file of the default file system",
+          null);
+    }
+  }
+
+  /**
+   * Returns the exception for a file that is not made of elements of a type.
+   *
+   * @param bytes the file's size
+   */
+  public static IllegalArgumentException noElements(Object file, long bytes, ElementType<?> type) {
+    return new IllegalArgumentException(
+        file
+            + " has "
+            + bytes
+            + " bytes, which are no whole number of "
+            + type
+            + " elements of "
+            + type.byteSize()
+            + " bytes; name the type that it holds");
   }
 
   /** Returns the reason, without the path. */

@@ -92,6 +92,7 @@ public final class AtomicFile implements AutoCloseable {
       String partialName,
       boolean kept,
       FileAttribute<?>... attributes) {
+    FileErrors.checkFileSystem("write", target);
     try {
       boolean exists = Files.exists(target);
       checkReachable(target);
