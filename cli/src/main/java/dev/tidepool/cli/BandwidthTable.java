@@ -8,6 +8,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.support.FailureText;
 import java.io.PrintStream;
 import java.util.Optional;
 import java.util.function.IntToLongFunction;
@@ -77,7 +78,7 @@ final class BandwidthTable {
       }
       return Optional.of(BareCuda.open(id, largest));
     } catch (UnsupportedOperationException why) {
-      out.println("  WITHOUT THE BARE DRIVER: " + why.getMessage());
+      out.println("  WITHOUT THE BARE DRIVER: " + FailureText.of(why));
       return Optional.empty();
     }
   }

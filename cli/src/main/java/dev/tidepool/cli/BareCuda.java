@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.tidepool.spi.support.FailureText;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -118,7 +119,7 @@ final class BareCuda implements AutoCloseable {
         | IllegalStateException
         | IllegalCallerException
         | NoSuchElementException absent) {
-      throw new Refused("the bare driver is not available: " + absent.getMessage());
+      throw new Refused("the bare driver is not available: " + FailureText.of(absent));
     }
   }
 

@@ -7,6 +7,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cli.trace.MalformedTraceException;
 import dev.tidepool.cli.trace.Trace;
 import dev.tidepool.cli.trace.TraceFile;
+import dev.tidepool.spi.support.FailureText;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -126,7 +127,7 @@ final class BenchCommand implements Callable<Integer> {
       return new CalibrationTable(parent.out())
           .print(selection.accelerator(), memory.transfers().calibrate());
     } catch (UnsupportedOperationException e) {
-      throw new WrongArguments(e.getMessage() + "; choose another with --device", e);
+      throw new WrongArguments(FailureText.of(e) + "; choose another with --device", e);
     }
   }
 
@@ -135,7 +136,7 @@ final class BenchCommand implements Callable<Integer> {
     try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
       return new ReplayTable(selection.accelerator(), trace, fill, parent.out()).run();
     } catch (UnsupportedOperationException e) {
-      throw new WrongArguments(trace.name() + " cannot be replayed here: " + e.getMessage(), e);
+      throw new WrongArguments(trace.name() + " cannot be replayed here: " + FailureText.of(e), e);
     }
   }
 

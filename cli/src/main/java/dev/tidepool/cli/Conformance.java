@@ -1,5 +1,6 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.spi.support.FailureText;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -148,7 +149,7 @@ final class Conformance implements TestExecutionListener {
       thrown.printStackTrace(new PrintWriter(trace));
       return trace.toString();
     }
-    String message = String.valueOf(thrown.getMessage()).strip().replaceAll("\\s+", " ");
+    String message = FailureText.of(thrown).strip().replaceAll("\\s+", " ");
     return message.length() <= LONGEST_MESSAGE
         ? message
         : message.substring(0, LONGEST_MESSAGE) + "... (--debug shows all)";

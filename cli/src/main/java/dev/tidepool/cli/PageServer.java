@@ -6,6 +6,7 @@ import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import dev.tidepool.diagnostics.SnapshotPage;
+import dev.tidepool.spi.support.FailureText;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.BindException;
@@ -53,10 +54,17 @@ final class PageServer implements AutoCloseable {
       throw new WrongArguments("there is no host " + host + "; give a name of this machine", e);
     } catch (BindException e) {
       throw new WrongArguments(
-          "cannot listen on " + host + ":" + port + ": " + e.getMessage() + "; give another port",
+          "cannot listen on "
+              + host
+              + ":"
+              + port
+              + ": "
+              + FailureText.of(e)
+              + "; give another port",
           e);
     } catch (IOException e) {
-      throw new WrongArguments("cannot listen on " + host + ":" + port + ": " + e.getMessage(), e);
+      throw new WrongArguments(
+          "cannot listen on " + host + ":" + port + ": " + FailureText.of(e), e);
     }
     server.setExecutor(threads);
     server.createContext("/", this::answer);

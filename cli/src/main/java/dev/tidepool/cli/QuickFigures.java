@@ -10,6 +10,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.support.FailureText;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -252,7 +253,7 @@ final class QuickFigures {
   /** Says that a row could not be measured. */
   void absent(String what, UnsupportedOperationException why) {
     table.line("  " + what + ": not on this machine");
-    absent.add(what + ": " + why.getMessage());
+    absent.add(what + ": " + FailureText.of(why));
   }
 
   private void measure(

@@ -3,6 +3,7 @@ package dev.tidepool.cli;
 import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.testkit.CompilerProbe;
 import dev.tidepool.testkit.RandomWorkload;
 import java.io.PrintStream;
@@ -97,7 +98,7 @@ final class SelftestCommand implements Callable<Integer> {
                   Figures.time(System.nanoTime() - start)));
       return true;
     } catch (AssertionError failure) {
-      out.println("  FAILED random operations " + failure.getMessage());
+      out.println("  FAILED random operations " + FailureText.of(failure));
       return false;
     }
   }

@@ -4,6 +4,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.FailureText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -71,7 +72,7 @@ public final class CudaProvider implements AcceleratorProvider {
                   adopted.filter(found -> found.context().device() == properties.handle())));
         } catch (RuntimeException broken) {
           notes.add(
-              properties.name() + " cannot be opened and is left out: " + broken.getMessage());
+              properties.name() + " cannot be opened and is left out: " + FailureText.of(broken));
         }
       }
       Nvrtc.absence().ifPresent(notes::add);

@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.Platform;
+import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.spi.support.NativeLibrary;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +85,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
             default -> UNUSABLE + refused.getMessage();
           });
     } catch (RuntimeException broken) {
-      return nothing(UNUSABLE + broken.getMessage());
+      return nothing(UNUSABLE + FailureText.of(broken));
     }
   }
 
@@ -117,7 +118,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
           devices.add(DeviceProperties.of(handle));
         }
       } catch (RuntimeException broken) {
-        notes.add("CUDA device " + ordinal + " is left out: " + broken.getMessage());
+        notes.add("CUDA device " + ordinal + " is left out: " + FailureText.of(broken));
       }
     }
     return devices;

@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.spi.support.FileErrors;
 import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -50,7 +51,7 @@ final class FilePreallocation {
       throw e;
     } catch (IOException e) {
       // Others were faster, or a quota or a limit of the process is reached.
-      throw full(bytes, space, " after '" + e.getMessage() + "'", e);
+      throw full(bytes, space, " after '" + FileErrors.reason(e) + "'", e);
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.tidepool.metal;
 
+import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.spi.support.NativeLibrary;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +24,7 @@ record Installed(List<Long> devices, String system, List<String> notes) {
     try {
       return ObjectiveC.pooled(Installed::ask);
     } catch (RuntimeException broken) {
-      return nothing("Metal cannot be used: " + broken.getMessage());
+      return nothing("Metal cannot be used: " + FailureText.of(broken));
     }
   }
 

@@ -4,6 +4,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.FailureText;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -42,7 +43,7 @@ public final class MetalProvider implements AcceleratorProvider {
             ObjectiveC.pooled(() -> MetalDevice.open(id, handle, installed.system(), settings)));
       } catch (RuntimeException broken) {
         Closing.surviving("release", () -> NativeCall.release(ObjectKind.DEVICE, handle));
-        notes.add(id + " cannot be opened and is left out: " + broken.getMessage());
+        notes.add(id + " cannot be opened and is left out: " + FailureText.of(broken));
       }
     }
     return new Discovery(devices, notes);

@@ -1,6 +1,7 @@
 package dev.tidepool.opencl;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.support.FailureText;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -46,7 +47,7 @@ record Installed(List<Found> devices, List<String> notes) {
             return true;
           });
     } catch (RuntimeException | LinkageError broken) {
-      notes.add("OpenCL: the search for devices failed: " + broken.getMessage());
+      notes.add("OpenCL: the search for devices failed: " + FailureText.of(broken));
     }
     devices.sort(
         Comparator.comparingInt((Found found) -> rank(found.properties()))
@@ -93,7 +94,7 @@ record Installed(List<Found> devices, List<String> notes) {
         Platform platform = new Platform(handle, usable);
         usable.forEach(properties -> devices.add(new Found(platform, properties)));
       } catch (RuntimeException broken) {
-        notes.add(name + " is broken and left out: " + broken.getMessage());
+        notes.add(name + " is broken and left out: " + FailureText.of(broken));
       }
     }
   }
@@ -112,7 +113,7 @@ record Installed(List<Found> devices, List<String> notes) {
           usable.add(DeviceProperties.of(device));
         }
       } catch (RuntimeException broken) {
-        notes.add(name + " is broken and left out: " + broken.getMessage());
+        notes.add(name + " is broken and left out: " + FailureText.of(broken));
       }
     }
     return usable;

@@ -4,6 +4,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.FailureText;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -76,7 +77,7 @@ public final class OpenClProvider implements AcceleratorProvider {
                 + " ("
                 + found.get(index).properties().name()
                 + ") cannot be opened and is left out: "
-                + broken.getMessage());
+                + FailureText.of(broken));
       }
     }
     return devices;

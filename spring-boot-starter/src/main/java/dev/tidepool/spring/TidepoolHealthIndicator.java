@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -79,7 +80,7 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
         health.withDetail("device", "has no memory left");
       } else {
         health.withDetail("device", "does not answer");
-        down(health, String.valueOf(cause.getMessage()));
+        down(health, Objects.toString(cause.getMessage(), cause.toString()));
       }
     }
   }

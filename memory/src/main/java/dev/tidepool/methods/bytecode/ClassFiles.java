@@ -1,5 +1,6 @@
 package dev.tidepool.methods.bytecode;
 
+import dev.tidepool.spi.support.FailureText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.classfile.ClassModel;
@@ -16,7 +17,7 @@ final class ClassFiles {
     private static final long serialVersionUID = 1;
 
     UnreadableException(Exception cause) {
-      super("cannot be read (" + cause.getMessage() + ")", cause);
+      super("cannot be read (" + FailureText.of(cause) + ")", cause);
     }
 
     /** What is wrong with the class file, as the end of a sentence. */

@@ -2,6 +2,7 @@ package dev.tidepool.methods.bytecode;
 
 import dev.tidepool.methods.tree.Expression.Constant;
 import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.spi.support.FailureText;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.instruction.FieldInstruction;
 import java.lang.reflect.Field;
@@ -60,7 +61,7 @@ final class FieldConstants {
       return constant;
     } catch (ReflectiveOperationException | InaccessibleObjectException | LinkageError e) {
       throw place.refuse(
-          shown + ", which cannot be read (" + e.getMessage() + "),",
+          shown + ", which cannot be read (" + FailureText.of(e) + "),",
           "pass its value as a parameter");
     }
   }

@@ -3,6 +3,7 @@ package dev.tidepool.runtime.order;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FailureText;
 
 /** How failures of one thread reach another, and what users see of a driver's refusal. */
 public final class Exceptions {
@@ -25,7 +26,7 @@ public final class Exceptions {
     }
     return failure instanceof RuntimeException runtime
         ? runtime
-        : new TidepoolException(String.valueOf(failure.getMessage()), failure);
+        : new TidepoolException(FailureText.of(failure), failure);
   }
 
   /**

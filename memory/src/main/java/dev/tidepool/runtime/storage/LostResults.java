@@ -6,6 +6,7 @@ import dev.tidepool.diagnostics.LostResultReport;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.spi.support.FailureText;
 import java.lang.System.Logger.Level;
 
 /**
@@ -32,7 +33,7 @@ final class LostResults {
    */
   TransferException tell(
       BufferInfo buffer, String name, long bytes, boolean ofHost, Throwable failure) {
-    String text = String.valueOf(failure.getMessage());
+    String text = FailureText.of(failure);
     report(buffer, bytes, text);
     return new TransferException(
         name

@@ -218,7 +218,7 @@ public final class SpillFile implements AutoCloseable {
                 + " to "
                 + directory()
                 + " failed: "
-                + e.getMessage()
+                + FileErrors.reason(e)
                 + "; the buffer stays in memory. Make room there, or name another spill-directory",
             e);
       }
@@ -240,7 +240,7 @@ public final class SpillFile implements AutoCloseable {
                 + " back from "
                 + directory()
                 + " failed: "
-                + e.getMessage()
+                + FileErrors.reason(e)
                 + "; the spilled bytes stay as they are, and the next access tries again",
             e);
       }

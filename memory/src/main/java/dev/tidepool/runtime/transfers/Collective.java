@@ -14,6 +14,7 @@ import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.StackReserve;
+import dev.tidepool.spi.support.FailureText;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -320,7 +321,7 @@ final class Collective {
                 pieces.size(),
                 piece.source,
                 piece.destination,
-                cause.getMessage()),
+                FailureText.of(cause)),
         cause);
   }
 

@@ -7,6 +7,7 @@ import dev.tidepool.runtime.order.RetryPolicy;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.runtime.threads.TransferExecutor;
+import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
 import dev.tidepool.transfer.TransferOutcome;
@@ -204,7 +205,8 @@ final class TransferList {
   private TransferOutcome failed(int index, Throwable failure, Duration duration, int attempts) {
     TransferException named =
         new TransferException(
-            "transfer %d of %d: %s".formatted(index + 1, outcomes.length(), failure.getMessage()),
+            "transfer %d of %d: %s"
+                .formatted(index + 1, outcomes.length(), FailureText.of(failure)),
             failure);
     return new TransferOutcome(Status.FAILED, 0, duration, attempts, Optional.of(named));
   }
