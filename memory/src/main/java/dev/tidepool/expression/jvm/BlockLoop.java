@@ -6,6 +6,7 @@ import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.pool.ThreadStripe;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs generated code over arrays, block by block: copies a block of each input into Java arrays,
@@ -23,6 +24,7 @@ final class BlockLoop implements CpuLoop {
   private static final int MIN_BLOCK = 256;
   private static final int MAX_BLOCK = 2048;
 
+  private final TypedProgram program;
   private final LoopPlan plan;
   private final BlockBody body;
   private final long[] byteSizes;
@@ -33,12 +35,13 @@ final class BlockLoop implements CpuLoop {
   /** Whether the code may work on the arrays of a program themselves. */
   private final boolean inPlace;
 
-  /** Whether the code may work on memory itself. */
-  private final boolean streams;
+  /** Code that works on memory itself, compiled when it is first needed. Guarded by this. */
+  private @Nullable StreamBody streamBody;
 
   private final AtomicReferenceArray<Scratch> idle;
 
   BlockLoop(TypedProgram program, LoopPlan plan, BlockBody body) {
+    this.program = program;
     this.plan = plan;
     this.body = body;
     int arrays = program.arrays().size();
@@ -51,7 +54,6 @@ final class BlockLoop implements CpuLoop {
       outputs[i] = plan.output(i);
     }
     inPlace = isOneLoop(plan) && !isAnyUpdated();
-    streams = plan.isStreaming();
     int bytes = plan.slots().stream().mapToInt(ScalarType::byteSize).sum();
     block = Math.clamp(Integer.highestOneBit(SCRATCH_BYTES / bytes + 1), MIN_BLOCK, MAX_BLOCK);
     int stripes = Integer.highestOneBit(Runtime.getRuntime().availableProcessors()) * 4;
@@ -108,13 +110,20 @@ final class BlockLoop implements CpuLoop {
 
   @Override
   public void stream(MemorySegment[] arrays, long[] uniforms, long from, long to) {
-    if (streams) {
+    if (plan.isStreaming()) {
       check(arrays, from, to);
-      body.computeDirectly(arrays, uniforms, from, to);
+      streamBody().compute(arrays, uniforms, from, to);
       TruncatedMapCheck.surface();
     } else {
       run(arrays, uniforms, from, to);
     }
+  }
+
+  private synchronized StreamBody streamBody() {
+    if (streamBody == null) {
+      streamBody = StreamCompiler.compile(program, plan);
+    }
+    return streamBody;
   }
 
   private void check(MemorySegment[] arrays, long from, long to) {

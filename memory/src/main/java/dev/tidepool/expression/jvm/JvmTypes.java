@@ -6,6 +6,7 @@ import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 
 import dev.tidepool.expression.syntax.ScalarType;
+import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
@@ -13,10 +14,10 @@ import java.lang.foreign.MemorySegment;
 
 /** How the virtual machine holds each type: as a local value, and as an array's element. */
 final class JvmTypes {
-  static final ClassDesc FLOAT_BOX = Float.class.describeConstable().orElseThrow();
-  static final ClassDesc DOUBLE_BOX = Double.class.describeConstable().orElseThrow();
-  static final MethodTypeDesc BITS_F = MethodTypeDesc.of(CD_float, CD_int);
-  static final MethodTypeDesc BITS_D = MethodTypeDesc.of(CD_double, CD_long);
+  private static final ClassDesc FLOAT_BOX = Float.class.describeConstable().orElseThrow();
+  private static final ClassDesc DOUBLE_BOX = Double.class.describeConstable().orElseThrow();
+  private static final MethodTypeDesc BITS_F = MethodTypeDesc.of(CD_float, CD_int);
+  private static final MethodTypeDesc BITS_D = MethodTypeDesc.of(CD_double, CD_long);
 
   private JvmTypes() {}
 
@@ -38,6 +39,16 @@ final class JvmTypes {
       case UINT16 -> TypeKind.CHAR;
       default -> kind(type);
     };
+  }
+
+  /** Replaces raw bits on the stack, a long, by the value that they are. */
+  static void fromBits(CodeBuilder code, TypeKind kind) {
+    switch (kind) {
+      case INT -> code.l2i();
+      case FLOAT -> code.l2i().invokestatic(FLOAT_BOX, "intBitsToFloat", BITS_F);
+      case DOUBLE -> code.invokestatic(DOUBLE_BOX, "longBitsToDouble", BITS_D);
+      default -> {}
+    }
   }
 
   /** A new array of such elements. */

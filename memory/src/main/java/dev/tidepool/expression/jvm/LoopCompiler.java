@@ -14,7 +14,6 @@ import dev.tidepool.expression.math.FloatParts;
 import dev.tidepool.expression.syntax.Node;
 import dev.tidepool.expression.syntax.Op;
 import dev.tidepool.expression.syntax.ScalarType;
-import dev.tidepool.expression.types.Known;
 import dev.tidepool.expression.types.TypedProgram;
 import java.lang.classfile.ClassBuilder;
 import java.lang.classfile.ClassFile;
@@ -26,9 +25,7 @@ import java.lang.constant.MethodTypeDesc;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -40,21 +37,17 @@ import java.util.Set;
  * vectorised for itself after a few blocks.
  */
 final class LoopCompiler {
-  private static final int STATIC = ClassFile.ACC_STATIC | ClassFile.ACC_PRIVATE;
+  static final int STATIC = ClassFile.ACC_STATIC | ClassFile.ACC_PRIVATE;
 
   /** Pieces called by one method; their methods must not outgrow what is compiled at all. */
   private static final int PIECES_PER_PART = 24;
 
-  private static final ClassDesc SELF =
-      ClassDesc.of(LoopCompiler.class.getPackageName(), "GeneratedBody");
+  static final ClassDesc SELF = ClassDesc.of(LoopCompiler.class.getPackageName(), "GeneratedBody");
   private static final ClassDesc SCRATCH = Scratch.class.describeConstable().orElseThrow();
   private static final ClassDesc SEGMENT = MemorySegment.class.describeConstable().orElseThrow();
   private static final ClassDesc PARTS = FloatParts.class.describeConstable().orElseThrow();
   private static final ClassDesc LONGS = CD_long.arrayType();
   private static final MethodTypeDesc COMPUTE = MethodTypeDesc.of(CD_void, SCRATCH, LONGS, CD_int);
-
-  private static final MethodTypeDesc COMPUTE_DIRECTLY =
-      MethodTypeDesc.of(CD_void, SEGMENT.arrayType(), LONGS, CD_long, CD_long);
 
   private static final ClassDesc SYSTEM = System.class.describeConstable().orElseThrow();
   private static final MethodTypeDesc ARRAYCOPY =
@@ -74,14 +67,17 @@ final class LoopCompiler {
   }
 
   static BlockBody compile(TypedProgram program, LoopPlan plan) {
-    byte[] bytes = new LoopCompiler(program, plan).classFile();
+    return (BlockBody) load(new LoopCompiler(program, plan).classFile(), program);
+  }
+
+  /** An object of a generated class. */
+  static Object load(byte[] bytes, TypedProgram program) {
     try {
-      return (BlockBody)
-          MethodHandles.lookup()
-              .defineHiddenClass(bytes, true)
-              .lookupClass()
-              .getDeclaredConstructor()
-              .newInstance();
+      return MethodHandles.lookup()
+          .defineHiddenClass(bytes, true)
+          .lookupClass()
+          .getDeclaredConstructor()
+          .newInstance();
     } catch (ReflectiveOperationException e) {
       throw new LinkageError("the code generated for '" + program + "' was refused", e);
     }
@@ -92,15 +88,7 @@ final class LoopCompiler {
         .build(
             SELF,
             builder -> {
-              builder
-                  .withFlags(ClassFile.ACC_FINAL | ClassFile.ACC_SYNTHETIC)
-                  .withInterfaceSymbols(BlockBody.class.describeConstable().orElseThrow())
-                  .withMethodBody(
-                      INIT_NAME,
-                      MTD_void,
-                      0,
-                      code ->
-                          code.aload(0).invokespecial(CD_Object, INIT_NAME, MTD_void).return_());
+              begin(builder, BlockBody.class);
               List<Piece> pieces = plan.pieces();
               for (int i = 0; i < pieces.size(); i++) {
                 LoopSignature signature =
@@ -109,61 +97,19 @@ final class LoopCompiler {
                 loopMethod(builder, pieces.get(i), signature);
               }
               parts(builder);
-              if (plan.isStreaming()) {
-                direct(builder, (Loop) plan.pieces().getFirst());
-              }
             });
   }
 
-  /** The only loop once more, over the memory itself. */
-  private void direct(ClassBuilder builder, Loop loop) {
-    int arrays = program.arrays().size();
-    List<Integer> uniforms = signatures.getFirst().uniforms();
-    List<ClassDesc> parameters = new ArrayList<>(Collections.nCopies(arrays, SEGMENT));
-    uniforms.forEach(uniform -> parameters.add(uniformKind(uniform).upperBound()));
-    parameters.add(CD_long);
-    parameters.add(CD_long);
-    MethodTypeDesc type = MethodTypeDesc.of(CD_void, parameters);
-    builder.withMethodBody(
-        "computeDirectly",
-        COMPUTE_DIRECTLY,
-        ClassFile.ACC_PUBLIC,
-        code -> {
-          for (int i = 0; i < arrays; i++) {
-            code.aload(1).loadConstant(i).aaload();
-          }
-          uniforms.forEach(uniform -> uniform(code.aload(2), uniform));
-          code.lload(3).lload(5).invokestatic(SELF, "direct", type).return_();
-        });
-    builder.withMethodBody(
-        "direct",
-        type,
-        STATIC,
-        code -> {
-          Map<Integer, Integer> slotLocals = new HashMap<>();
-          for (int i = 0; i < arrays; i++) {
-            slotLocals.put(plan.input(i), i);
-            slotLocals.put(plan.output(i), i);
-          }
-          Map<Integer, Integer> uniformLocals = new HashMap<>();
-          int local = arrays;
-          for (int uniform : uniforms) {
-            uniformLocals.put(uniform, local);
-            local += uniformKind(uniform).slotSize();
-          }
-          int index = local;
-          int end = index + 2;
-          Label top = code.newLabel();
-          Label done = code.newLabel();
-          code.labelBinding(top).lload(index).lload(end).lcmp().ifge(done);
-          BodyWriter body =
-              new BodyWriter(
-                  code, new Elements.OfMemory(slotLocals, index), uniformLocals, end + 2);
-          body.loadFirst();
-          body.loop(loop);
-          code.lload(index).lconst_1().ladd().lstore(index).goto_(top);
-          code.labelBinding(done).return_();
-        });
+  /** A class with a constructor, which implements an interface. */
+  static void begin(ClassBuilder builder, Class<?> body) {
+    builder
+        .withFlags(ClassFile.ACC_FINAL | ClassFile.ACC_SYNTHETIC)
+        .withInterfaceSymbols(body.describeConstable().orElseThrow())
+        .withMethodBody(
+            INIT_NAME,
+            MTD_void,
+            0,
+            code -> code.aload(0).invokespecial(CD_Object, INIT_NAME, MTD_void).return_());
   }
 
   private TypeKind uniformKind(int uniform) {
@@ -173,12 +119,7 @@ final class LoopCompiler {
   /** Replaces the array of uniforms on the stack by the value of one. */
   private void uniform(CodeBuilder code, int uniform) {
     code.loadConstant(uniform).laload();
-    switch (uniformKind(uniform)) {
-      case INT -> code.l2i();
-      case FLOAT -> code.l2i().invokestatic(JvmTypes.FLOAT_BOX, "intBitsToFloat", JvmTypes.BITS_F);
-      case DOUBLE -> code.invokestatic(JvmTypes.DOUBLE_BOX, "longBitsToDouble", JvmTypes.BITS_D);
-      default -> {}
-    }
+    JvmTypes.fromBits(code, uniformKind(uniform));
   }
 
   private void parts(ClassBuilder builder) {
@@ -326,7 +267,7 @@ final class LoopCompiler {
           code.labelBinding(top).iload(index).iload(count).if_icmpge(end);
           BodyWriter body =
               new BodyWriter(
-                  code, new Elements.OfArrays(slotLocals, index), uniformLocals, index + 1);
+                  plan, code, new Elements.OfArrays(slotLocals, index), uniformLocals, index + 1);
           if (piece instanceof Loop loop) {
             body.loop(loop);
           } else {
@@ -335,91 +276,5 @@ final class LoopCompiler {
           code.iinc(index, 1).goto_(top);
           code.labelBinding(end).return_();
         });
-  }
-
-  /** Writes what happens to one element. */
-  private final class BodyWriter {
-    private final CodeBuilder code;
-    private final Elements elements;
-    private final Map<Integer, Integer> uniformLocals;
-    private final Map<Node, Integer> locals = new LinkedHashMap<>();
-    private int nextLocal;
-
-    BodyWriter(
-        CodeBuilder code, Elements elements, Map<Integer, Integer> uniformLocals, int nextLocal) {
-      this.code = code;
-      this.elements = elements;
-      this.uniformLocals = uniformLocals;
-      this.nextLocal = nextLocal;
-    }
-
-    /** Loads all elements before any is stored: an array may be read and written. */
-    void loadFirst() {
-      for (Node node : program.nodes()) {
-        if (node.op() == Op.LOAD) {
-          load(node);
-          locals.put(node, store(node));
-        }
-      }
-    }
-
-    void loop(Loop loop) {
-      for (Node node : loop.nodes()) {
-        if (node.isLeaf()) {
-          load(node);
-        } else {
-          node.args().forEach(this::load);
-          ElementWriter.write(code, node);
-        }
-        int local = store(node);
-        if (!node.isLeaf()) {
-          locals.put(node, local);
-        }
-        for (int slot : loop.results().getOrDefault(node, List.of())) {
-          elements.locate(code, slot, node.type());
-          code.loadLocal(JvmTypes.kind(node.type()), local);
-          elements.store(code, node.type());
-        }
-      }
-    }
-
-    /** Stores a node's value to a local variable of its own. */
-    private int store(Node node) {
-      TypeKind kind = JvmTypes.kind(node.type());
-      int local = nextLocal;
-      nextLocal += kind.slotSize();
-      code.storeLocal(kind, local);
-      return local;
-    }
-
-    void routine(Routine routine) {
-      Node node = routine.node();
-      elements.locate(code, routine.results().getFirst(), node.type());
-      for (int i = 0; i < node.args().size(); i++) {
-        elements.locate(code, routine.args().get(i), node.type());
-        elements.load(code, node.type());
-      }
-      ElementWriter.function(code, node);
-      elements.store(code, node.type());
-    }
-
-    private void load(Node node) {
-      Integer local = locals.get(node);
-      if (local != null) {
-        code.loadLocal(JvmTypes.kind(node.type()), local);
-        return;
-      }
-      switch (node.op()) {
-        case CONSTANT -> ElementWriter.constant(code, node);
-        case UNIFORM ->
-            code.loadLocal(
-                JvmTypes.kind(node.type()), Known.in(uniformLocals, (int) node.payload()));
-        default -> {
-          elements.locate(code, plan.home(node), node.type());
-          elements.load(code, node.type());
-          ElementWriter.afterLoad(code, node);
-        }
-      }
-    }
   }
 }

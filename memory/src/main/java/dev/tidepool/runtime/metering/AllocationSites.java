@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where in the user's program allocations are asked for: their stacks, each kept once. Safe for use
@@ -30,6 +31,21 @@ public final class AllocationSites {
           frame.getMethodName(),
           frame.getDescriptor(),
           frame.getByteCodeIndex());
+    }
+
+    // Written out, as is equals: those of a record are linked in every process, for milliseconds.
+    @Override
+    public int hashCode() {
+      return 31 * (31 * type.hashCode() + method.hashCode()) + bytecode;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Frame frame
+          && bytecode == frame.bytecode
+          && method.equals(frame.method)
+          && type.equals(frame.type)
+          && descriptor.equals(frame.descriptor);
     }
   }
 
