@@ -1,6 +1,8 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FailureText;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.stream.file.AtomicFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -48,10 +50,14 @@ final class OutputFile implements AutoCloseable {
           target,
           AtomicFile.create(target, 0, overwrite, AtomicFile.newPartialName(), false, attributes));
     } catch (TransferException e) {
-      throw e.getCause() instanceof FileAlreadyExistsException
-          ? new WrongArguments(target + " exists; --force replaces it", e)
-          : new WrongArguments(e);
+      throw new WrongArguments(told(e, target), e);
     }
+  }
+
+  private static String told(TransferException failure, Path target) {
+    return failure.getCause() instanceof FileAlreadyExistsException
+        ? target + " exists; --force replaces it"
+        : FailureText.of(failure);
   }
 
   /** Whether two paths lead to one file that exists. */
@@ -63,14 +69,24 @@ final class OutputFile implements AutoCloseable {
     }
   }
 
-  /** Writes the text, all of it, and makes the file appear. */
-  void write(String text) throws IOException {
+  /**
+   * Writes the text, all of it, and makes the file appear.
+   *
+   * @throws TransferException if it cannot be written, or a file appeared there meanwhile
+   */
+  void write(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-    if (file == null) {
-      Files.write(target, bytes);
-    } else {
-      file.write(0, MemorySegment.ofArray(bytes));
-      file.commit(bytes.length);
+    try {
+      if (file == null) {
+        Files.write(target, bytes);
+      } else {
+        file.write(0, MemorySegment.ofArray(bytes));
+        file.commit(bytes.length);
+      }
+    } catch (TransferException e) {
+      throw new TransferException(told(e, target), e);
+    } catch (IOException e) {
+      throw FileErrors.failed("write", target, e);
     }
   }
 

@@ -1,11 +1,13 @@
 package dev.tidepool.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.tidepool.TransferException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +16,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,6 +91,28 @@ class ViewTest {
         Command.run("view", snapshot.toString(), "-o", target.toString(), "--force");
     assertThat(forced.status()).isZero();
     assertThat(page(target)).contains("<!DOCTYPE html>");
+  }
+
+  @Test
+  void a_page_that_appears_is_kept_and_the_message_says_how_to_replace_it() throws IOException {
+    Path target = folder.resolve("late.html");
+    try (OutputFile file = OutputFile.begin(target, snapshot, false)) {
+      Files.writeString(target, "another's");
+      assertThatThrownBy(() -> file.write("page"))
+          .isInstanceOf(TransferException.class)
+          .hasMessage(target + " exists; --force replaces it");
+    }
+    assertThat(target).hasContent("another's");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void a_device_that_takes_no_page_is_named() {
+    Command.Result result =
+        Command.run("view", snapshot.toString(), "-o", "/dev/full", "--force");
+    assertThat(result.status()).isEqualTo(1);
+    assertThat(result.err())
+        .isEqualTo("tidepool: cannot write /dev/full: No space left on device\n");
   }
 
   @Test
