@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * checked is checked before an accelerator is opened.
  */
 final class Evaluation {
+  private static final String FORCE = " (--force)";
+
   private Evaluation() {}
 
   /** Does the work, prints one line, and answers the exit status. */
@@ -37,7 +39,7 @@ final class Evaluation {
       compute(request, err).print(out, err);
       return ExitStatus.DONE;
     } catch (RuntimeException | Error e) {
-      return Failures.report(e, request.debug(), err);
+      return Failures.report(explained(e), request.debug(), err);
     }
   }
 
@@ -58,6 +60,7 @@ final class Evaluation {
 
   private static Report compute(EvalRequest request, PrintStream err) {
     long start = System.nanoTime();
+    Report report = null;
     try (Progress progress = new Progress(err);
         NpyEvaluation evaluation = open(request, progress);
         Selection selection =
@@ -72,17 +75,32 @@ final class Evaluation {
       evaluation
           .dropped()
           .forEach(
-              (id, failure) ->
-                  warnings.add(
-                      "tidepool: "
-                          + id
-                          + " failed, others did its part: "
-                          + Failures.oneLine(FailureText.of(failure))));
-      return new Report(ReducedValues.lines(evaluation.values()), warnings, line);
-    } catch (IllegalArgumentException e) {
-      // Such as a memory limit that is too small: the message says what works.
-      throw new WrongArguments(e);
+              (id, failure) -> warnings.add(warning(id + " failed, others did its part", failure)));
+      report = new Report(ReducedValues.lines(evaluation.values()), warnings, line);
+    } catch (RuntimeException | Error e) {
+      if (report == null) {
+        throw e;
+      }
+      report
+          .warnings()
+          .add(warning("the results are complete, but what computed them cannot be closed", e));
     }
+    return report;
+  }
+
+  private static String warning(String what, Throwable failure) {
+    return "tidepool: " + what + ": " + Failures.oneLine(FailureText.of(failure));
+  }
+
+  private static Throwable explained(Throwable failure) {
+    return switch (failure) {
+      // Such as a memory limit that is too small: the message says what works.
+      case IllegalArgumentException e -> new WrongArguments(e);
+      // It appeared while the others were computed.
+      case TransferException e when e.getCause() instanceof FileAlreadyExistsException ->
+          new TransferException(e.getMessage() + FORCE, e);
+      default -> failure;
+    };
   }
 
   private static NpyEvaluation open(EvalRequest request, Progress progress) {
@@ -121,7 +139,7 @@ final class Evaluation {
       return request.resume() ? NpyEvaluation.resume(evaluation) : NpyEvaluation.open(evaluation);
     } catch (TransferException e) {
       throw e.getCause() instanceof FileAlreadyExistsException
-          ? new WrongArguments(e.getMessage() + " (--force)", e)
+          ? new WrongArguments(e.getMessage() + FORCE, e)
           : new WrongArguments(e);
     } catch (NpyFormatException | ArithmeticException e) {
       throw new WrongArguments(e);
