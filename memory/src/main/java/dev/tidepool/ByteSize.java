@@ -1,7 +1,5 @@
 package dev.tidepool;
 
-import java.math.BigDecimal;
-import java.math.BigInteger;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -27,14 +25,24 @@ public final class ByteSize {
     }
     String unit = matcher.group(2);
     int power = unit == null ? 0 : UNITS.indexOf(unit.toUpperCase(Locale.ROOT)) + 1;
-    BigInteger bytes =
-        new BigDecimal(matcher.group(1))
-            .multiply(BigDecimal.valueOf(1024).pow(power))
-            .toBigInteger();
-    if (bytes.bitLength() >= Long.SIZE) {
-      throw new IllegalArgumentException("'" + text + "' exceeds " + Long.MAX_VALUE + " bytes");
+    String number = matcher.group(1);
+    try {
+      // A double has too few digits for the largest counts; no BigDecimal, whose class takes long
+      // to
+      // initialize in a command that is over soon.
+      return number.contains(".")
+          ? fraction(Double.parseDouble(number) * Math.pow(1024, power))
+          : Math.multiplyExact(Long.parseLong(number), 1L << (10 * power));
+    } catch (ArithmeticException | NumberFormatException e) {
+      throw new IllegalArgumentException("'" + text + "' exceeds " + Long.MAX_VALUE + " bytes", e);
     }
-    return bytes.longValue();
+  }
+
+  private static long fraction(double bytes) {
+    if (bytes >= Long.MAX_VALUE) {
+      throw new ArithmeticException();
+    }
+    return (long) bytes;
   }
 
   /** A count with its unit, such as {@code 1.5 GiB}. */

@@ -108,8 +108,7 @@ class ViewTest {
   @Test
   @EnabledOnOs(OS.LINUX)
   void a_device_that_takes_no_page_is_named() {
-    Command.Result result =
-        Command.run("view", snapshot.toString(), "-o", "/dev/full", "--force");
+    Command.Result result = Command.run("view", snapshot.toString(), "-o", "/dev/full", "--force");
     assertThat(result.status()).isEqualTo(1);
     assertThat(result.err())
         .isEqualTo("tidepool: cannot write /dev/full: No space left on device\n");
