@@ -95,25 +95,26 @@ final class MetalEvent implements Event {
     }
   }
 
-  /** Reads how the command ended, once. */
+  /**
+   * Reads how the command ended, once. What an error interrupts, such as one of the heap or the
+   * stack, is done again by the next caller.
+   */
   private synchronized void settle() {
     if (settled) {
       return;
     }
-    settled = true;
-    if (Metal.status(buffer) == Metal.STATUS_COMPLETED) {
-      if (lastStep != null) {
-        try {
-          lastStep.afterwards().run();
-        } catch (RuntimeException vanished) {
-          failure = () -> vanished;
-        }
+    if (Metal.status(buffer) != Metal.STATUS_COMPLETED) {
+      Foundation.Failure error = ObjectiveC.pooled(() -> Foundation.failure(Metal.error(buffer)));
+      // Each waiter gets an exception of its own, with its own stack.
+      failure = () -> CommandErrors.failure(command, error);
+    } else if (lastStep != null) {
+      try {
+        lastStep.afterwards().run();
+      } catch (RuntimeException vanished) {
+        failure = () -> vanished;
       }
-      return;
     }
-    Foundation.Failure error = ObjectiveC.pooled(() -> Foundation.failure(Metal.error(buffer)));
-    // Each waiter gets an exception of its own, with its own stack.
-    failure = () -> CommandErrors.failure(command, error);
+    settled = true;
   }
 
   boolean isOf(Timeline other) {

@@ -9,6 +9,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.metal.SimulatedMetal;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -232,5 +234,29 @@ class QueueTest {
       large.free();
     }
     assertThat(back).isEqualTo(sent);
+  }
+
+  /** What an error interrupts, such as one of the stack, is done by the next one that asks. */
+  @Test
+  void theLastStepOfACommandIsDoneInSpiteOfAnError() {
+    AtomicInteger tries = new AtomicInteger();
+    CommandStream stream = new CommandStream((MetalDevice) device, queue.handle());
+    MetalEvent event =
+        stream.submit(
+            "copy",
+            _ -> {},
+            new MetalEvent.LastStep(
+                () -> {
+                  if (tries.getAndIncrement() == 0) {
+                    throw new StackOverflowError("for the test");
+                  }
+                },
+                () -> {}));
+    EventWait.untilEnded(event);
+    assertThat(tries).hasValue(2);
+    event.await();
+    assertThat(tries).hasValue(2);
+    event.close();
+    stream.close();
   }
 }
