@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,9 +63,8 @@ final class ByteKernels implements AutoCloseable {
       """;
 
   private final MetalDevice device;
-  // Both are guarded by this object.
-  private @Nullable CompiledKernel copy;
-  private @Nullable CompiledKernel fill;
+  private final AtomicReference<@Nullable CompiledKernel> copy = new AtomicReference<>();
+  private final AtomicReference<@Nullable CompiledKernel> fill = new AtomicReference<>();
 
   ByteKernels(MetalDevice device) {
     this.device = device;
@@ -134,27 +134,39 @@ final class ByteKernels implements AutoCloseable {
     }
   }
 
-  private synchronized CompiledKernel copyKernel() {
-    if (copy == null) {
-      copy = CompiledKernel.compile(device, SOURCE, "tp_copy");
-    }
-    return copy;
+  private CompiledKernel copyKernel() {
+    return made(copy, "tp_copy");
   }
 
-  private synchronized CompiledKernel fillKernel() {
-    if (fill == null) {
-      fill = CompiledKernel.compile(device, SOURCE, "tp_fill");
+  private CompiledKernel fillKernel() {
+    return made(fill, "tp_fill");
+  }
+
+  /** Waits for no other thread, since an autorelease pool of this one may have begun. */
+  private CompiledKernel made(AtomicReference<@Nullable CompiledKernel> kernel, String entry) {
+    CompiledKernel known = kernel.get();
+    if (known != null) {
+      return known;
     }
-    return fill;
+    CompiledKernel compiled = CompiledKernel.compile(device, SOURCE, entry);
+    CompiledKernel first = kernel.compareAndExchange(null, compiled);
+    if (first == null) {
+      return compiled;
+    }
+    compiled.close();
+    return first;
   }
 
   @Override
-  public synchronized void close() {
-    if (copy != null) {
-      copy.close();
-    }
-    if (fill != null) {
-      fill.close();
+  public void close() {
+    close(copy);
+    close(fill);
+  }
+
+  private static void close(AtomicReference<@Nullable CompiledKernel> kernel) {
+    CompiledKernel compiled = kernel.getAndSet(null);
+    if (compiled != null) {
+      compiled.close();
     }
   }
 }

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -21,9 +22,13 @@ final class CommandStream {
   private final MetalDevice device;
   private final long queue;
   private final Timeline timeline;
-  private final Commands.Numbers numbers = new Commands.Numbers();
-  // Guarded by itself.
+  // Guards the fields behind it. It is taken before an autorelease pool begins: a virtual thread
+  // that
+  // waited for a lock within one could go on on another carrier, and the pool is the first one's.
+  private final ReentrantLock lock = new ReentrantLock();
   private final List<MetalEvent.Wait> waits = new ArrayList<>();
+  // The number of the last command: numbers are given in the order of the commits.
+  private long last;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /** Creates a stream over a queue, which stays the caller's. */
@@ -45,30 +50,38 @@ final class CommandStream {
   MetalEvent submit(
       String command, Consumer<Commands> encoding, MetalEvent.@Nullable LastStep lastStep) {
     requireOpen();
-    return ObjectiveC.pooled(
-        () -> {
-          try (Commands commands = new Commands(device, queue)) {
-            encodeWaits(commands);
-            encoding.accept(commands);
-            return commands.commit(command, timeline, numbers, lastStep);
-          }
-        });
+    return submitted(command, encoding, lastStep);
+  }
+
+  private MetalEvent submitted(
+      String command, Consumer<Commands> encoding, MetalEvent.@Nullable LastStep lastStep) {
+    lock.lock();
+    try {
+      return ObjectiveC.pooled(
+          () -> {
+            try (Commands commands = new Commands(device, queue)) {
+              encodeWaits(commands);
+              encoding.accept(commands);
+              return commands.commit(command, timeline, ++last, lastStep);
+            }
+          });
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void encodeWaits(Commands commands) {
-    synchronized (waits) {
-      if (waits.isEmpty()) {
-        return;
-      }
-      for (Iterator<MetalEvent.Wait> each = waits.iterator(); each.hasNext(); ) {
-        MetalEvent.Wait wait = each.next();
-        if (wait.isOver()) {
-          each.remove();
-          wait.close();
-        }
-      }
-      commands.waitFor(waits);
+    if (waits.isEmpty()) {
+      return;
     }
+    for (Iterator<MetalEvent.Wait> each = waits.iterator(); each.hasNext(); ) {
+      MetalEvent.Wait wait = each.next();
+      if (wait.isOver()) {
+        each.remove();
+        wait.close();
+      }
+    }
+    commands.waitFor(waits);
   }
 
   /** What is submitted from now on, by any code, begins when a command of any queue has ended. */
@@ -78,8 +91,11 @@ final class CommandStream {
     if (wait == null) {
       return;
     }
-    synchronized (waits) {
+    lock.lock();
+    try {
       waits.add(wait);
+    } finally {
+      lock.unlock();
     }
     submit("encodeWaitForEvent:value:", _ -> {}, null).close();
   }
@@ -114,18 +130,17 @@ final class CommandStream {
     }
     Closing.surviving(
         "waitUntilCompleted",
-        () ->
-            ObjectiveC.pooled(
-                () -> {
-                  try (Commands commands = new Commands(device, queue)) {
-                    try (MetalEvent last = commands.commit("commit", timeline, numbers, null)) {
-                      last.awaitEnd();
-                    }
-                  }
-                }));
-    synchronized (waits) {
+        () -> {
+          try (MetalEvent end = submitted("commit", _ -> {}, null)) {
+            end.awaitEnd();
+          }
+        });
+    lock.lock();
+    try {
       waits.forEach(MetalEvent.Wait::close);
       waits.clear();
+    } finally {
+      lock.unlock();
     }
     timeline.close();
   }

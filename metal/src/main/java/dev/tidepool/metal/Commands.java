@@ -3,7 +3,6 @@ package dev.tidepool.metal;
 import dev.tidepool.spi.support.Closing;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,32 +72,18 @@ final class Commands implements AutoCloseable {
     }
   }
 
-  /** The numbers of a queue's commands, which are given in the order of their commits. */
-  static final class Numbers {
-    private final ReentrantLock lock = new ReentrantLock();
-    private long last;
-  }
-
   /**
    * Hands the commands to the device.
    *
    * @param command what they are, for messages
+   * @param number what the timeline reaches behind them
    */
   MetalEvent commit(
-      String command, Timeline timeline, Numbers numbers, MetalEvent.@Nullable LastStep lastStep) {
+      String command, Timeline timeline, long number, MetalEvent.@Nullable LastStep lastStep) {
     endEncoding();
-    long number;
-    // Waits for nothing: what is called returns at once.
-    numbers.lock.lock();
-    try {
-      number = numbers.last + 1;
-      Metal.encodeSignalEvent(buffer, timeline.event(), number);
-      Metal.commit(buffer);
-      committed = true;
-      numbers.last = number;
-    } finally {
-      numbers.lock.unlock();
-    }
+    Metal.encodeSignalEvent(buffer, timeline.event(), number);
+    Metal.commit(buffer);
+    committed = true;
     return new MetalEvent(command, buffer, timeline, number, lastStep);
   }
 

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -258,5 +259,36 @@ class QueueTest {
     assertThat(tries).hasValue(2);
     event.close();
     stream.close();
+  }
+
+  /**
+   * An autorelease pool belongs to a thread of the operating system. A virtual thread that waits
+   * for another one goes on where it can, and has no pool then.
+   */
+  @Test
+  void virtualThreadsSubmitWithTheirOwnPools() throws InterruptedException {
+    fillBlock();
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < 16; i++) {
+      long target = 501 + i * 20L;
+      threads.add(
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try {
+                      for (int round = 0; round < 50; round++) {
+                        done(queue.copy(block, 0, block, target, 19));
+                      }
+                    } catch (RuntimeException failed) {
+                      failures.add(failed);
+                    }
+                  }));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(failures).isEmpty();
+    assertThat(simulated.violations()).isEmpty();
   }
 }
