@@ -105,12 +105,11 @@ public final class ProgramCache implements AutoCloseable {
               new ElementwiseSignature(Expression.parse(elementwise.expression()));
         };
     KernelPrograms programs = new KernelPrograms(this, source);
-    switch (signature) {
-      case DeclaredSignature declared -> compileNow(programs, declared.declared());
-      case MethodSignature method -> compileNow(programs, method.declared());
-      default -> {
-        // Types are known when arguments are.
-      }
+    // The types of an expression are known when its arguments are.
+    if (signature instanceof DeclaredSignature written) {
+      compileNow(programs, written.declared());
+    } else if (signature instanceof MethodSignature method) {
+      compileNow(programs, method.declared());
     }
     Kernel kernel = new CompiledKernel(context, allocator, source, signature, programs);
     handles.put(programs, new Handle(kernel, programs, unreachable));

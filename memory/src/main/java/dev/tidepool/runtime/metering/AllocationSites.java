@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,17 +58,16 @@ public final class AllocationSites {
    * have one object.
    */
   public String here() {
-    List<StackWalker.StackFrame> stack = stack(true);
-    return named(stack.isEmpty() ? stack(false) : stack);
+    List<StackWalker.StackFrame> stack = WALKER.walk(AllocationSites::ofUser);
+    return named(stack.isEmpty() ? WALKER.walk(AllocationSites::ofAll) : stack);
   }
 
-  private static List<StackWalker.StackFrame> stack(boolean usersOnly) {
-    return WALKER.walk(
-        frames ->
-            frames
-                .dropWhile(frame -> isOfManagers(frame) || (usersOnly && isBetween(frame)))
-                .limit(MOST_FRAMES)
-                .toList());
+  private static List<StackWalker.StackFrame> ofUser(Stream<StackWalker.StackFrame> frames) {
+    return ofAll(frames.dropWhile(frame -> isOfManagers(frame) || isBetween(frame)));
+  }
+
+  private static List<StackWalker.StackFrame> ofAll(Stream<StackWalker.StackFrame> frames) {
+    return frames.dropWhile(AllocationSites::isOfManagers).limit(MOST_FRAMES).toList();
   }
 
   /** Returns true for frames of the manager, and of the short forms that the interfaces have. */

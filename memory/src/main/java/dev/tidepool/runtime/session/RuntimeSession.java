@@ -182,7 +182,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         notes.add(provider.name() + ": discovery failed: " + e);
       }
     }
-    devices.sort(Comparator.comparingInt(device -> rank(device.info().kind())));
+    devices.sort((a, b) -> Integer.compare(rank(a.info().kind()), rank(b.info().kind())));
     devices.add(new CpuDevice());
     try {
       RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
