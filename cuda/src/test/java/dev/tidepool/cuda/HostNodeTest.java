@@ -41,6 +41,14 @@ class HostNodeTest {
   }
 
   @Test
+  void aDeviceThatCannotBeAskedIsThereAllTheSame() {
+    SimulatedCuda simulated = Simulation.with(1);
+    // The mode, seven other properties, and then the node.
+    simulated.fail("cuDeviceGetAttribute", 9, ErrorCodes.CUDA_ERROR_NOT_SUPPORTED);
+    assertThat(nodeOfTheOnlyDevice()).isEmpty();
+  }
+
+  @Test
   void pageLockedMemoryOfANodeThatIsNotThereIsMemoryFromAnywhere() {
     SimulatedCuda simulated = Simulation.with(1);
     simulated.set(0, NODE, 4242);
