@@ -38,7 +38,7 @@ final class CudaEvent implements Event {
    * Takes over an event that was recorded behind a command.
    *
    * @param command the function that submitted it
-   * @param stream where it was recorded
+   * @param stream where it was recorded; 0 if that may end before the command
    */
   CudaEvent(Context context, EventPool pool, String command, long event, long stream) {
     this.context = context;

@@ -9,6 +9,12 @@ final class ForeignStream implements NativeQueue {
   /** The last of the handles that stand for default streams: the null stream, LEGACY, this. */
   private static final long CU_STREAM_PER_THREAD = 2;
 
+  /**
+   * Where its events are recorded, as far as queues may rely on it: its owner can destroy a stream
+   * whose commands are under way, and the driver gives the handle to another one.
+   */
+  private static final long OF_NO_STREAM = 0;
+
   private final CudaDevice device;
   private final Context context;
   private final EventPool events;
@@ -69,7 +75,7 @@ final class ForeignStream implements NativeQueue {
           long event = events.take();
           try {
             Cuda.cuEventRecord(event, stream);
-            return new CudaEvent(context, events, "cuEventRecord", event, stream);
+            return new CudaEvent(context, events, "cuEventRecord", event, OF_NO_STREAM);
           } catch (RuntimeException | Error refused) {
             events.giveBack(event);
             throw refused;

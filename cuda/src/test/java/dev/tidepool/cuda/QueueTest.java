@@ -16,6 +16,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
@@ -49,6 +50,34 @@ class QueueTest {
       assertThat(new Bytes(device, queue).read(other, 0, SIZE)).containsOnly(49);
       block.free();
       other.free();
+    }
+  }
+
+  /** The driver may give the handle of a stream that ends to the next one. */
+  @Test
+  void anEventOfAStreamThatEndedIsAwaitedByTheNextOneOfItsHandle() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.set(0, "recycles_streams", 1);
+    try (CudaDevice device = (CudaDevice) Simulation.devices().getFirst()) {
+      Context context = device.context();
+      CudaBlock block = (CudaBlock) device.allocate(SIZE, 64, BlockKind.DEVICE);
+      long first = context.call(() -> Cuda.cuStreamCreateWithPriority(0));
+      simulated.set(0, "latency_ns", 20_000_000);
+      for (int i = 0; i < 5; i++) {
+        context.run(() -> Cuda.cuMemsetD8Async(block.address(), (byte) 1, SIZE, first));
+      }
+      try (Event event = device.foreignQueue(first).mark()) {
+        context.run(() -> Cuda.cuStreamDestroy(first));
+        long second = context.call(() -> Cuda.cuStreamCreateWithPriority(0));
+        assertThat(second).isEqualTo(first);
+        NativeQueue next = device.foreignQueue(second);
+        next.after(event);
+        context.run(() -> Cuda.cuMemsetD8Async(block.address(), (byte) 2, SIZE, second));
+        next.finish();
+        assertThat(event.isDone()).isTrue();
+        context.run(() -> Cuda.cuStreamDestroy(second));
+      }
+      block.free();
     }
   }
 

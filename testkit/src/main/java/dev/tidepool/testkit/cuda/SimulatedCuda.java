@@ -101,8 +101,9 @@ public final class SimulatedCuda {
    *   <li>{@code attribute.N}: the device's attribute of that number
    * </ul>
    *
-   * <p>and of the machine, for which the device is ignored: {@code driver_version} (13000) and
-   * {@code pinned_limit} (bytes of host memory that can be locked).
+   * <p>and of the machine, for which the device is ignored: {@code driver_version} (13000), {@code
+   * pinned_limit} (bytes of host memory that can be locked), and {@code recycles_streams} (1 gives
+   * handles of streams that were destroyed to new ones, as drivers may; 0 at first).
    *
    * @throws IllegalArgumentException when there is no such device or setting
    */

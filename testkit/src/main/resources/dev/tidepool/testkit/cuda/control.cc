@@ -47,6 +47,8 @@ bool set(int ordinal, const std::string& name, int64_t value) {
   Machine& m = machine();
   if (name == "driver_version") {
     m.driver_version = static_cast<int>(value);
+  } else if (name == "recycles_streams") {
+    m.recycles_streams = value != 0;
   } else if (name == "pinned_limit") {
     m.pinned_limit = static_cast<size_t>(value);
   } else if (ordinal >= 0) {
@@ -67,6 +69,8 @@ void configure() {
   Machine& m = machine();
   m.driver_version = 13000;
   m.pinned_limit = SIZE_MAX;
+  m.recycles_streams = false;
+  m.ended_streams.clear();
   configure_as("TIDEPOOL_SIM", make_devices, set);
   configured = true;
 }

@@ -152,6 +152,8 @@ struct Machine {
   std::map<uintptr_t, std::shared_ptr<Allocation>> live;
   std::map<uintptr_t, std::pair<size_t, std::string>> freed;  // the last of them: size and what it was
   std::unordered_map<CUstream, std::shared_ptr<Stream>> streams;
+  bool recycles_streams = false;
+  std::vector<CUstream> ended_streams;  // whose handles the next ones get
   std::set<std::shared_ptr<Stream>> running;  // destroyed ones too, until their work is done
   std::unordered_map<CUevent, std::shared_ptr<Event>> events;
   std::unordered_map<CUmodule, std::shared_ptr<Module>> modules;

@@ -158,7 +158,13 @@ EXPORT CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flag
   Locked locked;
   std::shared_ptr<Stream> stream =
       Stream::start(context, flags, std::clamp(priority, kGreatestPriority, kLeastPriority));
-  *phStream = new_handle<CUstream>();
+  std::vector<CUstream>& ended = machine().ended_streams;
+  if (ended.empty()) {
+    *phStream = new_handle<CUstream>();
+  } else {
+    *phStream = ended.back();
+    ended.pop_back();
+  }
   machine().streams[*phStream] = stream;
   return CUDA_SUCCESS;
 }
@@ -173,6 +179,9 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream hStream) {
   {
     Locked locked;
     machine().streams.erase(hStream);
+    if (machine().recycles_streams) {
+      machine().ended_streams.push_back(hStream);
+    }
   }
   stream->close();
   return lost;
