@@ -342,11 +342,11 @@ final class CudaDevice implements Device {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;
     }
+    Closing.surviving(scatterKernel::close);
     Closing.surviving(
         () ->
             context.run(
                 () -> {
-                  scatterKernel.close();
                   events.close();
                   memory.close();
                 }));

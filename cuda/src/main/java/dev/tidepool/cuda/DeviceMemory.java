@@ -140,12 +140,23 @@ final class DeviceMemory {
           ? mapped(mapped, bytes, alignment)
           : wholeOrMapped(mapped, bytes, alignment);
     }
-    return context.call(() -> allocate(bytes, alignment, source, placement));
+    return whole(bytes, alignment, source, placement);
+  }
+
+  /** To ask for the host's memory takes a lock: so the context is not current any more then. */
+  private CudaBlock whole(long bytes, long alignment, MemorySource source, Placement placement) {
+    try {
+      return context.call(() -> allocate(bytes, alignment, source, placement));
+    } catch (AcceleratorException refused) {
+      throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
+          ? outOfMemory(bytes, source, refused)
+          : refused;
+    }
   }
 
   private CudaBlock wholeOrMapped(MappedMemory pieces, long bytes, long alignment) {
     try {
-      return context.call(() -> allocate(bytes, alignment, deviceSource, Placement.ANYWHERE));
+      return whole(bytes, alignment, deviceSource, Placement.ANYWHERE);
     } catch (OutOfDeviceMemoryException refused) {
       try {
         return mapped(pieces, bytes, alignment);
@@ -170,7 +181,7 @@ final class DeviceMemory {
     } catch (AcceleratorException refused) {
       throw switch (refused.code()) {
         case ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY ->
-            context.call(() -> outOfMemory(bytes, MemorySource.MAPPED, refused));
+            outOfMemory(bytes, MemorySource.MAPPED, refused);
         case ErrorCodes.CUDA_ERROR_NOT_SUPPORTED ->
             unshareable("does not support " + refused.call());
         default -> refused;
@@ -280,21 +291,15 @@ final class DeviceMemory {
   }
 
   private long taken(long bytes, MemorySource source) {
-    try {
-      return switch (source) {
-        case POOL -> pooled(bytes);
-        case PLAIN -> Cuda.cuMemAlloc(bytes);
-        case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
-        case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
-        case MANAGED -> Cuda.cuMemAllocManaged(bytes);
-        case MAPPED, SHARED, FOREIGN ->
-            throw new IllegalArgumentException("no single call gives " + source + " memory");
-      };
-    } catch (AcceleratorException refused) {
-      throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
-          ? outOfMemory(bytes, source, refused)
-          : refused;
-    }
+    return switch (source) {
+      case POOL -> pooled(bytes);
+      case PLAIN -> Cuda.cuMemAlloc(bytes);
+      case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
+      case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
+      case MANAGED -> Cuda.cuMemAllocManaged(bytes);
+      case MAPPED, SHARED, FOREIGN ->
+          throw new IllegalArgumentException("no single call gives " + source + " memory");
+    };
   }
 
   private long pooled(long bytes) {
@@ -369,7 +374,7 @@ final class DeviceMemory {
   private OutOfDeviceMemoryException outOfMemory(
       long bytes, MemorySource source, AcceleratorException refused) {
     boolean onHost = source.kind() == BlockKind.PINNED;
-    long free = onHost ? HostMemory.now().freeBytes() : Cuda.cuMemGetInfo()[0];
+    long free = onHost ? HostMemory.now().freeBytes() : info().freeBytes();
     long total = onHost ? HostMemory.now().totalBytes() : device.totalMemory();
     return new OutOfDeviceMemoryException(
         name

@@ -13,6 +13,7 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -70,7 +71,7 @@ final class ScatterKernel {
 
   private final CudaDevice device;
   private boolean tried;
-  private @Nullable LoadedKernel loaded;
+  private volatile @Nullable LoadedKernel loaded;
 
   /**
    * Compiles nothing yet.
@@ -114,14 +115,17 @@ final class ScatterKernel {
     return Optional.ofNullable(loaded);
   }
 
-  /** Submits the way to the pieces' places, or from there; the device's context is current. */
+  /**
+   * Submits the way to the pieces' places, or from there, where the kernel {@link #reaches} them.
+   * The device's context is current, so this takes no lock.
+   */
   void submit(
       Submission submission,
       MemorySegment staged,
       List<Piece> pieces,
       boolean toDevice,
       long stream) {
-    LoadedKernel kernel = kernel().orElseThrow();
+    LoadedKernel kernel = Objects.requireNonNull(loaded, "a kernel that reaches the pieces");
     PieceRows.byBlock(pieces)
         .forEach(
             (block, rows) -> {
@@ -151,8 +155,9 @@ final class ScatterKernel {
 
   synchronized void close() {
     tried = true;
-    if (loaded != null && !Shutdown.hasBegun()) {
-      loaded.close();
+    LoadedKernel kernel = loaded;
+    if (kernel != null && !Shutdown.hasBegun()) {
+      kernel.close();
       loaded = null;
     }
   }

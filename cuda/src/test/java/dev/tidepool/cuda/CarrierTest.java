@@ -7,25 +7,32 @@ import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.support.Closing;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.lang.foreign.MemorySegment;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
@@ -203,6 +210,77 @@ class CarrierTest {
     }
     // What could not be freed.
     simulated.reset(1);
+  }
+
+  /**
+   * A virtual thread that waited for a lock could go on on another carrier, without its context.
+   */
+  @Test
+  void noneWaitsForAnotherWhileItsContextIsCurrent() throws Exception {
+    Simulation.with(1);
+    try (CudaDevice device = (CudaDevice) Simulation.devices().getFirst();
+        Queue queue = device.createQueue()) {
+      Block block = device.allocate(4096, 64, BlockKind.DEVICE);
+      Block staging = device.allocate(4096, 64, BlockKind.PINNED);
+      MemorySegment staged = Objects.requireNonNull(staging.segment());
+      List<Piece> pieces = new ArrayList<>();
+      for (int i = 0; i < 10; i++) {
+        pieces.add(new Piece(i * 100L, block, i * 300L, 100));
+      }
+      Bytes.await(queue.scatter(staged, pieces));
+      ScatterKernel kernel = device.scatterKernel();
+      Runnable scatter =
+          () -> kernel.submit(new Submission(), staged, pieces, true, queue.handle());
+      Thread thread;
+      boolean ended;
+      synchronized (kernel) {
+        thread = Thread.ofVirtual().start(() -> device.context().run(scatter));
+        ended = thread.join(Duration.ofSeconds(20));
+      }
+      thread.join();
+      assertThat(ended).isTrue();
+      queue.finish();
+      block.free();
+      staging.free();
+    }
+  }
+
+  /** The host is asked how much memory it has left, which takes a lock. */
+  @Test
+  void noneKeepsAContextOnACarrierWhenTheHostIsFull() throws Exception {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.setAll("pinned_limit", 0);
+    try (Device device = Simulation.devices().getFirst()) {
+      onVirtualThreads(
+          () -> {
+            for (int i = 0; i < 50; i++) {
+              assertThat(refusal(() -> device.allocate(4096, 64, BlockKind.PINNED)))
+                  .isInstanceOf(OutOfDeviceMemoryException.class);
+            }
+          });
+      onVirtualThreads(() -> assertThat(refusal(Cuda::cuCtxGetDevice)).isNotNull());
+    }
+  }
+
+  private static void onVirtualThreads(Runnable task) throws InterruptedException {
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < 32; i++) {
+      threads.add(
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try {
+                      task.run();
+                    } catch (Throwable thrown) {
+                      failures.add(thrown);
+                    }
+                  }));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(failures).isEmpty();
   }
 
   private static RuntimeException refusal(Runnable call) {
