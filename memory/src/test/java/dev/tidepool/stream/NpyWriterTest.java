@@ -10,6 +10,7 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -181,7 +182,7 @@ class NpyWriterTest {
 
   @EnabledOnOs({OS.LINUX, OS.MAC})
   @ParameterizedTest
-  @ValueSource(strings = {"rw-------", "r--------", "rw-r-----", "rw-rw-rw-", "---------"})
+  @ValueSource(strings = {"rw-------", "rw-r-----", "rw-rw-rw-"})
   void whatReplacesAFileIsNobodyElsesUntilItIsInItsPlace(String before) throws IOException {
     Path target = Files.writeString(folder.resolve("y.npy"), "precious");
     Files.setPosixFilePermissions(target, PosixFilePermissions.fromString(before));
@@ -409,5 +410,53 @@ class NpyWriterTest {
           Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString());
     }
     return String.join(File.pathSeparator, places);
+  }
+
+  /** Root can write whatever is protected, unless it gives that right up. */
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void aTargetThatIsWriteProtectedIsKept() throws Exception {
+    Path target = Files.writeString(folder.resolve("protected.npy"), "mine");
+    Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("r--r--r--"));
+    List<String> command = new ArrayList<>();
+    if (Files.isWritable(target)) {
+      command.addAll(List.of("setpriv", "--bounding-set=-dac_override"));
+    }
+    command.addAll(
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-cp",
+            System.getProperty("java.class.path"),
+            Overwriting.class.getName(),
+            target.toString()));
+    Process process;
+    try {
+      process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    } catch (IOException e) {
+      abort("SKIPPED: root cannot give up rights here: " + e);
+      return;
+    }
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+    assertThat(output)
+        .isEqualToIgnoringNewLines(
+            "cannot write "
+                + target
+                + ": permission denied, it is write-protected; make it writable, or name another"
+                + " file");
+    assertThat(target).hasContent("mine");
+  }
+
+  /** Replaces a file and prints why it cannot. */
+  static final class Overwriting {
+    private Overwriting() {}
+
+    public static void main(String[] arguments) {
+      try (NpyWriter writer = NpyWriter.create(Path.of(arguments[0]), floats(1), true)) {
+        writer.commit();
+      } catch (TransferException e) {
+        System.out.println(e.getMessage());
+      }
+    }
   }
 }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -81,8 +82,8 @@ public final class AtomicFile implements AutoCloseable {
    * @param kept whether it outlives a failure, a close and the virtual machine, until {@link
    *     #reopen} goes on with it
    * @param attributes of a file that replaces no other
-   * @throws TransferException if the target exists and may not be replaced, is no regular file or a
-   *     link that leads to none, its folder is missing or read-only, or the disk has no room for
+   * @throws TransferException if the target exists and may not be replaced, is write-protected, is
+   *     no regular file or a link that leads to none, its folder is missing or read-only, or the disk has no room for
    *     all of it
    */
   public static AtomicFile create(
@@ -105,8 +106,8 @@ public final class AtomicFile implements AutoCloseable {
       if (exists && !Files.isRegularFile(target)) {
         throw irregular(target);
       }
-      if (exists && !overwrite) {
-        throw existing(target, null);
+      if (exists) {
+        checkReplaceable(target, overwrite);
       }
       Path file = place(target);
       Path folder = Objects.requireNonNull(file.getParent(), "a file has a folder");
@@ -118,6 +119,21 @@ public final class AtomicFile implements AutoCloseable {
       return begin(file, folder.resolve(partialName), bytes, overwrite, kept, attributes);
     } catch (IOException e) {
       throw FileErrors.failed("write", target, e);
+    }
+  }
+
+  /** A file that its user has protected stays, though its folder would let it be replaced. */
+  private static void checkReplaceable(Path target, boolean overwrite) {
+    if (!overwrite) {
+      throw existing(target, null);
+    }
+    if (!Files.isWritable(target)) {
+      throw new TransferException(
+          "cannot write "
+              + target
+              + ": permission denied, it is write-protected; make it writable, or name another"
+              + " file",
+          new AccessDeniedException(target.toString()));
     }
   }
 
@@ -203,8 +219,8 @@ public final class AtomicFile implements AutoCloseable {
    * @throws TransferException as {@link #create} does
    */
   public static AtomicFile reopen(Path target, long bytes, boolean overwrite, String partialName) {
-    if (!overwrite && Files.exists(target)) {
-      throw existing(target, null);
+    if (Files.exists(target)) {
+      checkReplaceable(target, overwrite);
     }
     try {
       Path partial = partial(target, partialName);
