@@ -2,6 +2,7 @@ package dev.tidepool;
 
 import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.pooling.EvictionPolicy;
+import java.nio.file.FileSystems;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
@@ -290,8 +291,8 @@ public final class MemoryOption<T> {
         key,
         Optional.empty(),
         text -> text.isEmpty() ? Optional.empty() : Optional.of(Path.of(text)),
-        _ -> true,
-        "a path",
+        file -> file.isEmpty() || file.get().getFileSystem().equals(FileSystems.getDefault()),
+        "a path of the default file system",
         description);
   }
 

@@ -67,6 +67,14 @@ class OtherFileSystemTest {
     }
   }
 
+  @Test
+  void isNoFileOfAnOption() {
+    assertThatThrownBy(() -> MemoryOptions.builder().sharedDirectory(file))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "shared-directory is Optional[/x.npy]; it must be a path of the default file system");
+  }
+
   private void assertRefused(String action, ThrowingCallable use) {
     assertThatThrownBy(use)
         .isInstanceOf(TransferException.class)
