@@ -38,6 +38,7 @@ public final class LibC {
 
   private static final Platform PLATFORM = Platform.CURRENT;
   private static final boolean CALLABLE = callable();
+  private static final boolean UTF_8_NAMES = "UTF-8".equals(System.getProperty("sun.jnu.encoding"));
   private static final FunctionGroups GROUPS = FunctionGroups.of(PLATFORM, LibC::has);
   private static final boolean SIZE_FIRST = PLATFORM.aligned().sizeFirst();
   private static final Platform.@Nullable HugePages HUGE_PAGES = PLATFORM.hugePages().orElse(null);
@@ -158,12 +159,11 @@ public final class LibC {
    * Answers whether it did.
    */
   public static boolean preallocate(String path, long bytes) {
-    try (Arena arena = Arena.ofConfined()) {
-      int file =
-          (int) Descriptors.OPEN.invokeExact(arena.allocateFrom(path), Descriptors.FLAGS.write());
-      if (file < 0) {
-        return false;
-      }
+    int file = openFile(path, true);
+    if (file < 0) {
+      return false;
+    }
+    try {
       int keepSize = Descriptors.FLAGS.keepSize();
       int failed = (int) Preallocation.FALLOCATE.invokeExact(file, keepSize, 0L, bytes);
       var _ = (int) Descriptors.CLOSE.invokeExact(file);
@@ -178,14 +178,28 @@ public final class LibC {
     return GROUPS.arrayTransfers();
   }
 
-  /** A descriptor of an existing file, for {@link #closeFile}; less than 0 if there is none. */
+  /**
+   * A descriptor of an existing file, for {@link #closeFile}; less than 0 if there is none, or if
+   * the path as a text does not tell the bytes of its name.
+   */
   public static int openFile(String path, boolean forWrites) {
+    if (!isEncodable(path)) {
+      return -1;
+    }
     int flags = forWrites ? Descriptors.FLAGS.write() : Descriptors.FLAGS.read();
     try (Arena arena = Arena.ofConfined()) {
       return (int) Descriptors.OPEN.invokeExact(arena.allocateFrom(path), flags);
     } catch (Throwable e) {
       throw unexpected(e);
     }
+  }
+
+  /**
+   * Java decodes the names of files by the encoding of the process's locale, and puts U+FFFD for
+   * bytes that it has no character for. Outside of ASCII only UTF-8 is encoded here.
+   */
+  private static boolean isEncodable(String path) {
+    return path.chars().allMatch(c -> c < 0x80) || (UTF_8_NAMES && path.indexOf('\uFFFD') < 0);
   }
 
   /** Ends a descriptor; whether the system had no objection. */

@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.lang.Runtime.Version;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedChannelException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
@@ -84,6 +86,47 @@ class ArrayTransfersTest {
       }
     }
     assertThat(read).isEqualTo(expected);
+  }
+
+  /** In the locale C the name of the file is read as that of the other one. */
+  @Test
+  void aFileWhoseNameIsNotInTheLocalesEncodingIsNotTakenForAnother() throws Exception {
+    assumeTrue(
+        "UTF-8".equals(System.getProperty("sun.jnu.encoding")), "SKIPPED: names are not UTF-8");
+    Files.write(folder.resolve("\u00e9"), random(BYTES));
+    Files.write(folder.resolve("\ufffd\ufffd"), random(BYTES + 1));
+    ProcessBuilder child =
+        new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "--enable-native-access=ALL-UNNAMED",
+            "-cp",
+            System.getProperty("java.class.path"),
+            InLocaleC.class.getName());
+    child.environment().put("LC_ALL", "C");
+    Process process = child.directory(folder.toFile()).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+    assertThat(output).isEqualToIgnoringNewLines("is itself");
+  }
+
+  /** Reads the file of {@link #BYTES} in the current folder. */
+  static final class InLocaleC {
+    private InLocaleC() {}
+
+    public static void main(String[] arguments) throws IOException {
+      try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of(""))) {
+        for (Path path : files) {
+          if (Files.size(path) == BYTES) {
+            byte[] read = new byte[BYTES];
+            try (PositionalFile file = PositionalFile.open(path)) {
+              file.allowCriticalCalls();
+              file.read(0, MemorySegment.ofArray(read));
+            }
+            System.out.println(Arrays.equals(read, random(BYTES)) ? "is itself" : "is another");
+          }
+        }
+      }
+    }
   }
 
   @Test
