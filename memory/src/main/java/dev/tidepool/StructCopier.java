@@ -401,7 +401,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   private static NullPointerException missing(int index, NullPointerException cause) {
     NullPointerException named =
         new NullPointerException(
-            "element %d of the array of records is null, one of its components is, or an accessor"
+            "element %s of the array of records is null, one of its components is, or an accessor"
                     .formatted(index)
                 + " failed with that; a struct has no place for null");
     named.initCause(cause);

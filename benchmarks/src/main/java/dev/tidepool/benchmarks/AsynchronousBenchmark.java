@@ -21,6 +21,7 @@ import dev.tidepool.transfer.TransferPriority;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -65,7 +66,7 @@ public final class AsynchronousBenchmark {
   private static void print(String what, double ideal, double[] nanos) {
     double median = nanos[nanos.length / 2];
     System.out.printf(
-        "%s: %.2f ms at least, %.2f by the median; %.2f is known: %.2f and %.2f of it%n",
+        Locale.ROOT, "%s: %.2f ms at least, %.2f by the median; %.2f is known: %.2f and %.2f of it%n",
         what, nanos[0] / 1e6, median / 1e6, ideal / 1e6, ideal / nanos[0], ideal / median);
   }
 

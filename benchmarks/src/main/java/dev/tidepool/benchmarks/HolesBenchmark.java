@@ -9,6 +9,7 @@ import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -86,7 +87,7 @@ public class HolesBenchmark {
       all.add(allocations);
       all.add(frees);
       System.out.printf(
-          "%nallocations: %s%nfrees:       %s%nall:         %s%n", allocations, frees, all);
+          Locale.ROOT, "%nallocations: %s%nfrees:       %s%nall:         %s%n", allocations, frees, all);
       allocations.clear();
       frees.clear();
     }

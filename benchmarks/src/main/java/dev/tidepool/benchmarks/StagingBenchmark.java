@@ -17,6 +17,7 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -68,13 +69,13 @@ public final class StagingBenchmark {
       for (int depth = 2; depth <= DEEPEST; depth++) {
         double fixed = fixed(chunk, depth, runs);
         best = Math.min(best, fixed);
-        row.append(String.format(" %.2f |", fixed));
+        row.append(String.format(Locale.ROOT, " %.2f |", fixed));
       }
       System.out.println(row);
     }
     double adaptive = adaptive(runs);
     System.out.printf(
-        "%nadaptive: %.2f ms, %.2f of the best fixed choice; the link alone: %.2f ms%n",
+        Locale.ROOT, "%nadaptive: %.2f ms, %.2f of the best fixed choice; the link alone: %.2f ms%n",
         adaptive, adaptive / best, alone(runs));
     block.free();
     staging.close();

@@ -1,6 +1,7 @@
 package dev.tidepool.benchmarks;
 
 import java.util.Arrays;
+import java.util.Locale;
 
 /**
  * How often an operation took how long: every one counts once.
@@ -64,7 +65,7 @@ final class Times {
   public String toString() {
     StringBuilder line = new StringBuilder();
     for (double part : SHOWN) {
-      line.append(String.format("%.2f%% %,d ns  ", part * 100, percentile(part)));
+      line.append(String.format(Locale.ROOT, "%.2f%% %,d ns  ", part * 100, percentile(part)));
     }
     return line.append(Arrays.stream(counts).sum()).append(" operations").toString();
   }

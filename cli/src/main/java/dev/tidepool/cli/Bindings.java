@@ -46,7 +46,7 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
         bindings.bind(expression, name, value, arrays);
       } else if (name.access() != Access.OUT) {
         throw new WrongArguments(
-            "%s (column %d of the expression) has no value; add %s=FILE.npy or %s=NUMBER"
+            "%s (column %s of the expression) has no value; add %s=FILE.npy or %s=NUMBER"
                 .formatted(name.name(), name.column(), name.name(), name.name()));
       }
     }

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -194,6 +195,19 @@ class BadInputTest {
       assertRefusal(Command.run("info")).contains("tidepool.diagnostics=all", "paranoid");
     } finally {
       System.clearProperty("tidepool.diagnostics");
+    }
+  }
+
+  @Test
+  void numbers_have_ascii_digits_in_every_language() {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.of("ar", "EG"));
+    try {
+      assertThat("%d".formatted(3)).isEqualTo("\u0663");
+      refuses("s = sum(x)", "x=a.npy", "s=s.npy", "--axis", "3").contains("axis 3", "1 dimension");
+      refuses("s = histogram(x, 0, 1, 2)", "x=a.npy").contains("from 1 to 1048576");
+    } finally {
+      Locale.setDefault(before);
     }
   }
 

@@ -57,7 +57,7 @@ record AdoptedContext(Context context, OptionalLong stream) {
   private static void requireOf(Context context, long stream) {
     if (ForeignStream.isDefault(stream)) {
       throw new IllegalArgumentException(
-          "%s=%d is a default stream, which waits for others: set it to a stream that was created"
+          "%s=%s is a default stream, which waits for others: set it to a stream that was created"
               .formatted(STREAM, stream));
     }
     long owner;
@@ -71,7 +71,7 @@ record AdoptedContext(Context context, OptionalLong stream) {
     }
     if (owner != context.handle()) {
       throw new IllegalArgumentException(
-          "%s=%#x is a stream of context %#x, and %s is %#x, of device %d: set both to the same one"
+          "%s=%#x is a stream of context %#x, and %s is %#x, of device %s: set both to the same one"
               .formatted(STREAM, stream, owner, CONTEXT, context.handle(), context.device()));
     }
   }

@@ -48,7 +48,7 @@ final class ForeignMemory {
       throw new IllegalArgumentException(
           at == memory.address()
               ? "%#x is no memory of %s: %s".formatted(at, id, refused.getMessage())
-              : "the memory at %#x ends after %d of %d bytes"
+              : "the memory at %#x ends after %s of %s bytes"
                   .formatted(memory.address(), at - memory.address(), memory.byteSize()),
           refused);
     }
@@ -61,7 +61,7 @@ final class ForeignMemory {
     int ordinal = (int) attribute(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at).orElse(-1);
     if (!managed && ordinal != device.properties().handle()) {
       throw new IllegalArgumentException(
-          "the memory at %#x is of CUDA device %d, and this manager's is %s; adopt it with a manager of its device"
+          "the memory at %#x is of CUDA device %s, and this manager's is %s; adopt it with a manager of its device"
               .formatted(at, ordinal, id));
     }
     // Memory of pools, and mapped memory, are of no context.

@@ -112,7 +112,7 @@ final class Lz4Block {
       in += 2;
       if (offset == 0 || offset > out + history) {
         throw new Lz4FormatException(
-            "a match at its byte %d reaches back %d bytes, where %d are decoded"
+            "a match at its byte %s reaches back %s bytes, where %s are decoded"
                 .formatted(in - 2, offset, out + history));
       }
       long match = token & LONGEST_IN_TOKEN;

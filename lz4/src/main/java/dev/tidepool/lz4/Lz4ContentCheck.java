@@ -105,7 +105,7 @@ final class Lz4ContentCheck {
       }
       if (isWanted(frame) && index.contentChecksum(frame) != sum.value()) {
         throw new Lz4FormatException(
-            "it is damaged: the checksum of blocks %d to %d is wrong"
+            "it is damaged: the checksum of blocks %s to %s is wrong"
                 .formatted(frame.firstBlock(), frame.endBlock() - 1));
       }
       sum = new XxHash32();

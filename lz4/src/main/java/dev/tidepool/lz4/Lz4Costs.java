@@ -15,7 +15,7 @@ public record Lz4Costs(Cost link, double hostBytesPerSecond, double deviceBytesP
   public Lz4Costs {
     if (!(hostBytesPerSecond > 0 && deviceBytesPerSecond > 0)) {
       throw new IllegalArgumentException(
-          "decoding %g and %g bytes a second: rates are above 0"
+          "decoding %s and %s bytes a second: rates are above 0"
               .formatted(hostBytesPerSecond, deviceBytesPerSecond));
     }
   }

@@ -57,7 +57,7 @@ final class Lz4File implements ByteSource {
         int block = find(position + done);
         if (block == index.blocks()) {
           throw new Lz4FormatException(
-              "it decodes to %d bytes, but %d are wanted"
+              "it decodes to %s bytes, but %s are wanted"
                   .formatted(index.start(block), position + destination.byteSize()));
         }
         long skipped = position + done - index.start(block);

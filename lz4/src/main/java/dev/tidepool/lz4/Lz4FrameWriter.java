@@ -101,7 +101,7 @@ public final class Lz4FrameWriter {
     }
     if (frame.contentSize().isPresent() && frame.contentSize().getAsLong() != written) {
       throw new IllegalStateException(
-          "the frame has %d bytes, but its header says %d"
+          "the frame has %s bytes, but its header says %s"
               .formatted(written, frame.contentSize().getAsLong()));
     }
     hasEnded = true;

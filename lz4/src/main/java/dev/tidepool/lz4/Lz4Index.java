@@ -99,12 +99,12 @@ final class Lz4Index {
       long bytes = stored & Integer.MAX_VALUE;
       if (bytes > header.blockBytes()) {
         throw new Lz4FormatException(
-            "block %d is said to have %d bytes, but the blocks of its frame have at most %d"
+            "block %s is said to have %s bytes, but the blocks of its frame have at most %s"
                 .formatted(blocks, bytes, header.blockBytes()));
       }
       if (bytes + behindBlock > end - at) {
         throw new Lz4FormatException(
-            "it is cut within block %d: %d of %d bytes are missing"
+            "it is cut within block %s: %s of %s bytes are missing"
                 .formatted(blocks, bytes + behindBlock - (end - at), bytes + behindBlock));
       }
       add(at, stored);
@@ -116,7 +116,7 @@ final class Lz4Index {
     frames.add(new Frame(header, first, blocks, at));
     if (header.contentSize().orElse(0) > (long) (blocks - first) * header.blockBytes()) {
       throw new Lz4FormatException(
-          "its header says that it decodes to %d bytes, but %d blocks of at most %d hold less"
+          "its header says that it decodes to %s bytes, but %s blocks of at most %s hold less"
               .formatted(header.contentSize().getAsLong(), blocks - first, header.blockBytes()));
     }
     return at + (header.contentChecksum() ? Integer.BYTES : 0);
@@ -254,7 +254,7 @@ final class Lz4Index {
     }
     if (size > frame.header().blockBytes()) {
       throw new Lz4FormatException(
-          "block %d decodes to %d bytes, but the blocks of its frame have at most %d"
+          "block %s decodes to %s bytes, but the blocks of its frame have at most %s"
               .formatted(block, size, frame.header().blockBytes()));
     }
     starts[block + 1] = starts[block] + size;
@@ -270,7 +270,7 @@ final class Lz4Index {
     if (said.isPresent() && said.getAsLong() != bytes) {
       known--;
       throw new Lz4FormatException(
-          "its header says that it decodes to %d bytes, but its blocks hold %d"
+          "its header says that it decodes to %s bytes, but its blocks hold %s"
               .formatted(said.getAsLong(), bytes));
     }
   }

@@ -176,7 +176,7 @@ final class NpyOutputs implements AutoCloseable {
                       target.file(), target.header(), target.overwrite(), found.noted(name))));
       left = found.left(length);
       long open = left.stream().mapToLong(Range::count).sum();
-      story = "goes on: %d of %d elements were done".formatted(length - open, length);
+      story = "goes on: %s of %s elements were done".formatted(length - open, length);
       return;
     }
     story = change.isEmpty() ? "" : "starts again: " + change;

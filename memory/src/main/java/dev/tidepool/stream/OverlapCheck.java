@@ -90,7 +90,7 @@ final class OverlapCheck {
 
   private static String inOneMemory(MemoryRange written, MemoryRange other) {
     long base = Math.min(written.from(), other.from());
-    return "bytes %d to %d and %d to %d of one memory"
+    return "bytes %s to %s and %s to %s of one memory"
         .formatted(
             written.from() - base, written.to() - base, other.from() - base, other.to() - base);
   }

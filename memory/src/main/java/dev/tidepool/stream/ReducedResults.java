@@ -62,7 +62,7 @@ final class ReducedResults {
     }
     if (axis < -shape.size() || axis >= shape.size()) {
       throw new IllegalArgumentException(
-          "axis %d is out of bounds: the arrays have %d %s"
+          "axis %s is out of bounds: the arrays have %s %s"
               .formatted(axis, shape.size(), shape.size() == 1 ? "dimension" : "dimensions"));
     }
     for (Reduction reduction : reductions) {
@@ -73,7 +73,7 @@ final class ReducedResults {
       boolean choice = reduction.kind() == Kind.MIN || reduction.kind() == Kind.MAX;
       if (choice && extent() == 0 && count(reducedShape()) > 0) {
         throw new IllegalArgumentException(
-            "'%s': axis %d has no elements, so %s has no values"
+            "'%s': axis %s has no elements, so %s has no values"
                 .formatted(reduction.name(), axis, reduction.kind().functionName()));
       }
     }
@@ -81,7 +81,7 @@ final class ReducedResults {
     if (bytes > Math.min(request.options().memoryLimit(), Runtime.getRuntime().maxMemory() / 4)
         || inner() > Integer.MAX_VALUE / 2) {
       throw new IllegalArgumentException(
-          "along axis %d of %s there are %d sums at a time, for which memory is too small; turn the"
+          "along axis %s of %s there are %s sums at a time, for which memory is too small; turn the"
                   .formatted(axis, shape, inner())
               + " array, so that the axis is the last");
     }

@@ -47,7 +47,7 @@ final class StreamedArrays<A> {
         (result, sink) -> {
           if (length >= 0 && sink.length() != length) {
             throw new IllegalArgumentException(
-                "'%s' has %d elements, the stream or the results before it %d"
+                "'%s' has %s elements, the stream or the results before it %s"
                     .formatted(result, sink.length(), length));
           }
           length = sink.length();
@@ -92,7 +92,7 @@ final class StreamedArrays<A> {
     long end = start + window.length();
     if (end > room() || (window.length() == 0 && isLengthKnown() && end < length)) {
       throw new IllegalArgumentException(
-          "the stream '%s' has %s %d elements, but its results %d"
+          "the stream '%s' has %s %s elements, but its results %s"
               .formatted(name, end > length ? "at least" : "only", end, length));
     }
     return window.length() > 0;

@@ -133,7 +133,7 @@ final class LeakFreeExtension
   }
 
   private static String describe(UnifiedMemoryManager manager, BufferInfo leak) {
-    return "%s: %s[%d], %d bytes in %s of %s%s"
+    return "%s: %s[%s], %s bytes in %s of %s%s"
         .formatted(
             leak.tag().isEmpty() ? "untagged" : "'" + leak.tag() + "'",
             leak.elementType(),

@@ -159,7 +159,7 @@ public final class RandomKernels {
       }
       if (refused != null) {
         throw new AssertionError(
-            "together the kernels from seed %d on fail, but not alone".formatted(first), refused);
+            "together the kernels from seed %s on fail, but not alone".formatted(first), refused);
       }
     }
   }
@@ -176,11 +176,11 @@ public final class RandomKernels {
             .findFirst()
             .orElse(null);
     String how =
-        "the random kernel of -Dtidepool.testkit.seed=%d -Dtidepool.testkit.kernels=1 is wrong on %s: %s"
+        "the random kernel of -Dtidepool.testkit.seed=%s -Dtidepool.testkit.kernels=1 is wrong on %s: %s"
             .formatted(wrong, accelerator, mismatch.what());
     String source =
         alone == null
-            ? "Alone it is right: it is wrong in one program with the kernels of -Dtidepool.testkit.seed=%d"
+            ? "Alone it is right: it is wrong in one program with the kernels of -Dtidepool.testkit.seed=%s"
                 .formatted(seed)
             : Shrinker.shrunk(wrong, memory);
     return new AssertionError(how + "\n" + source, mismatch.cause());

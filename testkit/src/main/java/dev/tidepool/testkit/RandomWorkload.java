@@ -171,7 +171,7 @@ public final class RandomWorkload {
       return perform(all, threads);
     } catch (Throwable e) {
       throw new AssertionError(
-          "with seed %d on %s: %s%n%s"
+          "with seed %s on %s: %s%n%s"
               .formatted(seed, accelerator, e.getMessage(), described(shrunk(all))),
           e);
     }

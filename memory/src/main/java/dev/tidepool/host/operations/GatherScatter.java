@@ -59,7 +59,7 @@ public final class GatherScatter {
     long elements = OperandChecks.elements("destination", destination, elementBytes);
     if (OperandChecks.elements("source", source, elementBytes) != indices.count()) {
       throw new IllegalArgumentException(
-          "%d indices for the %d elements of the source"
+          "%s indices for the %s elements of the source"
               .formatted(indices.count(), source.byteSize() / elementBytes));
     }
     OperandChecks.apart(source, destination);

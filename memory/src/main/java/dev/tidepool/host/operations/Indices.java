@@ -81,7 +81,7 @@ public record Indices(MemorySegment memory, long count, Reader reader) {
       for (int i = 0; i < length; i++) {
         if (block[i] < 0 || block[i] >= elements) {
           throw new IndexOutOfBoundsException(
-              "index %d, at position %d, is not one of %d elements"
+              "index %s, at position %s, is not one of %s elements"
                   .formatted(block[i], at + i, elements));
         }
       }

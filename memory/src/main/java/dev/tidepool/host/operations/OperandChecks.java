@@ -40,7 +40,7 @@ public final class OperandChecks {
     long bytes = segment.byteSize();
     if (bytes % elementBytes != 0) {
       throw new IllegalArgumentException(
-          "the %s has %d bytes, which is no multiple of an element's %d"
+          "the %s has %s bytes, which is no multiple of an element's %s"
               .formatted(name, bytes, elementBytes));
     }
     return bytes / elementBytes;
@@ -50,7 +50,7 @@ public final class OperandChecks {
   public static void range(String name, MemorySegment segment, long offset, long bytes) {
     if (offset < 0 || bytes < 0 || offset > segment.byteSize() - bytes) {
       throw new IndexOutOfBoundsException(
-          "%d bytes at offset %d are not within the %s of %d bytes"
+          "%s bytes at offset %s are not within the %s of %s bytes"
               .formatted(bytes, offset, name, segment.byteSize()));
     }
   }
@@ -59,7 +59,7 @@ public final class OperandChecks {
   public static void fits(String name, MemorySegment segment, long count, long elementBytes) {
     if (count > segment.byteSize() / elementBytes) {
       throw new IndexOutOfBoundsException(
-          "%d elements of %d bytes do not fit into the %s of %d bytes"
+          "%s elements of %s bytes do not fit into the %s of %s bytes"
               .formatted(count, elementBytes, name, segment.byteSize()));
     }
   }
@@ -68,7 +68,7 @@ public final class OperandChecks {
   public static void apart(MemorySegment left, MemorySegment right) {
     if (left.asOverlappingSlice(right).isPresent()) {
       throw new IllegalArgumentException(
-          "segments of %d and %d bytes overlap, and this operation does not write in the order it reads: give it a destination of its own"
+          "segments of %s and %s bytes overlap, and this operation does not write in the order it reads: give it a destination of its own"
               .formatted(left.byteSize(), right.byteSize()));
     }
   }

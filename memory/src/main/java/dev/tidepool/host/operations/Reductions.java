@@ -92,7 +92,7 @@ public final class Reductions {
       OperandChecks.readable("right segment", right);
       if (left.byteSize() != right.byteSize()) {
         throw new IllegalArgumentException(
-            "the factors have %d and %d bytes, but must have as many elements"
+            "the factors have %s and %s bytes, but must have as many elements"
                 .formatted(left.byteSize(), right.byteSize()));
       }
     }

@@ -141,9 +141,9 @@ public final class StructFields {
     }
     throw new IllegalArgumentException(
         members.size() == primitives.size()
-            ? "%d columns for the %d components of %s"
+            ? "%s columns for the %s components of %s"
                 .formatted(columns.length, members.size(), struct)
-            : "%d columns for the %d components of %s, or the %d primitives that they are made of"
+            : "%s columns for the %s components of %s, or the %s primitives that they are made of"
                 .formatted(columns.length, members.size(), struct, primitives.size()));
   }
 
@@ -160,7 +160,7 @@ public final class StructFields {
   private static void field(long structBytes, long fieldOffset, long fieldBytes) {
     if (structBytes <= 0 || fieldOffset < 0 || fieldBytes > structBytes - fieldOffset) {
       throw new IllegalArgumentException(
-          "a field of %d bytes at offset %d is not within a struct of %d bytes"
+          "a field of %s bytes at offset %s is not within a struct of %s bytes"
               .formatted(fieldBytes, fieldOffset, structBytes));
     }
   }

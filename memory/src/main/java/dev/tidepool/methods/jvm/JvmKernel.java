@@ -203,7 +203,7 @@ public final class JvmKernel {
       MemorySegment segment = arrays[array.index()];
       if (segment != null && segment.maxByteAlignment() < array.kind().bytes()) {
         throw new IllegalArgumentException(
-            "argument '%s' of kernel %s starts at an address that atomic steps on %d bytes do not work at; copy it to a buffer of its own"
+            "argument '%s' of kernel %s starts at an address that atomic steps on %s bytes do not work at; copy it to a buffer of its own"
                 .formatted(array.name(), tree.methodName(), array.kind().bytes()));
       }
     }

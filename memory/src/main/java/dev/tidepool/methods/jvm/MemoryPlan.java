@@ -152,7 +152,7 @@ final class MemoryPlan {
     long length = segment.byteSize() / array.kind().bytes();
     if (length > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
-          "argument '%s' of kernel %s has %d elements, and an index of Java has up to %d; pass a slice"
+          "argument '%s' of kernel %s has %s elements, and an index of Java has up to %s; pass a slice"
               .formatted(array.name(), tree.methodName(), length, Integer.MAX_VALUE));
     }
     return length;

@@ -211,7 +211,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   private void checkRoom(String what, long room) {
     if (room < length) {
       throw new IndexOutOfBoundsException(
-          "the %s has room for %d records, but %s needs %d".formatted(what, room, this, length));
+          "the %s has room for %s records, but %s needs %s".formatted(what, room, this, length));
     }
   }
 

@@ -107,7 +107,7 @@ final class Collective {
     long total = totalLength(source, parts);
     if (total != length) {
       throw new IndexOutOfBoundsException(
-          "the source has %d elements, but the %d parts %d; every element needs its place"
+          "the source has %s elements, but the %s parts %s; every element needs its place"
               .formatted(length, parts.size(), total));
     }
     List<Piece> pieces = new ArrayList<>();
@@ -127,7 +127,7 @@ final class Collective {
     long total = totalLength(destination, parts);
     if (total > whole.length()) {
       throw new IndexOutOfBoundsException(
-          "the %d parts have %d elements, but the destination only %d"
+          "the %s parts have %s elements, but the destination only %s"
               .formatted(parts.size(), total, whole.length()));
     }
     List<Piece> pieces = new ArrayList<>();
@@ -153,7 +153,7 @@ final class Collective {
       BufferHandle<A> typed = own("destination " + number, destination, source);
       if (typed.length() < length) {
         throw new IndexOutOfBoundsException(
-            "destination %d has %d elements, but the source %d"
+            "destination %s has %s elements, but the source %s"
                 .formatted(number, typed.length(), length));
       }
       pieces.add(relays.next(number, slice(typed, 0, length)));
@@ -196,7 +196,7 @@ final class Collective {
         Piece other = overlapping(ranges, piece.destination);
         if (other != null) {
           throw new IllegalArgumentException(
-              "%ss %d and %d share bytes; give each its own"
+              "%ss %s and %s share bytes; give each its own"
                   .formatted(part, other.number, piece.number));
         }
         ranges.put(piece.destination.from(), piece);
@@ -207,7 +207,7 @@ final class Collective {
       Piece other = ranges == null ? null : overlapping(ranges, piece.source);
       if (other != null) {
         throw new IllegalArgumentException(
-            "what is read for %s %d is overwritten by %s %d; give them buffers of their own"
+            "what is read for %s %s is overwritten by %s %s; give them buffers of their own"
                 .formatted(part, piece.number, part, other.number));
       }
     }
@@ -237,7 +237,7 @@ final class Collective {
             .toList();
     if (used.size() > MOST_BUFFERS) {
       throw new IllegalArgumentException(
-          "%d buffers take part, and at most %d may at once; divide the %ss among several calls"
+          "%s buffers take part, and at most %s may at once; divide the %ss among several calls"
               .formatted(used.size(), MOST_BUFFERS, part));
     }
     List<CompletableFuture<Void>> futures = new ArrayList<>();
@@ -314,7 +314,7 @@ final class Collective {
 
   private TransferException failed(Piece piece, Throwable cause) {
     return new TransferException(
-        "%s %d of %d, from %s to %s, failed: %s"
+        "%s %s of %s, from %s to %s, failed: %s"
             .formatted(
                 part,
                 piece.number,

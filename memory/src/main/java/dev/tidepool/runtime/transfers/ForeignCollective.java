@@ -43,7 +43,7 @@ final class ForeignCollective<A> {
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
     if (total(parts) != source.length()) {
       throw new IndexOutOfBoundsException(
-          "the source has %d elements, but the %d parts %d; every element needs its place"
+          "the source has %s elements, but the %s parts %s; every element needs its place"
               .formatted(source.length(), parts.size(), total(parts)));
     }
     ForeignCollective<A> collective = new ForeignCollective<>();
@@ -59,7 +59,7 @@ final class ForeignCollective<A> {
       List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
     if (total(parts) > destination.length()) {
       throw new IndexOutOfBoundsException(
-          "the %d parts have %d elements, but the destination only %d"
+          "the %s parts have %s elements, but the destination only %s"
               .formatted(parts.size(), total(parts), destination.length()));
     }
     ForeignCollective<A> collective = new ForeignCollective<>();
@@ -77,7 +77,7 @@ final class ForeignCollective<A> {
     for (UnifiedBuffer<A> destination : destinations) {
       if (destination.length() < source.length()) {
         throw new IndexOutOfBoundsException(
-            "a destination has %d elements, but the source %d"
+            "a destination has %s elements, but the source %s"
                 .formatted(destination.length(), source.length()));
       }
       collective.add(source, destination.slice(0, source.length()));

@@ -205,7 +205,7 @@ final class TransferList {
   private TransferOutcome failed(int index, Throwable failure, Duration duration, int attempts) {
     TransferException named =
         new TransferException(
-            "transfer %d of %d: %s"
+            "transfer %s of %s: %s"
                 .formatted(index + 1, outcomes.length(), FailureText.of(failure)),
             failure);
     return new TransferOutcome(Status.FAILED, 0, duration, attempts, Optional.of(named));

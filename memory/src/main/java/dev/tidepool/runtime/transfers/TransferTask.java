@@ -293,7 +293,7 @@ record TransferTask(
     long found = arrived.getAsLong();
     if (expected != found) {
       throw new RetryPolicy.Damaged(
-          "%d bytes arrived damaged: their CRC32C is %08x, that of the source %08x"
+          "%s bytes arrived damaged: their CRC32C is %08x, that of the source %08x"
               .formatted(bytes, found, expected));
     }
   }

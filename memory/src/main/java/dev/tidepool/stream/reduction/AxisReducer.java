@@ -218,7 +218,7 @@ public final class AxisReducer extends OrderedConsumer {
     for (int i = 0; i < inner; i++) {
       if (counts.length > 0 && counts[i] == 0 && isChoice()) {
         throw new IllegalArgumentException(
-            "'%s': result %d has no selected element, so %s has no value there"
+            "'%s': result %s has no selected element, so %s has no value there"
                 .formatted(
                     reduction.name(), written + bufferedCount, reduction.kind().functionName()));
       }

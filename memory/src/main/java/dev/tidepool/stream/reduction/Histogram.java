@@ -35,7 +35,7 @@ final class Histogram extends Reducer {
     double high = reduction.settings().get(2).in(scalars).doubleValue();
     if (bins instanceof Double || bins.doubleValue() < 1 || bins.doubleValue() > MOST_BINS) {
       throw new IllegalArgumentException(
-          "'%s': a histogram of %s bins; give a whole number from 1 to %d"
+          "'%s': a histogram of %s bins; give a whole number from 1 to %s"
               .formatted(reduction.name(), bins, MOST_BINS));
     }
     if (!(low <= high)
@@ -64,7 +64,7 @@ final class Histogram extends Reducer {
     for (int i = 0; i < bins; i++) {
       if (!(edges[i] < edges[i + 1])) {
         throw new IllegalArgumentException(
-            "'%s': %d bins from %s to %s are too narrow for %s; give fewer, or a wider range"
+            "'%s': %s bins from %s to %s are too narrow for %s; give fewer, or a wider range"
                 .formatted(reduction.name(), bins, first, last, type.numpyName()));
       }
     }

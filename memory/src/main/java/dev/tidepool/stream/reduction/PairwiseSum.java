@@ -44,7 +44,7 @@ final class PairwiseSum extends Reducer {
     if (elementOffset % ElementBatch.LENGTH != 0
         || (end % ElementBatch.LENGTH != 0 && end != length)) {
       throw new IllegalArgumentException(
-          "a range of elements %d to %d; sums take ranges from multiples of %d to multiples of %d"
+          "a range of elements %s to %s; sums take ranges from multiples of %s to multiples of %s"
                   .formatted(elementOffset, end, ElementBatch.LENGTH, ElementBatch.LENGTH)
               + ", or to the end");
     }

@@ -40,7 +40,7 @@ public final class RowReduction<A> {
                 : Math.multiplyHigh(rows, columns) == 0 && rows * columns == matrix.length());
     if (!fits) {
       throw new IllegalArgumentException(
-          "a matrix of %d rows and %d columns, but the buffer has %d elements"
+          "a matrix of %s rows and %s columns, but the buffer has %s elements"
               .formatted(rows, columns, matrix.length()));
     }
     if (rows > Integer.MAX_VALUE) {

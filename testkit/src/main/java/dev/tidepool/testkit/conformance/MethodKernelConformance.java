@@ -82,7 +82,7 @@ public abstract class MethodKernelConformance extends Topic {
     runPlainly(method, range, plain);
     kernel.execute(Arguments.inOrder(arguments), range);
     for (int i = 0; i < arguments.length; i++) {
-      assertThat(shown(arguments[i])).as("argument %d of %s", i, method).isEqualTo(shown(plain[i]));
+      assertThat(shown(arguments[i])).as("argument %s of %s", i, method).isEqualTo(shown(plain[i]));
     }
   }
 
@@ -330,7 +330,7 @@ public abstract class MethodKernelConformance extends Topic {
 
   /** Runs a loop on a slice of ten elements in the middle of a buffer. */
   private void checkFaultInSlice(String method, int from, int to, int index) {
-    String loop = "%s from %d to %d".formatted(method, from, to);
+    String loop = "%s from %s to %s".formatted(method, from, to);
     UnifiedBuffer<float[]> whole = patterned(300, MemoryLocation.DEVICE, 1);
     try (UnifiedBuffer<float[]> slice = whole.slice(120, 10)) {
       Kernel kernel = compiled(method);
@@ -338,7 +338,7 @@ public abstract class MethodKernelConformance extends Topic {
               () -> kernel.execute(Arguments.inOrder(from, to, slice), LaunchRange.of(1)))
           .as(loop)
           .isInstanceOf(ArrayIndexOutOfBoundsException.class)
-          .hasMessage("Index %d out of bounds for length 10 of 'x'", index)
+          .hasMessage("Index %s out of bounds for length 10 of 'x'", index)
           .satisfies(
               thrown -> {
                 StackTraceElement top = thrown.getStackTrace()[0];

@@ -97,7 +97,7 @@ public final class Patterns {
     int mismatch = mismatch(actual, expected);
     if (mismatch >= 0) {
       throw new AssertionError(
-          "%s: element %d is %s, but %s was expected (lengths %d and %d)"
+          "%s: element %s is %s, but %s was expected (lengths %s and %s)"
               .formatted(
                   what,
                   mismatch,

@@ -209,7 +209,7 @@ public final class VanishedMemory {
     if (status != 0 || !output.contains("the sweep has ended")) {
       List<String> lines = output.lines().toList();
       throw new AssertionError(
-          "status %d:%n%s"
+          "status %s:%n%s"
               .formatted(
                   status,
                   String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()))));
@@ -603,7 +603,7 @@ public final class VanishedMemory {
       Operation operation, Origin origin, int warmUp, Kernels kernels, Kernels warm)
       throws IOException {
     System.out.println(
-        "%s of %s on %s after %d calls"
+        "%s of %s on %s after %s calls"
             .formatted(operation.name, origin, memory.accelerator().id(), warmUp));
     Path file = Files.createTempFile("vanishing", ".bytes");
     List<Throwable> failures = new ArrayList<>();

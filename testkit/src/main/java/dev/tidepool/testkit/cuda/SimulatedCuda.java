@@ -110,7 +110,7 @@ public final class SimulatedCuda {
   public void set(int device, String setting, long value) {
     if (!control.set(device, setting, value)) {
       throw new IllegalArgumentException(
-          "the simulated driver has no device %d, or no setting %s".formatted(device, setting));
+          "the simulated driver has no device %s, or no setting %s".formatted(device, setting));
     }
   }
 

@@ -50,7 +50,7 @@ final class ConstantTable {
   String header() {
     return values.entrySet().stream()
         .map(
-            entry -> "inline constexpr long %s = %d;\n".formatted(entry.getKey(), entry.getValue()))
+            entry -> "inline constexpr long %s = %s;\n".formatted(entry.getKey(), entry.getValue()))
         .collect(Collectors.joining("", "// Made from " + RESOURCE + ".\n#pragma once\n\n", ""));
   }
 }

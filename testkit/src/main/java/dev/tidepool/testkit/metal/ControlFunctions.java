@@ -38,7 +38,7 @@ final class ControlFunctions {
       MemorySegment buffer = arena.allocate(MOST_TEXT, 1);
       long length = (long) call(() -> (long) methods.invokeExact(buffer, (long) MOST_TEXT));
       if (length >= MOST_TEXT) {
-        throw new IllegalStateException("%d bytes about methods".formatted(length));
+        throw new IllegalStateException("%s bytes about methods".formatted(length));
       }
       return buffer.getString(0).lines().toList();
     }

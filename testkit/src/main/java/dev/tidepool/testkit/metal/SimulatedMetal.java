@@ -156,7 +156,7 @@ public final class SimulatedMetal {
   public void set(int device, String setting, long value) {
     if (!control.set(device, setting, value)) {
       throw new IllegalArgumentException(
-          "the simulated Metal has no device %d, or no setting %s".formatted(device, setting));
+          "the simulated Metal has no device %s, or no setting %s".formatted(device, setting));
     }
   }
 

@@ -263,7 +263,7 @@ public final class SimulatedDevice implements Device {
     ledger.count(SpiCall.ALLOCATE);
     if (bytes < 1 || (kind != BlockKind.PINNED && bytes > hardware.maximumAllocation())) {
       throw punished(
-          "allocate(%d, %d, %s): blocks have 1 to %d bytes"
+          "allocate(%s, %s, %s): blocks have 1 to %s bytes"
               .formatted(bytes, alignment, kind, hardware.maximumAllocation()));
     }
     if (alignment < 1 || Long.bitCount(alignment) != 1) {
@@ -309,7 +309,7 @@ public final class SimulatedDevice implements Device {
       long free = total - (pinned ? pinnedBytes : usedBytes);
       if (bytes > free) {
         throw new OutOfDeviceMemoryException(
-            "%s has %d of %d bytes of %s memory free, %d were asked for"
+            "%s has %s of %s bytes of %s memory free, %s were asked for"
                 .formatted(info.id(), free, total, kind, bytes),
             bytes,
             free,
@@ -604,7 +604,7 @@ public final class SimulatedDevice implements Device {
   private void reportAlive(String what, Collection<?> alive) {
     if (!alive.isEmpty()) {
       ledger.violation(
-          "closed with %d %s alive: %s"
+          "closed with %s %s alive: %s"
               .formatted(alive.size(), what, alive.stream().limit(5).toList()));
     }
   }

@@ -50,7 +50,7 @@ public record SimulatedHardware(
   public SimulatedHardware {
     if (memoryBytes < 1 || maximumAllocation < 1 || pinnedBytes < 0 || bytesPerSecond < 0) {
       throw new IllegalArgumentException(
-          "a device of %d bytes, blocks of at most %d, %d pinned, %d bytes a second: memory and blocks"
+          "a device of %s bytes, blocks of at most %s, %s pinned, %s bytes a second: memory and blocks"
                   .formatted(memoryBytes, maximumAllocation, pinnedBytes, bytesPerSecond)
               + " need at least 1 byte, the others at least 0");
     }

@@ -37,7 +37,7 @@ public record SimulatedLink(
     public Speed {
       if (latency.isNegative() || bytesPerSecond < 0) {
         throw new IllegalArgumentException(
-            "a latency of %s and %d bytes a second: both must be zero or more"
+            "a latency of %s and %s bytes a second: both must be zero or more"
                 .formatted(latency, bytesPerSecond));
       }
     }

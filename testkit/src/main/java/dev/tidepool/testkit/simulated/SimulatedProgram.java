@@ -99,7 +99,7 @@ final class SimulatedProgram implements Program {
     long needed = code.bytesNeeded(parameter, range);
     if (array.bytes() < needed) {
       throw device.punished(
-          "%s has %d bytes, but the range %s needs %d"
+          "%s has %s bytes, but the range %s needs %s"
               .formatted(what, array.bytes(), range.global(), needed));
     }
     return block;

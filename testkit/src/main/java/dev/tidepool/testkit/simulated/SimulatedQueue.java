@@ -280,7 +280,7 @@ final class SimulatedQueue implements Queue {
     checkRange("copy", target, offset, bytes);
     if (from == target && Math.max(sourceOffset, offset) < Math.min(sourceOffset, offset) + bytes) {
       throw device.punished(
-          "copy of %d bytes from %d to %d overlaps".formatted(bytes, sourceOffset, offset));
+          "copy of %s bytes from %s to %s overlaps".formatted(bytes, sourceOffset, offset));
     }
     return submit(
         SpiCall.COPY,

@@ -129,7 +129,7 @@ final class History {
     if (mismatch >= 0) {
       throw new WorkloadFailure(
           step.operation(),
-          "element %d of %d is %d, but %d was written last; on this buffer so far:%n  %s"
+          "element %s of %s is %s, but %s was written last; on this buffer so far:%n  %s"
               .formatted(
                   mismatch,
                   step.expected().length,
