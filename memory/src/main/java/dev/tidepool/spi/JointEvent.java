@@ -1,8 +1,8 @@
 package dev.tidepool.spi;
 
-import dev.tidepool.AcceleratorException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** The end of several commands: done when all are, failed when any is. */
 final class JointEvent implements Event {
@@ -50,11 +50,21 @@ final class JointEvent implements Event {
 
   @Override
   public void await() {
-    AcceleratorException first = null;
+    forEach(Event::await);
+  }
+
+  @Override
+  public void close() {
+    forEach(Event::close);
+  }
+
+  /** Acts on all, and throws the first failure then: until all have ended nothing may be freed. */
+  private void forEach(Consumer<Event> action) {
+    RuntimeException first = null;
     for (Event event : events) {
       try {
-        event.await();
-      } catch (AcceleratorException e) {
+        action.accept(event);
+      } catch (RuntimeException e) {
         if (first == null) {
           first = e;
         } else {
@@ -64,13 +74,6 @@ final class JointEvent implements Event {
     }
     if (first != null) {
       throw first;
-    }
-  }
-
-  @Override
-  public void close() {
-    for (Event event : events) {
-      event.close();
     }
   }
 }
