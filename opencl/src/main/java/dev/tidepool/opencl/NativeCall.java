@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * Calls OpenCL's functions, which come in few shapes. Return codes become exceptions here, live
@@ -100,8 +101,10 @@ final class NativeCall {
         return new long[0];
       }
       MemorySegment handles = arena.allocate(JAVA_LONG, capacity);
-      check(function, DriverCall.invoke(function, () -> listing.invoke(capacity, handles, NULL)));
-      return handles.toArray(JAVA_LONG);
+      check(function, DriverCall.invoke(function, () -> listing.invoke(capacity, handles, count)));
+      // Some may have come or gone between the two calls.
+      int listed = Math.min(capacity, count.get(JAVA_INT, 0));
+      return Arrays.copyOf(handles.toArray(JAVA_LONG), listed);
     }
   }
 

@@ -9,6 +9,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Discovery;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -156,5 +157,23 @@ class DiscoveryTest {
       found.notes().forEach(System.out::println);
       found.devices().forEach(Device::close);
     }
+  }
+
+  /** A device that was unplugged between the two questions is no handle of 0. */
+  @Test
+  void whatVanishesWhileItIsListedIsLeftOut() {
+    long[] listed =
+        NativeCall.list(
+            "clGetDeviceIDs",
+            (capacity, handles, count) -> {
+              if (handles.address() != 0) {
+                handles.setAtIndex(ValueLayout.JAVA_LONG, 0, 42);
+              }
+              if (count.address() != 0) {
+                count.set(ValueLayout.JAVA_INT, 0, capacity == 0 ? 2 : 1);
+              }
+              return ErrorCodes.CL_SUCCESS;
+            });
+    assertThat(listed).containsExactly(42);
   }
 }
