@@ -12,14 +12,30 @@ import org.jspecify.annotations.Nullable;
  */
 final class BufferBlock extends OpenClBlock {
   private final long buffer;
+  // What parts are made of, since a sub-buffer has none of its own, and where the block begins in
+  // it.
+  private final long whole;
+  private final long start;
   private final @Nullable Arena hostMemory;
   // What acquire mapped; the owner orders acquire and release.
   private volatile @Nullable MemorySegment mapped;
 
   /** Memory of the device alone. */
   BufferBlock(DeviceMemory owner, long byteSize, long buffer) {
+    this(owner, byteSize, buffer, buffer, 0);
+  }
+
+  /**
+   * A buffer, or a sub-buffer.
+   *
+   * @param whole what it is a part of, or it itself
+   * @param start where it begins in that
+   */
+  BufferBlock(DeviceMemory owner, long byteSize, long buffer, long whole, long start) {
     super(owner, byteSize, null);
     this.buffer = buffer;
+    this.whole = whole;
+    this.start = start;
     this.hostMemory = null;
   }
 
@@ -27,6 +43,8 @@ final class BufferBlock extends OpenClBlock {
   BufferBlock(DeviceMemory owner, MemorySegment memory, Arena hostMemory, long buffer) {
     super(owner, memory.byteSize(), memory);
     this.buffer = buffer;
+    this.whole = buffer;
+    this.start = 0;
     this.hostMemory = hostMemory;
   }
 
@@ -37,6 +55,16 @@ final class BufferBlock extends OpenClBlock {
 
   long buffer() {
     return buffer;
+  }
+
+  /** Whether a part can begin at a byte. */
+  boolean hasPartAt(long offset, long alignment) {
+    return (start + offset) % alignment == 0;
+  }
+
+  /** A buffer object that is a part of this one; the caller closes it. */
+  AsBuffer part(long offset, long bytes) {
+    return AsBuffer.part(whole, start + offset, bytes);
   }
 
   /** Enqueues the mapping; its event. */

@@ -117,8 +117,10 @@ final class DeviceMemory {
 
   /** A buffer object of other code, which is held until the block is freed. */
   BufferBlock adopt(long buffer, long bytes) {
+    long whole = OpenCL.clGetMemObjectWhole(buffer);
+    long start = whole == 0 ? 0 : OpenCL.clGetMemObjectOffset(buffer);
     OpenCL.clRetainMemObject(buffer);
-    return counted(new BufferBlock(this, bytes, buffer));
+    return counted(new BufferBlock(this, bytes, buffer, whole == 0 ? buffer : whole, start));
   }
 
   /**

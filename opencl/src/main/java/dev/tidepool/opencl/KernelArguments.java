@@ -60,7 +60,7 @@ final class KernelArguments implements AutoCloseable {
         boolean whole = array.offset() == 0 && (alone || array.bytes() == buffer.byteSize());
         if (whole || array.bytes() == 0) {
           bindBuffer(index, buffer.buffer());
-        } else if (array.offset() % device.baseAlignment() == 0) {
+        } else if (buffer.hasPartAt(array.offset(), device.baseAlignment())) {
           bindBuffer(index, part(buffer, array));
         } else {
           bindStage(index, array, access);
@@ -142,7 +142,7 @@ final class KernelArguments implements AutoCloseable {
   }
 
   private long part(BufferBlock buffer, KernelArgument.Array array) {
-    return keep(AsBuffer.part(buffer.buffer(), array.offset(), array.bytes())).buffer();
+    return keep(buffer.part(array.offset(), array.bytes())).buffer();
   }
 
   private AsBuffer keep(AsBuffer buffer) {

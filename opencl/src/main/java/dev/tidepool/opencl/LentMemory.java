@@ -47,7 +47,7 @@ final class LentMemory {
       return NativeMemory.of(new NativeHandle(NativeKind.OPENCL_BUFFER, buffer.buffer(), 0, bytes));
     }
     long alignment = device.properties().baseAlignment();
-    if (offset % alignment != 0) {
+    if (!buffer.hasPartAt(offset, alignment)) {
       throw new IllegalArgumentException(
           "a cl_mem that begins at byte "
               + offset
@@ -57,7 +57,7 @@ final class LentMemory {
               + alignment
               + "; slice at such bytes, or copy the slice to a buffer of its own");
     }
-    return owned(AsBuffer.part(buffer.buffer(), offset, bytes), bytes);
+    return owned(buffer.part(offset, bytes), bytes);
   }
 
   private static NativeMemory over(OpenClDevice device, MemorySegment memory) {

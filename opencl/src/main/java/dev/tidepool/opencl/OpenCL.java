@@ -72,6 +72,8 @@ final class OpenCL {
   private static final int CL_MEM_FLAGS = 0x1101;
   private static final int CL_MEM_SIZE = 0x1102;
   private static final int CL_MEM_CONTEXT = 0x1106;
+  private static final int CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107;
+  private static final int CL_MEM_OFFSET = 0x1108;
   private static final int CL_QUEUE_CONTEXT = 0x1090;
   private static final int CL_QUEUE_DEVICE = 0x1091;
 
@@ -314,6 +316,16 @@ final class OpenCL {
 
   static long clGetMemObjectContext(long memory) {
     return memoryInfo(memory, CL_MEM_CONTEXT, JAVA_LONG).get(JAVA_LONG, 0);
+  }
+
+  /** The buffer that a sub-buffer is a part of; 0 of one that is none. */
+  static long clGetMemObjectWhole(long memory) {
+    return memoryInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, JAVA_LONG).get(JAVA_LONG, 0);
+  }
+
+  /** Where a sub-buffer begins. */
+  static long clGetMemObjectOffset(long memory) {
+    return memoryInfo(memory, CL_MEM_OFFSET, JAVA_LONG).get(JAVA_LONG, 0);
   }
 
   private static MemorySegment memoryInfo(long memory, int parameter, ValueLayout type) {

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.NativeAccess;
@@ -94,6 +97,43 @@ class ForeignMemoryTest {
         assertThat(seen).isEqualTo(values);
       }
       OpenCL.clReleaseMemObject(buffer);
+    }
+  }
+
+  /** OpenCL makes no sub-buffer of a sub-buffer. */
+  @Test
+  void aKernelComputesInASliceOfASubBuffer() {
+    int step = 4096;
+    try (Tidepool tidepool = OpenClConformance.open(MemoryMode.DISCRETE)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long whole =
+          OpenCL.clCreateBuffer(
+              context(memory), OpenCL.CL_MEM_READ_WRITE, 4 * step, MemorySegment.NULL);
+      long buffer = OpenCL.clCreateSubBuffer(whole, step, 3 * step);
+      Kernel increment =
+          memory.compile(
+              KernelSource.opencl(
+                  "__kernel void inc(__global char* x) { x[get_global_id(0)] += 1; }",
+                  "inc",
+                  KernelParameter.inout("x", ElementType.BYTE)));
+      try (UnifiedBuffer<byte[]> adopted =
+          memory.adopt(ElementType.BYTE, whole(buffer, 3 * step), () -> {})) {
+        adopted.fill((byte) 3);
+        increment.execute(Arguments.of("x", adopted.slice(step, step)), LaunchRange.of(step));
+        try (NativeAccess access =
+            memory.lend(
+                NativeUse.write(adopted.slice(2 * step, step)).as(NativeKind.OPENCL_BUFFER))) {
+          assertThat(access.queue()).isNotZero();
+        }
+        byte[] values = new byte[3 * step];
+        adopted.copyTo(values);
+        for (int i = 0; i < values.length; i++) {
+          assertThat(values[i]).isEqualTo((byte) (i / step == 1 ? 4 : 3));
+        }
+      }
+      memory.synchronize();
+      OpenCL.clReleaseMemObject(buffer);
+      OpenCL.clReleaseMemObject(whole);
     }
   }
 
