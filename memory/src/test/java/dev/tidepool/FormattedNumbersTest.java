@@ -58,6 +58,7 @@ class FormattedNumbersTest {
   /** Whether the literal is an argument of a call that names it, or a form for one. */
   private static boolean isLocaleNamed(String source, Matcher literal) {
     int end = source.indexOf(';', literal.end());
-    return source.contains("Locale.ROOT") && !source.substring(literal.end(), end).contains(".formatted(");
+    return source.contains("Locale.ROOT")
+        && !source.substring(literal.end(), end).contains(".formatted(");
   }
 }

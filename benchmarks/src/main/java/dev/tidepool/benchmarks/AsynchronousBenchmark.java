@@ -66,8 +66,14 @@ public final class AsynchronousBenchmark {
   private static void print(String what, double ideal, double[] nanos) {
     double median = nanos[nanos.length / 2];
     System.out.printf(
-        Locale.ROOT, "%s: %.2f ms at least, %.2f by the median; %.2f is known: %.2f and %.2f of it%n",
-        what, nanos[0] / 1e6, median / 1e6, ideal / 1e6, ideal / nanos[0], ideal / median);
+        Locale.ROOT,
+        "%s: %.2f ms at least, %.2f by the median; %.2f is known: %.2f and %.2f of it%n",
+        what,
+        nanos[0] / 1e6,
+        median / 1e6,
+        ideal / 1e6,
+        ideal / nanos[0],
+        ideal / median);
   }
 
   private interface Run {

@@ -87,7 +87,11 @@ public class HolesBenchmark {
       all.add(allocations);
       all.add(frees);
       System.out.printf(
-          Locale.ROOT, "%nallocations: %s%nfrees:       %s%nall:         %s%n", allocations, frees, all);
+          Locale.ROOT,
+          "%nallocations: %s%nfrees:       %s%nall:         %s%n",
+          allocations,
+          frees,
+          all);
       allocations.clear();
       frees.clear();
     }

@@ -210,7 +210,8 @@ public final class Rounds {
             byParameters.forEach(
                 (parameters, byRound) ->
                     System.out.printf(
-                        Locale.ROOT, "| %s | %s | %s |%n",
+                        Locale.ROOT,
+                        "| %s | %s | %s |%n",
                         name,
                         parameters,
                         IntStream.range(0, PERCENTILES.length)

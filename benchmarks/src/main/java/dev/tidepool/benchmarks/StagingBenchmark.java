@@ -75,8 +75,11 @@ public final class StagingBenchmark {
     }
     double adaptive = adaptive(runs);
     System.out.printf(
-        Locale.ROOT, "%nadaptive: %.2f ms, %.2f of the best fixed choice; the link alone: %.2f ms%n",
-        adaptive, adaptive / best, alone(runs));
+        Locale.ROOT,
+        "%nadaptive: %.2f ms, %.2f of the best fixed choice; the link alone: %.2f ms%n",
+        adaptive,
+        adaptive / best,
+        alone(runs));
     block.free();
     staging.close();
     device.close();

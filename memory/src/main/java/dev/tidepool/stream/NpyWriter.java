@@ -34,8 +34,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    * @param header from {@link NpyHeader#of}
    * @param overwrite whether a target that exists is replaced
    * @throws TransferException if the target exists and may not be replaced, is write-protected, is
-   *     no regular file or a link that leads to none, its folder is missing or read-only, or the disk has no room for
-   *     all of it
+   *     no regular file or a link that leads to none, its folder is missing or read-only, or the
+   *     disk has no room for all of it
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
     return create(

@@ -83,8 +83,8 @@ public final class AtomicFile implements AutoCloseable {
    *     #reopen} goes on with it
    * @param attributes of a file that replaces no other
    * @throws TransferException if the target exists and may not be replaced, is write-protected, is
-   *     no regular file or a link that leads to none, its folder is missing or read-only, or the disk has no room for
-   *     all of it
+   *     no regular file or a link that leads to none, its folder is missing or read-only, or the
+   *     disk has no room for all of it
    */
   public static AtomicFile create(
       Path target,
