@@ -167,6 +167,7 @@ EXPORT CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* pctx) {
   ENTER
   if (context_depth == 0) {
+    violation("%s: no context is current on this thread; one was pushed on another", __func__);
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   context_depth--;
