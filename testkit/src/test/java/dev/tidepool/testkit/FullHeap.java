@@ -16,6 +16,7 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -126,6 +127,19 @@ public final class FullHeap {
             frames ->
                 frames.anyMatch(
                     frame -> frame.getMethodName().equals(ConstantDescs.CLASS_INIT_NAME)));
+  }
+
+  /**
+   * Runs what a test does with a library whose heap can be full.
+   *
+   * @param scenario has a constructor with one parameter
+   * @param type of the parameter
+   */
+  static void run(Class<? extends Callable<?>> scenario, Class<?> type, Object argument)
+      throws Exception {
+    var constructor = loader().loadClass(scenario.getName()).getDeclaredConstructor(type);
+    constructor.setAccessible(true);
+    ((Callable<?>) constructor.newInstance(argument)).call();
   }
 
   /** Loads the library and its tests again. */

@@ -34,10 +34,7 @@ class FullHeapCloseTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void nothingIsLeft(boolean stays) throws Exception {
-    Class<?> scenario = FullHeap.loader().loadClass(Scenario.class.getName());
-    var constructor = scenario.getDeclaredConstructor(boolean.class);
-    constructor.setAccessible(true);
-    ((Callable<?>) constructor.newInstance(stays)).call();
+    FullHeap.run(Scenario.class, boolean.class, stays);
   }
 
   /** What the test does, with a library whose heap can be full. */

@@ -41,10 +41,7 @@ class FullHeapTest {
   @ParameterizedTest
   @ValueSource(strings = {"cpu:0", "simulated:0"})
   void everyCallLeavesTheBuffersUsable(String accelerator) throws Exception {
-    Class<?> scenario = FullHeap.loader().loadClass(Scenario.class.getName());
-    var constructor = scenario.getDeclaredConstructor(String.class);
-    constructor.setAccessible(true);
-    ((Callable<?>) constructor.newInstance(accelerator)).call();
+    FullHeap.run(Scenario.class, String.class, accelerator);
   }
 
   @Test
