@@ -27,8 +27,7 @@ public final class ByteSize {
     int power = unit == null ? 0 : UNITS.indexOf(unit.toUpperCase(Locale.ROOT)) + 1;
     String number = matcher.group(1);
     try {
-      // A double has too few digits for the largest counts; no BigDecimal, whose class takes long
-      // to
+      // A double has too few digits for the largest counts, and BigDecimal takes milliseconds to
       // initialize in a command that is over soon.
       return number.contains(".")
           ? fraction(Double.parseDouble(number) * Math.pow(1024, power))
