@@ -2,6 +2,8 @@ package dev.tidepool.pooling;
 
 import dev.tidepool.MemoryOptions;
 
+// The order in which buffers lose their device copies is in runtime.reclaim.EvictionCandidates.
+
 /**
  * Which idle object an {@link ObjectPool} lets go first when it is full, and which idle block a
  * manager's pools do ({@link MemoryOptions#evictionPolicy}).

@@ -178,11 +178,11 @@ public final class Reclaimer {
     AtomicBoolean evicted = new AtomicBoolean();
     Operation eviction = eviction(storage, () -> evicted.set(true));
     boolean here = !Thread.currentThread().isVirtual();
-    boolean failureOf = eviction.performIfIdle(here);
+    boolean performed = eviction.performIfIdle(here);
     // A storage that is just being moved is no less idle: its bytes may be on their way to the host
     // already.
-    while (!failureOf && storage.isIdleWhenMoved()) {
-      failureOf = eviction.performIfIdle(here);
+    while (!performed && storage.isIdleWhenMoved()) {
+      performed = eviction.performIfIdle(here);
     }
     return evicted.get();
   }

@@ -486,7 +486,7 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** Whether a mapping has begun, which keeps the newest bytes on the host; the monitor is held. */
+  /** Returns whether a mapping is open, which keeps the newest bytes on the host. */
   boolean isMapped() {
     synchronized (this) {
       return holds.isMapped();
