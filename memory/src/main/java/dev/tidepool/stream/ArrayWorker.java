@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * not allow critical calls, a block of native memory stands between it and an array, for one array
  * at a time.
  *
- * <p>Ownership: arrays and block are made by the lane's thread and used by it alone.
+ * <p>Ownership: arrays and block are made by the worker's thread and used by it alone.
  */
 final class ArrayWorker implements Runnable {
   /** Larger chunks are computed in buffers, so that the Java heap holds little. */
@@ -49,7 +49,7 @@ final class ArrayWorker implements Runnable {
     }
   }
 
-  /** What every lane works with. */
+  /** What every worker works with. */
   static final class Job {
     private final PipelineWorker.Job work;
     private final List<Step> steps = new ArrayList<>();
@@ -71,7 +71,7 @@ final class ArrayWorker implements Runnable {
       }
       boolean fits =
           plan.chunk() * widest <= LARGEST_ARRAY_BYTES
-              && plan.lanes() * plan.chunk() * (perElement + widest) <= options.memoryLimit();
+              && plan.workers() * plan.chunk() * (perElement + widest) <= options.memoryLimit();
       return fits && isCpu(work.memory()) && isOverFiles(work) ? new Job(work) : null;
     }
 

@@ -29,17 +29,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * Streams arrays of any size through kernels, chunk by chunk, on one accelerator or several.
  *
- * <p>Several lanes run side by side, at least two chunks in flight: while one waits for its file,
+ * <p>Several workers run side by side, at least two chunks in flight: while one waits for its file,
  * another one computes and a third one writes. Where the accelerator shares the host's memory,
  * files are read into and written from the very bytes that the kernel computes on, and a chunk
  * stays in the processor's cache from its file to its file. Elsewhere buffers that the host fills
- * or empties are page-locked, and lanes overlap their transfers. What one kernel writes for the
+ * or empties are page-locked, and workers overlap their transfers. What one kernel writes for the
  * next one stays where it was computed.
  *
  * <p>Several accelerators take chunks from one queue, by their measured speed. One that fails
  * leaves its chunks to the others; {@link #dropped()} tells. When memory runs out, chunks are
  * halved and the work goes on. The first failure that neither other accelerators nor smaller chunks
- * repair stops all lanes and is thrown by {@link #run()}, with those of other lanes attached.
+ * repair stops all workers and is thrown by {@link #run()}, with those of other workers attached.
  *
  * <p>A pipeline runs once. {@link #run()} is for one thread, {@link #cancel()} for any.
  */
@@ -95,7 +95,7 @@ public final class ChunkedPipeline {
           new Participant(
               job, ArrayWorker.Job.of(job, plan, options), plan, AcceleratorRate.of(memory, plan)));
     }
-    this.lanes = participants.stream().mapToInt(participant -> participant.plan().lanes()).sum();
+    this.lanes = participants.stream().mapToInt(participant -> participant.plan().workers()).sum();
     List<ChunkScheduler.Range> open = builder.open;
     this.chunks =
         new ChunkScheduler(
@@ -163,8 +163,8 @@ public final class ChunkedPipeline {
         chunks.cancel();
       }
       participants.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
-      startLanes();
-      awaitLanes();
+      startWorkers();
+      awaitWorkers();
       rethrow();
     }
     progress.moved(totalBytes(), totalBytes());
@@ -178,13 +178,13 @@ public final class ChunkedPipeline {
     }
   }
 
-  private void startLanes() {
+  private void startWorkers() {
     int number = 0;
     for (Participant participant : participants) {
-      for (int i = 0; i < participant.plan().lanes(); i++) {
-        String name = "tidepool-lane-" + number++;
+      for (int i = 0; i < participant.plan().workers(); i++) {
+        String name = "tidepool-pipeline-" + number++;
         try {
-          Thread.ofPlatform().name(name).daemon().start(lane(participant));
+          Thread.ofPlatform().name(name).daemon().start(worker(participant));
         } catch (OutOfMemoryError e) {
           // The system gives no further thread.
           chunks.fail(e);
@@ -194,18 +194,18 @@ public final class ChunkedPipeline {
     }
   }
 
-  private Runnable lane(Participant participant) {
+  private Runnable worker(Participant participant) {
     ArrayWorker.Job inArrays = participant.inArrays();
     if (inArrays != null) {
       return new ArrayWorker(inArrays, participant.rate(), chunks);
     }
-    PipelineWorker lane = new PipelineWorker(participant.job(), participant.rate(), chunks);
+    PipelineWorker worker = new PipelineWorker(participant.job(), participant.rate(), chunks);
     boolean everyProcessor =
-        participant.plan().lanes() >= Runtime.getRuntime().availableProcessors();
-    return everyProcessor ? () -> CpuDevice.computeAlone(lane) : lane;
+        participant.plan().workers() >= Runtime.getRuntime().availableProcessors();
+    return everyProcessor ? () -> CpuDevice.computeAlone(worker) : worker;
   }
 
-  private void awaitLanes() {
+  private void awaitWorkers() {
     boolean interrupted = false;
     boolean ended = false;
     while (!ended) {
@@ -224,7 +224,7 @@ public final class ChunkedPipeline {
     }
   }
 
-  /** Calls the listener. If it throws, the work ends, after the lanes at work. */
+  /** Calls the listener. If it throws, the work ends, when its workers have ended. */
   private void tellProgress() {
     try {
       progress.moved(chunks.completed() * bytesPerElement, totalBytes());

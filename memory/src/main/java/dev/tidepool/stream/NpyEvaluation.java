@@ -327,7 +327,7 @@ public final class NpyEvaluation implements AutoCloseable {
    * java.math.BigInteger} (of unsigned sums and of uint64), Float or Double, as NumPy's type of the
    * result; of a histogram the counts, a {@code long[]}.
    *
-   * <p>A value depends on the elements alone, to the last bit: not on chunks, lanes or their order.
+   * <p>A value depends on the elements alone, to the last bit: not on chunks, threads or their order.
    * Sums of floats are accumulated pairwise in double.
    *
    * @throws IllegalStateException if {@link #run} has not completed
@@ -422,7 +422,7 @@ public final class NpyEvaluation implements AutoCloseable {
    * again. Returns an empty text if there was none.
    */
   public String resumption() {
-    return outputs().story();
+    return outputs().resumption();
   }
 
   /** The accelerators that failed while others went on, by id, with what failed. */

@@ -23,14 +23,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One of the threads that carry chunks through an accelerator: read, compute, write, and the next
- * one. A lane does one thing at a time; that it overlaps with the others makes the pipeline.
+ * one. A worker does one thing at a time; that it overlaps with the others makes the pipeline.
  *
- * <p>Ownership: a lane's buffers are its own, made by its thread, which closes them before it
+ * <p>Ownership: a worker's buffers are its own, made by its thread, which closes them before it
  * leaves. Only {@link ChunkScheduler} is shared.
  */
 final class PipelineWorker implements Runnable {
   /**
-   * What every lane of an accelerator works with.
+   * What every worker of an accelerator works with.
    *
    * @param stages what is computed, one after another
    * @param arrays the buffers of a chunk, by the kernels' names
@@ -97,7 +97,7 @@ final class PipelineWorker implements Runnable {
     }
   }
 
-  /** Carries a range through, in parts where memory runs out; false if this lane gave up. */
+  /** Carries a range through, in parts where memory runs out; false if this worker gave up. */
   private boolean carry(Range range) {
     ArrayDeque<Range> open = new ArrayDeque<>();
     open.add(range);
@@ -106,7 +106,7 @@ final class PipelineWorker implements Runnable {
         open.addAll(ChunkScheduler.split(part, rate.size()));
         continue;
       }
-      long lanesBefore = chunks.lanesAtWork();
+      long workersBefore = chunks.workersLeft();
       try {
         compute(part);
       } catch (OutOfDeviceMemoryException e) {
@@ -116,7 +116,7 @@ final class PipelineWorker implements Runnable {
         }
         open.push(part);
         if (!ChunkScheduler.halve(rate, part.count())) {
-          switch (chunks.withoutMemory(rate, open, lanesBefore)) {
+          switch (chunks.withoutMemory(rate, open, workersBefore)) {
             case LEAVE -> {
               return false;
             }
@@ -179,7 +179,7 @@ final class PipelineWorker implements Runnable {
 
   /**
    * All results are fetched before any is written, and nothing that fails behind that is left to
-   * another lane, so that no sink gets a range twice.
+   * another worker, so that no sink gets a range twice.
    */
   private void write(Range range, Map<String, UnifiedBuffer<?>> views) {
     Map<String, HostMapping> mappings = new LinkedHashMap<>();

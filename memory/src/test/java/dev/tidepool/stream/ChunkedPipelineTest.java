@@ -167,7 +167,7 @@ class ChunkedPipelineTest {
   }
 
   @Test
-  void lanesOnEveryProcessorKeepTheirKernelsToThemselves() {
+  void workersOnEveryProcessorKeepTheirKernelsToThemselves() {
     Set<String> threads = ConcurrentHashMap.newKeySet();
     Ints y = new Ints(new int[LENGTH]);
     try (UnifiedMemoryManager cpu = UnifiedMemoryManager.create()) {
@@ -190,7 +190,7 @@ class ChunkedPipelineTest {
     }
 
     assertDoubled(y);
-    assertThat(threads).allMatch(name -> name.startsWith("tidepool-lane-"));
+    assertThat(threads).allMatch(name -> name.startsWith("tidepool-pipeline-"));
   }
 
   @Test
@@ -263,7 +263,7 @@ class ChunkedPipelineTest {
   }
 
   @Test
-  void lanesThatFindNoMemoryAtAllLeaveTheirWorkToOthers() {
+  void workersThatFindNoMemoryAtAllLeaveTheirWorkToOthers() {
     memory = new PlainMemory(9000, Capability.SHARED_MEMORY);
     for (int i = 0; i < 20; i++) {
       Ints y = new Ints(new int[LENGTH]);
@@ -305,7 +305,7 @@ class ChunkedPipelineTest {
   }
 
   @Test
-  void theFirstFailureStopsAllLanesAndIsThrown() {
+  void theFirstFailureStopsAllWorkersAndIsThrown() {
     RuntimeException broken = new TransferException("the disk is on fire", null);
     Ints y = new Ints(new int[LENGTH]);
     ChunkedPipeline pipeline = doubling(new Failing(counting(), 100_000, broken), y).build(SMALL);
@@ -315,7 +315,7 @@ class ChunkedPipelineTest {
   }
 
   @Test
-  void failuresOfOtherLanesAreAttached() {
+  void failuresOfOtherWorkersAreAttached() {
     CyclicBarrier both = new CyclicBarrier(2);
     ElementSource failing =
         new ElementSource() {
@@ -558,7 +558,7 @@ class ChunkedPipelineTest {
   }
 
   @Test
-  void whatHearsOfProgressAndFailsEndsTheWorkWhenLanesHaveEnded() {
+  void whatHearsOfProgressAndFailsEndsTheWorkWhenWorkersHaveEnded() {
     CountDownLatch told = new CountDownLatch(1);
     RuntimeException enough = new IllegalStateException("enough");
     ElementSource waiting =
@@ -579,7 +579,7 @@ class ChunkedPipelineTest {
                     }));
 
     assertThatThrownBy(pipeline::run).isSameAs(enough);
-    assertThat(memory.open).as("buffers of lanes at work").hasValue(0);
+    assertThat(memory.open).as("buffers of the workers").hasValue(0);
   }
 
   @Test

@@ -100,7 +100,7 @@ class PipelineOverDevicesTest {
     assertThat(simulated.violations()).isEmpty();
   }
 
-  /** Lets every lane read once, and again only when something happened. */
+  /** Lets every worker read once, and again only when something happened. */
   private static Runnable onceUntil(CountDownLatch happened) {
     Set<Thread> seen = ConcurrentHashMap.newKeySet();
     return () -> {

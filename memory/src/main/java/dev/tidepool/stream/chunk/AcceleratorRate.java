@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How one accelerator gets on with its part of a pipeline: the chunks that fit its memory, and how
- * fast a lane of it carries them.
+ * fast a worker of it carries them.
  *
  * <p>Locking: everything but {@link #size} is read and written under the lock of {@link
  * ChunkScheduler}.
@@ -18,7 +18,7 @@ public final class AcceleratorRate {
   private final String accelerator;
   private final boolean onThisProcessor;
   private volatile long size;
-  private int lanes;
+  private int workers;
   private int inFlight;
   private double elementsPerNano;
   private long largest;
@@ -28,7 +28,7 @@ public final class AcceleratorRate {
     this.accelerator = accelerator;
     this.onThisProcessor = onThisProcessor;
     this.size = plan.chunk();
-    this.lanes = plan.lanes();
+    this.workers = plan.workers();
   }
 
   /** The rate of a manager's accelerator, before anything was measured. */
@@ -56,22 +56,22 @@ public final class AcceleratorRate {
     size = Math.min(size, elements);
   }
 
-  /** How many of its lanes have not left. */
-  int lanes() {
-    return lanes;
+  /** How many of its workers have not left. */
+  int workers() {
+    return workers;
   }
 
-  /** Whether some lane of it still works. */
+  /** Whether some worker of it still works. */
   boolean isActive() {
-    return lanes > 0 && failure == null;
+    return workers > 0 && failure == null;
   }
 
   boolean isMeasured() {
     return elementsPerNano > 0;
   }
 
-  /** Elements that one lane carries in a nanosecond; 0 before the first was measured. */
-  double laneRate() {
+  /** Elements that one worker carries in a nanosecond; 0 before the first was measured. */
+  double workerRate() {
     return elementsPerNano;
   }
 
@@ -80,9 +80,9 @@ public final class AcceleratorRate {
     return largest;
   }
 
-  /** Elements that all lanes carry in a nanosecond. */
+  /** Elements that all workers carry in a nanosecond. */
   double rate() {
-    return elementsPerNano * lanes;
+    return elementsPerNano * workers;
   }
 
   void measured(long elements, long nanos) {
@@ -103,11 +103,11 @@ public final class AcceleratorRate {
     inFlight--;
   }
 
-  void laneLeft() {
-    lanes--;
+  void workerLeft() {
+    workers--;
   }
 
-  /** Why its lanes stopped for good while others went on; null if they did not. */
+  /** Why its workers stopped for good while others went on; null if they did not. */
   public @Nullable Throwable failure() {
     return failure;
   }

@@ -5,10 +5,10 @@ import dev.tidepool.ByteSize;
 /**
  * How work is cut into chunks.
  *
- * @param lanes chunks in flight
+ * @param workers chunks in flight
  * @param chunk elements of one chunk
  */
-public record ChunkPlan(int lanes, long chunk) {
+public record ChunkPlan(int workers, long chunk) {
   /**
    * Fewer elements are not worth a kernel's launch; memory that runs out is not answered below it.
    */
@@ -17,11 +17,11 @@ public record ChunkPlan(int lanes, long chunk) {
   private static final long SHARED_CHUNK_BYTES = 1L << 20;
   private static final long DEVICE_CHUNK_BYTES = 8L << 20;
   // One on its way there, one computed, one on its way back, and one between the host's ends.
-  private static final int DEVICE_LANES = 4;
-  // One lane waits for its file or its device while another one computes.
-  private static final int FEWEST_LANES = 2;
-  // Beside one a processor: lanes wait for each other to write to the same file.
-  private static final int SPARE_LANES = 1;
+  private static final int DEVICE_WORKERS = 4;
+  // One worker waits for its file or its device while another one computes.
+  private static final int FEWEST_WORKERS = 2;
+  // Beside one a processor: workers wait for each other to write to the same file.
+  private static final int SPARE_WORKERS = 1;
 
   /**
    * What is to be cut.
@@ -43,11 +43,11 @@ public record ChunkPlan(int lanes, long chunk) {
   /**
    * What the program asks for.
    *
-   * @param lanes chunks in flight; 0 to choose
+   * @param workers chunks in flight; 0 to choose
    * @param chunkBytes of the widest array in one chunk; 0 to choose
    * @param memoryLimit bytes of all chunks in flight, on all accelerators, at most
    */
-  public record Wishes(int lanes, long chunkBytes, long memoryLimit) {}
+  public record Wishes(int workers, long chunkBytes, long memoryLimit) {}
 
   /**
    * The plan that keeps the memory limit.
@@ -56,32 +56,32 @@ public record ChunkPlan(int lanes, long chunk) {
    */
   public static ChunkPlan of(Work work, Wishes wishes) {
     long length = Math.max(1, work.length());
-    int spare = work.shared() && wishes.lanes() == 0 ? SPARE_LANES : 0;
-    int defaultLanes = work.shared() ? work.processors() + spare : DEVICE_LANES;
-    long lanes = Math.max(FEWEST_LANES, wishes.lanes() == 0 ? defaultLanes : wishes.lanes());
+    int spare = work.shared() && wishes.workers() == 0 ? SPARE_WORKERS : 0;
+    int defaultWorkers = work.shared() ? work.processors() + spare : DEVICE_WORKERS;
+    long workers = Math.max(FEWEST_WORKERS, wishes.workers() == 0 ? defaultWorkers : wishes.workers());
     long bytes = wishes.chunkBytes();
     if (bytes == 0) {
       bytes = work.shared() ? SHARED_CHUNK_BYTES : DEVICE_CHUNK_BYTES;
     }
     long wanted = Math.max(SMALLEST_CHUNK, bytes / work.widest());
-    // Little work is divided evenly, in whole smallest chunks, rather than left to one lane.
-    wanted = Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_LANES, lanes - spare))));
+    // Little work is divided evenly, in whole smallest chunks, rather than left to one worker.
+    wanted = Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_WORKERS, workers - spare))));
 
     long affordable = wishes.memoryLimit() / work.accelerators() / work.footprint();
     if (length <= Math.min(wanted, affordable)) {
       return new ChunkPlan(1, length);
     }
-    if (affordable < FEWEST_LANES * SMALLEST_CHUNK) {
+    if (affordable < FEWEST_WORKERS * SMALLEST_CHUNK) {
       throw tooSmall(work, length, wishes.memoryLimit());
     }
-    lanes = Math.min(lanes, affordable / SMALLEST_CHUNK);
-    long chunk = Math.min(wanted, affordable / lanes);
+    workers = Math.min(workers, affordable / SMALLEST_CHUNK);
+    long chunk = Math.min(wanted, affordable / workers);
     chunk -= chunk % SMALLEST_CHUNK;
-    return new ChunkPlan((int) Math.min(lanes, ceilDivide(length, chunk)), chunk);
+    return new ChunkPlan((int) Math.min(workers, ceilDivide(length, chunk)), chunk);
   }
 
   private static IllegalArgumentException tooSmall(Work work, long length, long limit) {
-    long each = Math.min(length, FEWEST_LANES * SMALLEST_CHUNK) * work.footprint();
+    long each = Math.min(length, FEWEST_WORKERS * SMALLEST_CHUNK) * work.footprint();
     long least = each * work.accelerators();
     String among =
         work.accelerators() == 1 ? "" : " on each of " + work.accelerators() + " accelerators";

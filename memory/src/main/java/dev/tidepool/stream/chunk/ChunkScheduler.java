@@ -11,20 +11,20 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is still to be done, shared by the lanes of all accelerators, with how it ends: all done, a
+ * What is still to be done, shared by the workers of all accelerators, with how it ends: all done, a
  * failure, or a cancellation.
  *
- * <p><b>Shares.</b> Lanes take chunks when they have nothing to do, so faster accelerators take
+ * <p><b>Shares.</b> Workers take chunks when they have nothing to do, so faster accelerators take
  * more of them. One accelerator alone takes whole chunks. Several begin with the smallest, which
  * are measured, and later take at most half of the part of what is left that is theirs by speed:
  * guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in factoring (Hummel et
- * al., 1996). So all end at nearly the same time. A lane which would still carry its chunk when the
+ * al., 1996). So all end at nearly the same time. A worker which would still carry its chunk when the
  * others have done all the rest stands by. Of accelerators that are this machine's processor under
  * different drivers the fastest goes on alone: together they would only share its cores.
  *
  * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
  *
- * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A lane
+ * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A worker
  * that stands by waits for its condition. {@link #stopped} is also read without it.
  */
 public final class ChunkScheduler {
@@ -36,7 +36,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** The smallest part of a chunk that is worth a lane. */
+  /** The smallest part of a chunk that is worth a worker. */
   private static final int LEAST = 16;
 
   private static final int GROWTH = 8;
@@ -58,20 +58,20 @@ public final class ChunkScheduler {
    *
    * @param length elements of all
    * @param open what of them is to be done
-   * @param lanes of all accelerators together
+   * @param workers of all accelerators together
    */
   public ChunkScheduler(
-      long length, Collection<Range> open, List<AcceleratorRate> rates, int lanes) {
+      long length, Collection<Range> open, List<AcceleratorRate> rates, int workers) {
     this.length = length;
     this.open = new ArrayDeque<>(open);
     this.left = open.stream().mapToLong(Range::count).sum();
     this.done = length - left;
     this.rates = List.copyOf(rates);
-    this.running = new CountDownLatch(lanes);
+    this.running = new CountDownLatch(workers);
   }
 
   /**
-   * The next chunk for a lane of an accelerator, or null if there is none or everything is to stop.
+   * The next chunk for a worker of an accelerator, or null if there is none or everything is to stop.
    * Waits while others may yet leave some to it.
    */
   public @Nullable Range take(AcceleratorRate rate) {
@@ -114,14 +114,14 @@ public final class ChunkScheduler {
     return new Range(first.from(), taken);
   }
 
-  /** What others carry may come back, that of a failed accelerator's lanes too. */
+  /** What others carry may come back, that of a failed accelerator's workers too. */
   private boolean othersAtWork(AcceleratorRate rate) {
     return rates.stream()
         .anyMatch(
             other -> other != rate && (other.isBusy() || (other.isActive() && !open.isEmpty())));
   }
 
-  /** The elements that a lane should take now; 0 if it should rather stand by. */
+  /** The elements that a worker should take now; 0 if it should rather stand by. */
   private long portion(AcceleratorRate rate) {
     if (rates.size() == 1) {
       return rate.size();
@@ -146,13 +146,13 @@ public final class ChunkScheduler {
       if (rivals.stream().noneMatch(other -> other != rival && outruns(other, rival))
           && !outruns(rate, rival)) {
         others += rival.rate();
-        fastest = Math.max(fastest, rival.laneRate());
+        fastest = Math.max(fastest, rival.workerRate());
       }
     }
-    double fair = left * rate.laneRate() / (rate.rate() + others) / 2;
+    double fair = left * rate.workerRate() / (rate.rate() + others) / 2;
     long count = Math.min(Math.max(least, (long) fair), most);
-    boolean lastToEnd = Math.min(count, left) / rate.laneRate() > left / others;
-    return rate.laneRate() < fastest && lastToEnd ? 0 : count;
+    boolean lastToEnd = Math.min(count, left) / rate.workerRate() > left / others;
+    return rate.workerRate() < fastest && lastToEnd ? 0 : count;
   }
 
   /** Whether two accelerators are the same processor and the first makes more of it. */
@@ -221,7 +221,7 @@ public final class ChunkScheduler {
     return true;
   }
 
-  /** What a lane does that found no memory for the smallest chunk. */
+  /** What a worker does that found no memory for the smallest chunk. */
   public enum WithoutMemory {
     /** It has left its ranges to others, and ends. */
     LEAVE,
@@ -231,24 +231,24 @@ public final class ChunkScheduler {
     FAIL
   }
 
-  /** How many lanes have not left. */
-  public long lanesAtWork() {
+  /** How many workers have not left. */
+  public long workersLeft() {
     return running.getCount();
   }
 
   /**
-   * A lane found no memory for the smallest chunk.
+   * A worker found no memory for the smallest chunk.
    *
-   * @param lanesBefore {@link #lanesAtWork} before the lane tried
+   * @param workersBefore {@link #workersLeft} before the worker tried
    */
   public WithoutMemory withoutMemory(
-      AcceleratorRate rate, Collection<Range> ranges, long lanesBefore) {
+      AcceleratorRate rate, Collection<Range> ranges, long workersBefore) {
     lock.lock();
     try {
       int able =
-          rates.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::lanes).sum();
+          rates.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::workers).sum();
       if (able == (rate.isActive() ? 1 : 0)) {
-        return lanesAtWork() < lanesBefore ? WithoutMemory.RETRY : WithoutMemory.FAIL;
+        return workersLeft() < workersBefore ? WithoutMemory.RETRY : WithoutMemory.FAIL;
       }
       giveBack(ranges);
       left(rate);
@@ -259,8 +259,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * An accelerator failed a lane, which leaves its ranges to the other accelerators and ends; false
-   * if there are none, and it must fail. The accelerator's other lanes take no further chunk.
+   * An accelerator failed a worker, which leaves its ranges to the other accelerators and ends; false
+   * if there are none, and it must fail. The accelerator's other workers take no further chunk.
    */
   public boolean dropOut(AcceleratorRate rate, Collection<Range> ranges, Throwable thrown) {
     lock.lock();
@@ -282,7 +282,7 @@ public final class ChunkScheduler {
     left += ranges.stream().mapToLong(Range::count).sum();
   }
 
-  /** A lane failed: everything stops. The first failure is the cause, others are attached to it. */
+  /** A worker failed: everything stops. The first failure is the cause, others are attached to it. */
   public void fail(Throwable thrown) {
     lock.lock();
     try {
@@ -340,8 +340,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A lane found nothing more to do and ends. Answers false if a range was given back meanwhile:
-   * then the lane must go on.
+   * A worker found nothing more to do and ends. Answers false if a range was given back meanwhile:
+   * then the worker must go on.
    */
   public boolean leave(AcceleratorRate rate) {
     lock.lock();
@@ -357,12 +357,12 @@ public final class ChunkScheduler {
   }
 
   private void left(AcceleratorRate rate) {
-    rate.laneLeft();
+    rate.workerLeft();
     running.countDown();
     changed.signalAll();
   }
 
-  /** Waits until all lanes have left, or for some time; answers whether they have. */
+  /** Waits until all workers have left, or for some time; answers whether they have. */
   public boolean await(long milliseconds) throws InterruptedException {
     return running.await(milliseconds, TimeUnit.MILLISECONDS);
   }

@@ -1,5 +1,5 @@
 /**
- * How the work of a pipeline is divided into chunks, and which lane takes the next one.
+ * How the work of a pipeline is divided into chunks, and which worker takes the next one.
  *
  * <p>Arithmetic and one lock: nothing here reads, computes or writes an element.
  */

@@ -21,20 +21,20 @@ class ChunkPlanTest {
   }
 
   @Test
-  void sharedMemoryGetsALaneMoreThanProcessorsAndChunksThatStayInTheCache() {
+  void sharedMemoryGetsAWorkerMoreThanProcessorsAndChunksThatStayInTheCache() {
     assertThat(plan(floats(1L << 30, true), DEFAULTS)).isEqualTo(new ChunkPlan(5, (1 << 20) / 4));
-    assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(4)).lanes()).isEqualTo(4);
+    assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(4)).workers()).isEqualTo(4);
   }
 
   @Test
-  void aDeviceGetsFourLanesAndLargerChunks() {
+  void aDeviceGetsFourWorkersAndLargerChunks() {
     assertThat(plan(floats(1L << 30, false), DEFAULTS)).isEqualTo(new ChunkPlan(4, (8 << 20) / 4));
   }
 
   @Test
   void oneProcessorStillHasTwoChunksInFlight() {
-    assertThat(plan(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).lanes()).isEqualTo(2);
-    assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(1)).lanes()).isEqualTo(2);
+    assertThat(plan(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).workers()).isEqualTo(2);
+    assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(1)).workers()).isEqualTo(2);
   }
 
   @Test
@@ -100,9 +100,9 @@ class ChunkPlanTest {
       ChunkPlan plan = plan(work, options);
 
       assertThat(plan.chunk()).isPositive();
-      assertThat(plan.lanes() * plan.chunk() * work.footprint() * work.accelerators())
+      assertThat(plan.workers() * plan.chunk() * work.footprint() * work.accelerators())
           .isLessThanOrEqualTo(options.memoryLimit());
-      assertThat(plan.lanes() >= 2 || plan.chunk() >= work.length()).isTrue();
+      assertThat(plan.workers() >= 2 || plan.chunk() >= work.length()).isTrue();
     }
   }
 }

@@ -19,10 +19,10 @@ class ChunkSchedulerTest {
   /**
    * An accelerator of a simulated machine.
    *
-   * @param rate elements that a lane carries in a nanosecond
+   * @param rate elements that a worker carries in a nanosecond
    * @param latency nanoseconds that every chunk costs besides
    */
-  private record Speed(int lanes, long chunk, double rate, long latency, boolean processor) {
+  private record Speed(int workers, long chunk, double rate, long latency, boolean processor) {
     long nanos(Range range) {
       return latency + (long) (range.count() / rate);
     }
@@ -33,16 +33,16 @@ class ChunkSchedulerTest {
   /** Nanoseconds until all elements are done, in simulated time; every element is done once. */
   private static long simulated(long length, Speed... speeds) {
     List<AcceleratorRate> paces = new ArrayList<>();
-    int lanes = 0;
+    int workers = 0;
     for (int i = 0; i < speeds.length; i++) {
-      ChunkPlan plan = new ChunkPlan(speeds[i].lanes(), speeds[i].chunk());
+      ChunkPlan plan = new ChunkPlan(speeds[i].workers(), speeds[i].chunk());
       paces.add(new AcceleratorRate("simulated:" + i, speeds[i].processor(), plan));
-      lanes += speeds[i].lanes();
+      workers += speeds[i].workers();
     }
-    ChunkScheduler chunks = new ChunkScheduler(length, List.of(new Range(0, length)), paces, lanes);
+    ChunkScheduler chunks = new ChunkScheduler(length, List.of(new Range(0, length)), paces, workers);
     int[] idle = new int[speeds.length];
     for (int i = 0; i < speeds.length; i++) {
-      idle[i] = speeds[i].lanes();
+      idle[i] = speeds[i].workers();
     }
     PriorityQueue<Busy> busy = new PriorityQueue<>((a, b) -> Long.compare(a.until(), b.until()));
     long now = 0;
@@ -83,7 +83,7 @@ class ChunkSchedulerTest {
               0.5 / ratio,
               random.nextInt(100_000),
               false);
-      long length = fast.chunk() * fast.lanes() * (16 + random.nextInt(100)) + random.nextInt(999);
+      long length = fast.chunk() * fast.workers() * (16 + random.nextInt(100)) + random.nextInt(999);
       long alone = simulated(length, fast);
       long together =
           random.nextBoolean() ? simulated(length, fast, slow) : simulated(length, slow, fast);
@@ -156,18 +156,18 @@ class ChunkSchedulerTest {
     chunks.ended(other);
 
     AtomicReference<Range> taken = new AtomicReference<>();
-    Thread lane = Thread.ofPlatform().start(() -> taken.set(chunks.take(other)));
-    while (lane.isAlive() && lane.getState() != Thread.State.WAITING) {
+    Thread worker = Thread.ofPlatform().start(() -> taken.set(chunks.take(other)));
+    while (worker.isAlive() && worker.getState() != Thread.State.WAITING) {
       Thread.onSpinWait();
     }
     assertThat(chunks.dropOut(lost, List.of(second), new IllegalStateException())).isTrue();
     chunks.ended(lost);
-    lane.join();
+    worker.join();
     assertThat(taken).hasValue(second);
   }
 
   @Test
-  void theLastLaneThatCanGoOnDoesNotGiveUp() {
+  void theLastWorkerThatCanGoOnDoesNotGiveUp() {
     AcceleratorRate lost = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
     AcceleratorRate last = new AcceleratorRate("simulated:1", false, new ChunkPlan(2, 1024));
     ChunkScheduler chunks =
@@ -178,23 +178,23 @@ class ChunkSchedulerTest {
     Range second = chunks.take(last);
     assertThat(chunks.dropOut(lost, List.of(failed), new IllegalStateException())).isTrue();
 
-    long before = chunks.lanesAtWork();
+    long before = chunks.workersLeft();
     assertThat(chunks.withoutMemory(last, List.of(first), before)).isEqualTo(WithoutMemory.LEAVE);
-    assertThat(chunks.withoutMemory(last, List.of(second), chunks.lanesAtWork()))
+    assertThat(chunks.withoutMemory(last, List.of(second), chunks.workersLeft()))
         .isEqualTo(WithoutMemory.FAIL);
   }
 
   @Test
-  void theLastLaneTriesAgainWhereOthersHeldMemoryWhileItTried() {
+  void theLastWorkerTriesAgainWhereOthersHeldMemoryWhileItTried() {
     AcceleratorRate rate = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
     ChunkScheduler chunks = new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(rate), 2);
     Range first = chunks.take(rate);
     Range second = chunks.take(rate);
-    long before = chunks.lanesAtWork();
+    long before = chunks.workersLeft();
 
     assertThat(chunks.withoutMemory(rate, List.of(first), before)).isEqualTo(WithoutMemory.LEAVE);
     assertThat(chunks.withoutMemory(rate, List.of(second), before)).isEqualTo(WithoutMemory.RETRY);
-    assertThat(chunks.withoutMemory(rate, List.of(second), chunks.lanesAtWork()))
+    assertThat(chunks.withoutMemory(rate, List.of(second), chunks.workersLeft()))
         .isEqualTo(WithoutMemory.FAIL);
   }
 }
