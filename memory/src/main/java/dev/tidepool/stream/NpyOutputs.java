@@ -34,7 +34,7 @@ final class NpyOutputs implements AutoCloseable {
   private final Map<String, NpyWriter> writers = new LinkedHashMap<>();
   private @Nullable Journal journal;
   private List<Range> left = List.of();
-  private String story = "";
+  private String resumption = "";
   private boolean committed;
 
   private NpyOutputs() {}
@@ -176,10 +176,10 @@ final class NpyOutputs implements AutoCloseable {
                       target.file(), target.header(), target.overwrite(), found.noted(name))));
       left = found.left(length);
       long open = left.stream().mapToLong(Range::count).sum();
-      story = "goes on: %s of %s elements were done".formatted(length - open, length);
+      resumption = "goes on: %s of %s elements were done".formatted(length - open, length);
       return;
     }
-    story = change.isEmpty() ? "" : "starts again: " + change;
+    resumption = change.isEmpty() ? "" : "starts again: " + change;
     Map<String, String> partials = new LinkedHashMap<>();
     targets.keySet().forEach(name -> partials.put(name, AtomicFile.newPartialName()));
     found.begin(work, partials);
@@ -249,8 +249,8 @@ final class NpyOutputs implements AutoCloseable {
   }
 
   /** What came of an earlier run, for people to read; empty if there was none. */
-  String story() {
-    return story;
+  String resumption() {
+    return resumption;
   }
 
   /** A range is written to all files. */

@@ -416,8 +416,8 @@ public final class Pipeline {
     consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(arrays.room())));
     Map<String, ElementType<?>> types =
         plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
-    Map<String, Reducer> foldings = foldings(types, arrays.room());
-    taken.putAll(sinks(foldings, types, arrays.room()));
+    Map<String, Reducer> reducers = reducers(types, arrays.room());
+    taken.putAll(sinks(reducers, types, arrays.room()));
     OverlapCheck.check(Map.of(), taken);
     arrays.begin();
     Map<String, Throwable> dropped = new LinkedHashMap<>();
@@ -436,7 +436,7 @@ public final class Pipeline {
       raws.prepare();
       outputs.commit();
       raws.commit();
-      return new Outcome(values(foldings), dropped, "");
+      return new Outcome(values(reducers), dropped, "");
     }
   }
 
@@ -454,8 +454,8 @@ public final class Pipeline {
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
     consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
     Map<String, ElementType<?>> types = plan(read, taken).arrays();
-    Map<String, Reducer> foldings = foldings(types, length);
-    taken.putAll(sinks(foldings, types, length));
+    Map<String, Reducer> reducers = reducers(types, length);
+    taken.putAll(sinks(reducers, types, length));
     OverlapCheck.check(read, taken);
     List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
     boolean fortran = inputs != null && inputs.isFortranOrder();
@@ -474,30 +474,30 @@ public final class Pipeline {
       raws.prepare();
       outputs.commit();
       raws.commit();
-      return new Outcome(values(foldings), dropped, outputs.story());
+      return new Outcome(values(reducers), dropped, outputs.resumption());
     }
   }
 
-  private Map<String, Reducer> foldings(Map<String, ElementType<?>> types, long length) {
-    Map<String, Reducer> foldings = new LinkedHashMap<>();
+  private Map<String, Reducer> reducers(Map<String, ElementType<?>> types, long length) {
+    Map<String, Reducer> reducers = new LinkedHashMap<>();
     for (Reduction reduction : reductions) {
       ScalarType type = ScalarType.of(made(types, reduction.name()));
-      foldings.put(reduction.name(), Reducer.of(reduction, type, length, scalars));
+      reducers.put(reduction.name(), Reducer.of(reduction, type, length, scalars));
     }
-    return foldings;
+    return reducers;
   }
 
   private static Map<String, ElementSink> sinks(
-      Map<String, Reducer> foldings, Map<String, ElementType<?>> types, long length) {
+      Map<String, Reducer> reducers, Map<String, ElementType<?>> types, long length) {
     Map<String, ElementSink> sinks = new LinkedHashMap<>();
-    foldings.forEach(
-        (name, folding) -> sinks.put(name, new RangeSink(made(types, name), length, folding)));
+    reducers.forEach(
+        (name, reducer) -> sinks.put(name, new RangeSink(made(types, name), length, reducer)));
     return sinks;
   }
 
-  private static Map<String, Object> values(Map<String, Reducer> foldings) {
+  private static Map<String, Object> values(Map<String, Reducer> reducers) {
     Map<String, Object> values = new LinkedHashMap<>();
-    foldings.forEach((name, folding) -> values.put(name, folding.value()));
+    reducers.forEach((name, reducer) -> values.put(name, reducer.value()));
     return values;
   }
 

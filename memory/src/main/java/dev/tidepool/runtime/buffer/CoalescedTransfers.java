@@ -26,8 +26,8 @@ public final class CoalescedTransfers implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
-  /** The most bytes of transfers that follow each other in a queue. They travel together or not. */
-  private static final long MOST_BYTES_OF_LANE = 8L << 20;
+  /** The most bytes of one batch, with transfers that follow others in the queue of a storage. */
+  private static final long MOST_BYTES_IN_ORDER = 8L << 20;
 
   private final SmallTransfer like;
   // In the order that they end: work behind other work of the batch comes after it.
@@ -45,7 +45,7 @@ public final class CoalescedTransfers implements Runnable {
   private long bytes;
   private TransferWay way = TransferWay.STAGED_PINNED;
 
-  // Taken from one line, and so from one list of transfers, if from any.
+  // Taken from one queue of tasks, and so from one list of transfers, if from any.
   private final List<Operation> ready;
   private final boolean tells;
 
@@ -56,26 +56,26 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   /**
-   * Takes the next task from a line, and with it what may travel with it; null if there is none. No
+   * Takes the next task from a queue, and with it what may travel with it; null if there is none. No
    * other thread takes tasks meanwhile.
    */
-  public static @Nullable Runnable next(Queue<Runnable> line) {
-    Runnable first = line.peek();
+  public static @Nullable Runnable next(Queue<Runnable> tasks) {
+    Runnable first = tasks.peek();
     if (!(first instanceof Operation operation)) {
-      return line.poll();
+      return tasks.poll();
     }
     SmallTransfer like = smallTransfer(operation);
     if (like == null) {
       operation.endsTask();
-      return line.poll();
+      return tasks.poll();
     }
-    // All that takes memory comes before anything leaves the line.
+    // All that takes memory comes before anything leaves the queue.
     List<Operation> ready = new ArrayList<>();
     ready.add(operation);
     CoalescedTransfers batch = new CoalescedTransfers(like, ready);
-    line.poll();
+    tasks.poll();
     long bytes = like.bytes();
-    while (like.isSmall() && ready.size() < MOST && line.peek() instanceof Operation other) {
+    while (like.isSmall() && ready.size() < MOST && tasks.peek() instanceof Operation other) {
       SmallTransfer smallTransfer = smallTransfer(other);
       if (smallTransfer == null
           || !smallTransfer.isSmall()
@@ -88,7 +88,7 @@ public final class CoalescedTransfers implements Runnable {
       } catch (OutOfMemoryError e) {
         break;
       }
-      line.poll();
+      tasks.poll();
       bytes += smallTransfer.bytes();
     }
     return batch;
@@ -133,7 +133,7 @@ public final class CoalescedTransfers implements Runnable {
     if (like.direction() == Direction.HOST_TO_DEVICE) {
       // What reads is at its turn together with all that reads beside it.
       for (int i = 0; i < atTurn; i++) {
-        followLane(operations.get(i));
+        packSuccessors(operations.get(i));
       }
     }
     if (tells) {
@@ -174,7 +174,7 @@ public final class CoalescedTransfers implements Runnable {
   private boolean pack(Operation operation) {
     SmallTransfer smallTransfer = smallTransfer(operation);
     Move move =
-        smallTransfer == null || bytes + smallTransfer.bytes() > MOST_BYTES_OF_LANE
+        smallTransfer == null || bytes + smallTransfer.bytes() > MOST_BYTES_IN_ORDER
             ? null
             : smallTransfer.plan();
     if (smallTransfer == null || move == null) {
@@ -188,7 +188,7 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   /** Takes what comes behind some work in its queue, as long as no byte is written twice. */
-  private void followLane(Operation head) {
+  private void packSuccessors(Operation head) {
     WrittenRanges written = new WrittenRanges();
     Operation last = head;
     while (operations.size() < MOST) {
@@ -221,7 +221,7 @@ public final class CoalescedTransfers implements Runnable {
 
   private boolean fits(SmallTransfer smallTransfer, WrittenRanges written) {
     return smallTransfer.goesWith(like)
-        && bytes + smallTransfer.bytes() <= MOST_BYTES_OF_LANE
+        && bytes + smallTransfer.bytes() <= MOST_BYTES_IN_ORDER
         && !written.intersects(smallTransfer.from(), smallTransfer.to());
   }
 

@@ -161,11 +161,11 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   }
 
   private SoaConversion taking(R[] source, int sourceOffset, long offset, int count) {
-    return transposition(elements(source, sourceOffset, offset, count), offset, count, false);
+    return conversion(elements(source, sourceOffset, offset, count), offset, count, false);
   }
 
   private SoaConversion making(long offset, R[] destination, int destinationOffset, int count) {
-    return transposition(
+    return conversion(
         elements(destination, destinationOffset, offset, count), offset, count, true);
   }
 
@@ -186,7 +186,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
         source instanceof BufferHandle<R[]> own
             ? new Structs.InBuffer(own)
             : new Structs.OnHost(new HostRegion.Segment(source.asReadOnlySegment(), false));
-    return transposition(structs, 0, count, false);
+    return conversion(structs, 0, count, false);
   }
 
   private SoaConversion making(UnifiedBuffer<R[]> destination) {
@@ -197,7 +197,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
         destination instanceof BufferHandle<R[]> own
             ? new Structs.InBuffer(own)
             : new Structs.OnHost(new HostRegion.Segment(destination.asSegment(), false));
-    return transposition(structs, 0, length, true);
+    return conversion(structs, 0, length, true);
   }
 
   private void checkType(UnifiedBuffer<R[]> structs) {
@@ -215,7 +215,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
     }
   }
 
-  private SoaConversion transposition(Structs structs, long offset, long count, boolean joins) {
+  private SoaConversion conversion(Structs structs, long offset, long count, boolean joins) {
     return new SoaConversion(
         context, type, structs, List.copyOf(buffers.values()), offset, count, joins);
   }

@@ -150,7 +150,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             session.hostReservations(),
             session.allocator(),
             session.resources(),
-            session.pinnedRoom(),
+            session.pinnedReclaimer(),
             options);
     this.arrays = new ArrayPools(options);
     AllocationCounters counters = new AllocationCounters();

@@ -70,7 +70,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final List<String> notes;
   private final MemoryAllocator allocator = new MemoryAllocator();
   private final PinnedBudget pinned;
-  private final PinnedReclaimer pinnedRoom;
+  private final PinnedReclaimer pinnedReclaimer;
   private final HostPools hostPools;
   private final SessionExecutors workers;
   private final SessionResources resources;
@@ -106,7 +106,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
             options.pinnedLimit() == -1
                 ? HostMemory.now().totalBytes() / 4
                 : options.pinnedLimit());
-    this.pinnedRoom =
+    this.pinnedReclaimer =
         new PinnedReclaimer(
             pinned, () -> managers.stream().flatMap(DeviceMemoryManager::idlePinned));
     this.resources =
@@ -336,8 +336,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /** Where managers find room in that budget. */
-  PinnedReclaimer pinnedRoom() {
-    return pinnedRoom;
+  PinnedReclaimer pinnedReclaimer() {
+    return pinnedReclaimer;
   }
 
   /** Returns what frees memory in each of the managers. */
