@@ -163,7 +163,10 @@ final class SlotBitmap {
     return first;
   }
 
-  /** The block of a place: the caller's, if it has taken it; else only a glimpse. */
+  /**
+   * Returns the block of a place. Unless the caller has taken it, another thread may take or free it
+   * at any time.
+   */
   @Nullable PooledBlock at(long bit) {
     return places[Long.numberOfTrailingZeros(bit)];
   }

@@ -83,7 +83,7 @@ final class IdentityTable<T> {
     entries.setRelease(i, member);
   }
 
-  /** Strikes a member out. */
+  /** Removes a member. */
   synchronized void remove(PooledObject<T> member) {
     AtomicReferenceArray<@Nullable PooledObject<?>> entries = table;
     int mask = entries.length() - 1;

@@ -372,8 +372,10 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   /**
-   * The thread that waited for the work goes, with what it was thrown. The body does not run unless
-   * another thread has begun it.
+   * The thread that waited for the turn cannot go on. The body does not run unless another thread
+   * has begun it.
+   *
+   * @param thrown what stopped the thread, which the operation fails with
    */
   private void abandon(Throwable thrown) {
     boolean runs;

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells a listener when memory reaches a watermark: once, until it has fallen clearly below, so
- * that a level that trembles around the mark is told once.
+ * that a level that goes up and down around the mark is told once.
  *
  * <p>The caller orders the levels of one source: it passes each one before the next is reached. An
  * old level that came late would arm a mark again that a newer one had reached. The listener is

@@ -8,25 +8,25 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The way of one list of transfers through {@link TransferExecutor}: it holds a bounded number of
- * places there, and what is ready of the list takes turns on them. It departs when the whole list
- * has been handed in, so that small transfers find each other.
+ * Runs the transfers of one list on {@link TransferExecutor}, a bounded number of them at once. It
+ * starts when the whole list has been handed in, so that small transfers are found together.
  *
- * <p>The monitor guards the count; a thread holds it while it takes from the queue.
+ * <p>Each of the list's tasks there runs one transfer, then queues again behind what others ask
+ * for. The monitor guards the number of tasks; a thread holds it while it takes from the queue.
  */
 final class BoundedExecutor extends Resumable implements HandoffExecutor {
   private final HandoffExecutor transferExecutor;
   private final int most;
   private final boolean tells;
-  private final Queue<Runnable> line = new ConcurrentLinkedQueue<>();
-  private final Runnable drive = this::drive;
-  private int places;
-  private boolean departed;
+  private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
+  private final Runnable runNext = this::runNext;
+  private int tasks;
+  private boolean started;
 
   /**
    * Creates a list.
    *
-   * @param most how many of its transfers are on their way at once
+   * @param most how many of its transfers are under way at once
    * @param tells whether a listener of the user's is called when one ends
    */
   BoundedExecutor(HandoffExecutor transferExecutor, int most, boolean tells) {
@@ -37,17 +37,17 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
 
   @Override
   public void execute(Runnable task) {
-    line.add(task);
-    takePlace();
+    queue.add(task);
+    addTask();
   }
 
-  /** Called by a thread whose place is free at once, unless it calls a listener first. */
+  /** Called by a thread whose task ends at once, unless it calls a listener first. */
   @Override
   public void executeNext(Runnable task) {
     if (tells) {
       execute(task);
     } else {
-      line.add(task);
+      queue.add(task);
     }
   }
 
@@ -56,77 +56,77 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     return tells;
   }
 
-  /** Lets everything go that is ready. */
-  void depart() {
+  /** Starts what is ready. */
+  void start() {
     int ready;
     synchronized (this) {
-      departed = true;
-      ready = Math.min(most, line.size());
+      started = true;
+      ready = Math.min(most, queue.size());
     }
     for (int i = 0; i < ready; i++) {
-      takePlace();
+      addTask();
     }
   }
 
-  private void takePlace() {
+  private void addTask() {
     synchronized (this) {
-      if (!departed || places == most) {
+      if (!started || tasks == most) {
         return;
       }
-      places++;
+      tasks++;
     }
     try {
-      transferExecutor.execute(drive);
+      transferExecutor.execute(runNext);
     } catch (Throwable e) {
-      givePlaceBack();
+      taskFailed();
     }
   }
 
-  /** What is ready finds its place a little later. */
-  private void givePlaceBack() {
+  /** A task could not go on. The maintenance thread starts another one for what is ready. */
+  private void taskFailed() {
     synchronized (this) {
-      places--;
+      tasks--;
     }
     leaveUnfinished();
   }
 
   @Override
   public void resume() {
-    depart();
+    start();
   }
 
-  /** Does one thing of the list, and gets into line again behind what others ask for. */
-  private void drive() {
+  /** Runs one transfer of the list. */
+  private void runNext() {
     Runnable next;
     boolean more;
     try {
       synchronized (this) {
-        next = CoalescedTransfers.next(line);
+        next = CoalescedTransfers.next(queue);
         if (next == null) {
-          places--;
+          tasks--;
           return;
         }
-        more = !line.isEmpty();
+        more = !queue.isEmpty();
       }
     } catch (Throwable e) {
-      givePlaceBack();
+      taskFailed();
       return;
     }
     if (more) {
-      takePlace();
+      addTask();
     }
     try {
       next.run();
     } finally {
-      driveOn();
+      queueAgain();
     }
   }
 
-  private void driveOn() {
+  private void queueAgain() {
     try {
-      transferExecutor.executeNext(drive);
+      transferExecutor.executeNext(runNext);
     } catch (Throwable e) {
-      givePlaceBack();
+      taskFailed();
     }
   }
 }

@@ -9,12 +9,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The way by which one device copies from another: whether it may be taken, is open, and what took
- * it.
+ * The way by which one device copies from another: whether copies may use it, whether it is open,
+ * and how many copies used it.
  *
  * <p><b>Locking.</b> The monitor guards the state and is held for moments only. {@code changing}
- * lets one thread at a time ask the drivers to open or close the way; copies do not take it, but
- * the first one. A way that is disabled is closed by the last copy that is on it.
+ * lets one thread at a time ask the drivers to open or close the way; of the copies only the first
+ * takes it. The last copy on a disabled way closes it.
  */
 final class PeerLink {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -27,7 +27,7 @@ final class PeerLink {
   private boolean permitted;
   private boolean open;
   private boolean refused;
-  private int travelling;
+  private int copying;
 
   private final LongAdder copies = new LongAdder();
   private final LongAdder bytes = new LongAdder();
@@ -52,7 +52,7 @@ final class PeerLink {
   }
 
   /**
-   * Runs a copy that takes the way; whether it did. The first one opens the way.
+   * Runs a copy on this way; returns whether it did. The first copy opens the way.
    *
    * @throws RuntimeException what the copy failed with
    */
@@ -79,24 +79,24 @@ final class PeerLink {
   }
 
   private boolean enter() {
-    if (joined()) {
+    if (tryEnter()) {
       return true;
     }
     openForFirst();
-    return joined();
+    return tryEnter();
   }
 
-  private synchronized boolean joined() {
-    boolean joins = permitted && open;
-    travelling += joins ? 1 : 0;
-    return joins;
+  private synchronized boolean tryEnter() {
+    boolean enters = permitted && open;
+    copying += enters ? 1 : 0;
+    return enters;
   }
 
   private void leave() {
     boolean abandoned;
     synchronized (this) {
-      travelling--;
-      abandoned = open && !permitted && travelling == 0;
+      copying--;
+      abandoned = open && !permitted && copying == 0;
     }
     if (abandoned) {
       try {
@@ -128,19 +128,23 @@ final class PeerLink {
     }
   }
 
-  /** Opens the way, which only a hand permits again; {@code changing} is held. */
-  private void open(boolean byHand) {
+  /**
+   * Opens the way; {@code changing} is held.
+   *
+   * @param permits whether a way that a user disabled is permitted again
+   */
+  private void open(boolean permits) {
     if (to.copiesDirectlyFrom(from)) {
       to.enablePeer(from);
     }
     synchronized (this) {
       open = true;
-      permitted |= byHand;
+      permitted |= permits;
       refused = false;
     }
   }
 
-  /** Opens the way by hand. */
+  /** Opens the way for a user, and permits it again. */
   void enable() {
     if (!to.copiesDirectlyFrom(from)) {
       throw new UnsupportedOperationException(
@@ -180,7 +184,7 @@ final class PeerLink {
     try {
       boolean closes;
       synchronized (this) {
-        closes = open && !permitted && travelling == 0;
+        closes = open && !permitted && copying == 0;
         open &= !closes;
       }
       if (closes && to.copiesDirectlyFrom(from)) {

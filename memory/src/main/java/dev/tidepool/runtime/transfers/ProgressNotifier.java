@@ -23,7 +23,7 @@ public final class ProgressNotifier {
   private final Runnable whenDone;
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicInteger news = new AtomicInteger();
-  // Changed only before the list departs.
+  // Changed only before the list starts.
   private long total;
   private volatile boolean done;
   // Used only by the thread that calls the listener.

@@ -92,7 +92,7 @@ final class TransferList {
       pairs.forEach(Pair::ask);
       options.deadline().ifPresent(this::stopAfter);
     } finally {
-      bounded.depart();
+      bounded.start();
     }
     settled();
   }

@@ -196,7 +196,7 @@ class TransferExecutorTest {
     BoundedExecutor bounded = new BoundedExecutor(transferExecutor, 3, false);
     Chain chain = new Chain(bounded, 1000);
     bounded.execute(chain);
-    bounded.depart();
+    bounded.start();
     await(chain.done);
     assertThat(chain.ranOn).hasSize(1);
   }
@@ -219,7 +219,7 @@ class TransferExecutorTest {
             bounded.executeNext(meeting);
           }
         });
-    bounded.depart();
+    bounded.start();
     await(done);
   }
 
@@ -235,7 +235,7 @@ class TransferExecutorTest {
           await(other); // as a listener may
           heard.countDown();
         });
-    bounded.depart();
+    bounded.start();
     await(heard);
   }
 
@@ -295,8 +295,8 @@ class TransferExecutorTest {
             done.countDown();
           });
     }
-    assertThat(seen).as("before it departs").isEmpty();
-    bounded.depart();
+    assertThat(seen).as("before it starts").isEmpty();
+    bounded.start();
     await(done);
     assertThat(seen).hasSize(200).allMatch(count -> count <= 2);
   }
