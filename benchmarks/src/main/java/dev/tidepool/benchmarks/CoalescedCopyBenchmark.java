@@ -68,7 +68,7 @@ public class CoalescedCopyBenchmark {
             .findFirst()
             .orElseThrow();
     staging = new StagingBlocks(device);
-    link = new DeviceLink(device, staging, 4 << 20, () -> {});
+    link = new DeviceLink(device, staging, new NoStagingThreads(), 4 << 20, () -> {});
     long stride = 2L * bytes;
     block = device.allocate(COUNT * stride, 64, BlockKind.DEVICE);
     bare = new BareOpenCl();

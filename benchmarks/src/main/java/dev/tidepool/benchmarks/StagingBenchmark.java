@@ -90,7 +90,7 @@ public final class StagingBenchmark {
       return least(
           runs,
           () -> {
-            try (StagingRing ring = StagingRing.fixed(BYTES, chunk, depth, staging)) {
+            try (StagingRing ring = new StagingRing(BYTES, 1, chunk, depth, true, staging, null)) {
               ring.run(
                   new StagingRing.ChunkSteps() {
                     @Override
@@ -102,14 +102,15 @@ public final class StagingBenchmark {
                     public Event submit(MemorySegment staged, long at) {
                       return queue.write(staged, block, at);
                     }
-                  });
+                  },
+                  _ -> {});
             }
           });
     }
   }
 
   private double adaptive(int runs) {
-    try (DeviceLink link = new DeviceLink(device, staging, MOST, () -> {})) {
+    try (DeviceLink link = new DeviceLink(device, staging, new NoStagingThreads(), MOST, () -> {})) {
       link.calibrated(new Calibrator(device, staging, true).measure(block, List.of()));
       return least(runs, () -> link.upload(source, block, 0));
     }

@@ -76,11 +76,6 @@ public final class DeviceLink implements AutoCloseable {
   private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
   private final AtomicReference<@Nullable Queue> criticalLocal = new AtomicReference<>();
 
-  /** Opens the queues of a link that transfers are moved over by their callers alone. */
-  public DeviceLink(Device device, StagingAllocator staging, long chunk, Runnable calibrator) {
-    this(device, staging, StagingThreads.NONE, chunk, calibrator);
-  }
-
   /**
    * Opens the queues.
    *

@@ -38,7 +38,7 @@ public final class StagingRing implements AutoCloseable {
    * @param granule bytes that chunks do not cut
    * @param model is told the time of each chunk; null for none
    */
-  StagingRing(
+  public StagingRing(
       long bytes,
       long granule,
       long chunk,
@@ -75,27 +75,17 @@ public final class StagingRing implements AutoCloseable {
     return Math.max(granule, chunk - chunk % granule);
   }
 
-  /** A ring of so many blocks of so many bytes, whatever the link is like. */
-  public static StagingRing fixed(long bytes, long chunk, int depth, StagingAllocator staging) {
-    return new StagingRing(bytes, 1, chunk, depth, true, staging, null);
-  }
-
   /** The first block's bytes. */
   MemorySegment first() {
     return slots[0].segment;
   }
 
-  /** Moves everything; returns when it has arrived. */
-  public void run(ChunkSteps steps) {
-    run(steps, _ -> {});
-  }
-
   /**
-   * Like {@link #run(ChunkSteps)}.
+   * Moves everything; returns when it has arrived.
    *
    * @param turn is told the bytes of a chunk before the host fills it, and may wait
    */
-  void run(ChunkSteps steps, LongConsumer turn) {
+  public void run(ChunkSteps steps, LongConsumer turn) {
     run(steps, turn, new ChunkSequence(bytes, step));
   }
 

@@ -2,20 +2,6 @@ package dev.tidepool.link;
 
 /** Threads that help the calling one to fill or empty the staging blocks of a long transfer. */
 public interface StagingThreads {
-  /** No threads: every transfer is moved by its caller alone. */
-  StagingThreads NONE =
-      new StagingThreads() {
-        @Override
-        public int most() {
-          return 0;
-        }
-
-        @Override
-        public boolean tryStart(Runnable task) {
-          return false;
-        }
-      };
-
   /** Returns the number of threads that there are at most. */
   int most();
 

@@ -75,7 +75,7 @@ class StagingRingTest {
                       true,
                       (bytes, pinned) -> pool.acquire(bytes, 1),
                       model)) {
-                ring.run((staged, at) -> new Broken());
+                ring.run((staged, at) -> new Broken(), _ -> {});
               }
             })
         .hasMessage("the driver does not say");
@@ -94,8 +94,14 @@ class StagingRingTest {
             new PoolLimits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
     assertThatThrownBy(
             () ->
-                StagingRing.fixed(
-                    2 * CHUNK, CHUNK, 2, (bytes, pinned) -> unreachable.acquire(bytes, 64)))
+                new StagingRing(
+                    2 * CHUNK,
+                    1,
+                    CHUNK,
+                    2,
+                    true,
+                    (bytes, pinned) -> unreachable.acquire(bytes, 64),
+                    null))
         .isInstanceOf(NullPointerException.class);
     assertThat(unreachable.statistics().leasedBlocks()).isZero();
   }

@@ -58,6 +58,7 @@ class DeviceLinkTest {
         (_, _) -> {
           throw new AssertionError("nothing is staged");
         },
+        new NoStagingThreads(),
         1 << 20,
         () -> {});
   }
