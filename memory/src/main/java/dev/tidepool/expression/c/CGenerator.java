@@ -8,7 +8,6 @@ import dev.tidepool.expression.types.DeviceTraits;
 import dev.tidepool.expression.types.TypedProgram;
 import dev.tidepool.expression.types.TypedProgram.ArrayParameter;
 import dev.tidepool.expression.types.TypedProgram.Uniform;
-import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -60,8 +59,7 @@ public final class CGenerator {
     if (!traits.fp64()) {
       nodes.forEach(this::refuseDouble);
     }
-    List<String> types = new ArrayList<>();
-    KernelSignature signature = signature(types);
+    KernelSignature signature = signature();
     Dialect.Unrolling several = unrolling;
     String body = several == null ? one(nodes) : several(nodes, several);
     String source =
@@ -79,8 +77,7 @@ public final class CGenerator {
             + signature.prologue()
             + body
             + "}\n";
-    return new KernelText(
-        source, ENTRY, List.copyOf(types), several == null ? 1 : several.elements());
+    return new KernelText(source, ENTRY, several == null ? 1 : several.elements());
   }
 
   private String one(List<Node> nodes) {
@@ -142,23 +139,19 @@ public final class CGenerator {
     return dialect.typeName(ScalarType.UINT64);
   }
 
-  private KernelSignature signature(List<String> types) {
+  private KernelSignature signature() {
     KernelSignature signature = dialect.signature();
     String index = indexType();
     for (ArrayParameter array : program.arrays()) {
       String pointer = dialect.pointer(dialect.typeName(array.type()), !array.access().writes());
-      types.add(pointer);
-      types.add(index);
       signature.array(pointer, "a_" + array.name());
       signature.value(index, "o_" + array.name());
     }
     List<Uniform> uniforms = program.uniforms();
     for (int i = 0; i < uniforms.size(); i++) {
       String type = dialect.typeName(uniforms.get(i).type());
-      types.add(type);
       signature.value(type, "u" + i);
     }
-    types.add(index);
     signature.value(index, "n");
     return signature;
   }

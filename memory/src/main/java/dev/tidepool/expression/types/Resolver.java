@@ -29,7 +29,6 @@ final class Resolver {
   private final Map<String, Operand> operands;
   private final Promotion promotion;
   private final Map<String, Value> values = new HashMap<>();
-  private final Map<String, ScalarType> natural = new HashMap<>();
   private final Map<String, Integer> arrayIndex = new LinkedHashMap<>();
 
   private Resolver(Expression expression, Map<String, Operand> operands) {
@@ -60,12 +59,10 @@ final class Resolver {
       if (name.access().writes()) {
         Node stored = ((Value.Typed) Known.in(values, name.name())).node();
         stores.add(new Store(index, stored));
-        arrays.add(
-            new ArrayParameter(
-                name.name(), stored.type(), name.access(), Known.in(natural, name.name())));
+        arrays.add(new ArrayParameter(name.name(), stored.type(), name.access()));
       } else {
         ScalarType type = ((Operand.Array) Known.in(operands, name.name())).type();
-        arrays.add(new ArrayParameter(name.name(), type, Access.IN, type));
+        arrays.add(new ArrayParameter(name.name(), type, Access.IN));
       }
     }
     return new TypedProgram(expression, arrays, promotion.uniforms(), promotion.weak(), stores);
@@ -143,7 +140,6 @@ final class Resolver {
       return;
     }
     ScalarType type = promotion.naturalType(value);
-    natural.put(assignment.name(), type);
     Node stored =
         operand instanceof Operand.Array array
             ? promotion.store(value, array.type(), assignment.name(), position)

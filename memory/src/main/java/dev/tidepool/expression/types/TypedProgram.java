@@ -30,11 +30,8 @@ public final class TypedProgram {
    * @param name what the expression calls it
    * @param type its elements
    * @param access what is done with it
-   * @param naturalType for a written array, NumPy's type of what is assigned to it, before it is
-   *     stored as {@code type}; for others {@code type}
    */
-  public record ArrayParameter(
-      String name, ScalarType type, Access access, ScalarType naturalType) {}
+  public record ArrayParameter(String name, ScalarType type, Access access) {}
 
   /**
    * A value that is the same for all elements, passed to the code by value. One scalar may be

@@ -155,11 +155,6 @@ public sealed interface Expression {
     public String symbol() {
       return symbol;
     }
-
-    /** Whether its right operand is an int, whatever the left one is. */
-    public boolean isShift() {
-      return this == SHIFT_LEFT || this == SHIFT_RIGHT || this == SHIFT_RIGHT_UNSIGNED;
-    }
   }
 
   /**

@@ -93,7 +93,7 @@ public final class MemoryWaiters {
   /** What happened since the last wait. */
   public static final class Changes {
     private final List<Object> released = new ArrayList<>();
-    private boolean any;
+    boolean any;
     private boolean anyFreed;
     private boolean missed;
 
@@ -111,11 +111,6 @@ public final class MemoryWaiters {
     /** The storages of the device that operations have stopped to use. */
     public List<Object> released() {
       return released;
-    }
-
-    /** Whether something happened. */
-    public boolean any() {
-      return any;
     }
 
     /** Whether an operation has stopped to use memory of the device, or memory went back. */

@@ -25,9 +25,6 @@ class CGeneratorTest {
     KernelText kernel = generate("y = a*x + y", FULL, ScalarType.FLOAT32, ScalarType.FLOAT32);
 
     assertThat(kernel.entry()).isEqualTo("elementwise");
-    assertThat(kernel.parameterTypes())
-        .containsExactly(
-            "__global float*", "ulong", "__global const float*", "ulong", "float", "ulong");
     assertThat(kernel.source())
         .isEqualTo(
             """

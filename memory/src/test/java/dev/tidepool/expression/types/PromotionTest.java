@@ -62,7 +62,7 @@ class PromotionTest {
     }
     try {
       Expression expression = Expression.parse("y = " + source);
-      return expression.resolve(operands).arrays().getFirst().naturalType().numpyName();
+      return expression.resolve(operands).arrays().getFirst().type().numpyName();
     } catch (ExpressionException e) {
       return "error";
     }
@@ -205,6 +205,6 @@ class PromotionTest {
         .filter(array -> array.name().equals("y"))
         .findFirst()
         .orElseThrow()
-        .naturalType();
+        .type();
   }
 }

@@ -187,7 +187,7 @@ class JvmExpressionsTest {
         if (!isForAll && !isQuotient && type.isFloating()) {
           continue;
         }
-        ValueType right = operator.isShift() ? ValueType.INT : type;
+        ValueType right = Plain.isShift(operator) ? ValueType.INT : type;
         check(
             List.of(type, right),
             type,

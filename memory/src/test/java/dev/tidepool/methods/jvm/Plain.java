@@ -8,11 +8,19 @@ import dev.tidepool.methods.tree.Expression.Operator;
 final class Plain {
   private Plain() {}
 
+  /** Whether the right operand is an int, whatever the left one is. */
+  static boolean isShift(Operator operator) {
+    return switch (operator) {
+      case SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_UNSIGNED -> true;
+      default -> false;
+    };
+  }
+
   static Object binary(Operator operator, Object left, Object right) {
     return switch (left) {
       case Integer a -> ofInts(operator, a, (Integer) right);
       case Long a ->
-          operator.isShift()
+          isShift(operator)
               ? (Object) shifted(operator, a, (Integer) right)
               : ofLongs(operator, a, (Long) right);
       case Float a -> ofFloats(operator, a, (Float) right);

@@ -25,10 +25,10 @@ final class MemoryWaitersTest {
     try (MemoryWaiters.Waiter waiter = waiters.enter(device)) {
       elsewhere(() -> waiters.released(device));
       MemoryWaiters.Changes changes = waiter.await(LONG);
-      assertThat(changes.any()).isTrue();
+      assertThat(changes.any).isTrue();
       assertThat(changes.anyFreed()).isTrue();
       assertThat(changes.released()).isEmpty();
-      assertThat(waiter.await(0).any()).as("it is told once").isFalse();
+      assertThat(waiter.await(0).any).as("it is told once").isFalse();
     }
   }
 
@@ -53,7 +53,7 @@ final class MemoryWaitersTest {
     try (MemoryWaiters.Waiter waiter = waiters.enter(device)) {
       elsewhere(() -> waiters.released(new Object()));
       MemoryWaiters.Changes changes = waiter.await(LONG);
-      assertThat(changes.any()).isTrue();
+      assertThat(changes.any).isTrue();
       assertThat(changes.anyFreed()).isFalse();
       elsewhere(
           () -> {
@@ -63,7 +63,7 @@ final class MemoryWaitersTest {
             assertThat(MemoryWaiters.isStopped(Thread.currentThread())).isFalse();
           });
       changes = waiter.await(LONG);
-      assertThat(changes.any()).isTrue();
+      assertThat(changes.any).isTrue();
       assertThat(changes.anyFreed()).isFalse();
     }
   }
@@ -74,7 +74,7 @@ final class MemoryWaitersTest {
       waiters.released(device);
       waiters.stops();
       waiters.goesOn();
-      assertThat(waiter.await(0).any()).isFalse();
+      assertThat(waiter.await(0).any).isFalse();
     }
   }
 
@@ -84,10 +84,10 @@ final class MemoryWaitersTest {
     AtomicReference<MemoryWaiters.Waiter> left = new AtomicReference<>();
     try (MemoryWaiters.Waiter waiter = waiters.enter(device)) {
       left.set(waiter);
-      assertThat(waiter.await(0).any()).isFalse();
+      assertThat(waiter.await(0).any).isFalse();
     }
     elsewhere(() -> waiters.released(device));
-    assertThat(left.get().await(0).any()).isFalse();
+    assertThat(left.get().await(0).any).isFalse();
   }
 
   @Test
