@@ -5,9 +5,9 @@ import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.codec.ByteSource;
+import dev.tidepool.host.MemoryOperations;
 import dev.tidepool.runtime.buffer.MemoryRange;
 import dev.tidepool.spi.support.FileErrors;
-import dev.tidepool.stream.file.ByteSwap;
 import dev.tidepool.stream.file.CompressedFiles;
 import dev.tidepool.stream.file.PositionalFile;
 import java.io.EOFException;
@@ -179,7 +179,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
           e);
     }
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
-      ByteSwap.swap(destination, header.type().byteSize());
+      MemoryOperations.swapBytes(header.type().byteSize(), destination);
     }
   }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.stream.file.ByteSwap;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -188,22 +187,6 @@ class NpyReaderTest {
       writer.commit();
     }
     return file;
-  }
-
-  @Test
-  void byteSwapsMoreThanABlock() throws IOException {
-    for (int width : new int[] {2, 4, 8}) {
-      byte[] bytes = new byte[width * 5001];
-      new Random(width).nextBytes(bytes);
-      byte[] swapped = bytes.clone();
-      ByteSwap.swap(MemorySegment.ofArray(swapped), width);
-
-      byte[] expected = new byte[bytes.length];
-      for (int i = 0; i < bytes.length; i++) {
-        expected[i] = bytes[i / width * width + (width - 1 - i % width)];
-      }
-      assertThat(Arrays.mismatch(swapped, expected)).isEqualTo(-1);
-    }
   }
 
   @Test
