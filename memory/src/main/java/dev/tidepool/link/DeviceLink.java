@@ -10,6 +10,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.transfer.TransferCalibration;
 import dev.tidepool.transfer.TransferPriority;
 import dev.tidepool.transfer.TransferWay;
@@ -658,17 +659,7 @@ public final class DeviceLink implements AutoCloseable {
     try {
       finish(event);
     } catch (RuntimeException | Error e) {
-      logQuietly(e);
-    }
-  }
-
-  private static void logQuietly(Throwable failure) {
-    try {
-      System.getLogger("dev.tidepool")
-          .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", failure);
-    } catch (VirtualMachineError e) {
-      // There is no room for the message.
-      return;
+      FailureLog.debug("a transfer behind a failed one failed too", e);
     }
   }
 

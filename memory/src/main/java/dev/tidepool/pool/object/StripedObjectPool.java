@@ -4,7 +4,7 @@ import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pooling.ObjectPool;
 import dev.tidepool.pooling.ObjectPoolOptions;
 import dev.tidepool.pooling.ObjectPoolStatistics;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -26,8 +26,6 @@ import org.jspecify.annotations.Nullable;
  * ended. No lock is held while the functions that the pool was given run.
  */
 public final class StripedObjectPool<T> implements ObjectPool<T> {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   private final ObjectPoolOptions<T> options;
   private final LongSupplier nanoClock;
   private final IdleObjectOrder<T> order;
@@ -429,9 +427,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   }
 
   private static void failed(String what, Object object, Throwable failure) {
-    LOG.log(
-        Level.WARNING,
-        described(object) + " could not be " + what + "; the pool has let it go",
-        failure);
+    FailureLog.warn(
+        described(object), " could not be ", what + "; the pool has let it go", failure);
   }
 }

@@ -9,16 +9,6 @@ import dev.tidepool.spi.support.FailureText;
 public final class Exceptions {
   private Exceptions() {}
 
-  /** Writes a failure to a log, unless the heap has no room for that. */
-  public static void log(
-      System.Logger log, System.Logger.Level level, String message, Throwable failure) {
-    try {
-      log.log(level, message, failure);
-    } catch (VirtualMachineError e) {
-      return;
-    }
-  }
-
   /** The failure as something that may be thrown anywhere. */
   public static RuntimeException unchecked(Throwable failure) {
     if (failure instanceof Error error) {

@@ -16,7 +16,6 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.support.FailureLog;
-import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  * Used by one thread.
  */
 final class Defragmenter implements BlockMover {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
   private static final long LOOK_NANOS = 10_000;
 
   private long buffers;
@@ -156,8 +154,7 @@ final class Defragmenter implements BlockMover {
       }
       copyAll(relocations);
     } catch (RuntimeException | Error e) {
-      Exceptions.log(
-          LOG, Level.DEBUG, "buffers could not be moved together; they stay where they are", e);
+      FailureLog.debug("buffers could not be moved together; they stay where they are", e);
       return false;
     }
     for (int i = 0; i < bytes.length; i++) {

@@ -1,9 +1,8 @@
 package dev.tidepool.runtime.transfers;
 
-import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.transfer.TransferProgress;
-import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -13,8 +12,6 @@ import java.util.concurrent.atomic.AtomicLong;
  * for it.
  */
 public final class ProgressNotifier {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   // Bound to the list's session while its listener is called.
   private static final ScopedValue<OpenSession> LISTENING = ScopedValue.newInstance();
 
@@ -100,8 +97,7 @@ public final class ProgressNotifier {
     try {
       ScopedValue.where(LISTENING, session).run(() -> listener.progressed(now, total));
     } catch (Throwable e) {
-      Exceptions.log(
-          LOG, Level.WARNING, "the listener of a list of transfers failed; it goes on", e);
+      FailureLog.warn("the listener of a list of transfers failed; it goes on", e);
     }
   }
 }

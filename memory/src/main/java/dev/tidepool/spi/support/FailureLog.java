@@ -13,13 +13,23 @@ public final class FailureLog {
 
   /** Logs a warning. */
   public static void warn(String message, Throwable failure) {
-    warn(message, "", "", failure);
+    log(Level.WARNING, message, "", "", failure);
   }
 
   /** Logs a warning, whose message is put together here, because that takes memory too. */
   public static void warn(String before, Object subject, String after, Throwable failure) {
+    log(Level.WARNING, before, subject, after, failure);
+  }
+
+  /** Logs what concerns no user, as a rule. */
+  public static void debug(String message, Throwable failure) {
+    log(Level.DEBUG, message, "", "", failure);
+  }
+
+  private static void log(
+      Level level, String before, Object subject, String after, Throwable failure) {
     try {
-      LOG.log(Level.WARNING, before + subject + after, failure);
+      LOG.log(level, before + subject + after, failure);
     } catch (RuntimeException | Error e) {
       return;
     }
