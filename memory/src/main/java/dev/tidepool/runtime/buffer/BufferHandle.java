@@ -22,7 +22,6 @@ import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.support.SegmentAccess;
 import dev.tidepool.transfer.TransferPriority;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -402,16 +401,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     // Not read from the field again: a close on another thread clears it.
     View[] opened = new View[1];
     perform(
-        Operation.of(
-                List.of(writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage)),
-                storage.context().transferThreads(),
+        storage.transfer(
+                writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
                 guarded(
                     () -> {
                       var _ = hostBytes(storage.coherence(), writing);
                       opened[0] = new View(part(storage.exposing()));
                     },
-                    "fetching"))
-            .retrying(storage.context().retries()));
+                    "fetching")));
     view = opened[0];
     storage.exposed(writing);
     return opened[0];
@@ -518,11 +515,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   private Operation synchronizing() {
-    return Operation.of(
-            List.of(ResourceAccess.onDevice(storage(), false)),
-            storage().context().transferThreads(),
-            guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"))
-        .retrying(storage().context().retries());
+    return storage()
+        .transfer(
+            ResourceAccess.onDevice(storage(), false),
+            guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"));
   }
 
   @Override
@@ -544,11 +540,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     Storage storage = storage();
     ResourceAccess use =
         toDevice ? ResourceAccess.onDevice(storage, false) : ResourceAccess.read(storage);
-    Operation.of(
-            List.of(use),
-            storage.context().transferThreads(),
+    storage
+        .transfer(
+            use,
             guarded(() -> storage.coherence().prefetch(from(), to(), toDevice), "prefetching"))
-        .retrying(storage.context().retries())
         .failing(storage::prefetchFailed)
         .release(false);
   }
@@ -659,14 +654,13 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   /** Work on this storage alone; empty ranges join the order but touch nothing. */
   private Operation access(boolean writes, Consumer<Coherence> body, String what, boolean empty) {
-    return Operation.of(
-            List.of(writes ? ResourceAccess.write(storage()) : ResourceAccess.read(storage())),
-            storage().context().transferThreads(),
-            empty ? () -> {} : guarded(() -> body.accept(storage().coherence()), what))
-        .retrying(storage().context().retries());
+    return storage()
+        .transfer(
+            writes ? ResourceAccess.write(storage()) : ResourceAccess.read(storage()),
+            empty ? () -> {} : guarded(() -> body.accept(storage().coherence()), what));
   }
 
-  Operation.Body guarded(Operation.Body body, String what) {
+  Runnable guarded(Runnable body, String what) {
     return () -> {
       try {
         body.run();

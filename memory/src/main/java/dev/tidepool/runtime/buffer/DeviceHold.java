@@ -3,7 +3,6 @@ package dev.tidepool.runtime.buffer;
 import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.Coherence;
 import dev.tidepool.runtime.storage.Storage;
@@ -13,7 +12,6 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.NativeMemory;
 import java.lang.ref.Reference;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -67,13 +65,12 @@ public final class DeviceHold {
       BufferHandle<?> handle, Storage storage, boolean writing, boolean atStart) {
     StorageContext context = storage.context();
     NativeMemory[] made = new NativeMemory[1];
-    Operation.of(
-            List.of(ResourceAccess.onDevice(storage, writing)),
-            context.transferThreads(),
+    storage
+        .transfer(
+            ResourceAccess.onDevice(storage, writing),
             handle.guarded(
                 () -> made[0] = onDevice(handle, context, storage.coherence(), writing, atStart),
                 "exporting"))
-        .retrying(context.retries())
         .perform(storage.runsHere());
     return Objects.requireNonNull(made[0], "the work has made it");
   }

@@ -12,7 +12,6 @@ import dev.tidepool.runtime.threads.FutureResult;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -51,12 +50,7 @@ final class OpenHostMapping implements HostMapping {
       this.buffer = buffer;
       this.storage = buffer.storage();
       this.mode = mode;
-      this.operation =
-          Operation.of(
-                  List.of(ResourceAccess.mapping(storage, mode)),
-                  storage.context().transferThreads(),
-                  this::move)
-              .retrying(storage.context().retries());
+      this.operation = storage.transfer(ResourceAccess.mapping(storage, mode), this::move);
     }
 
     private void move() {

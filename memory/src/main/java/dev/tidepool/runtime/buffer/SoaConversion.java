@@ -96,19 +96,17 @@ record SoaConversion(
       uses.add(
           joins ? ResourceAccess.read(column.storage()) : ResourceAccess.write(column.storage()));
     }
-    return Operation.of(
-            uses,
-            context.transferThreads(),
-            () -> {
-              try {
-                if (count > 0) {
-                  run();
-                }
-              } catch (RuntimeException | Error e) {
-                throw Exceptions.transfer(e, "converting " + count + " of " + type);
-              }
-            })
-        .retrying(context.retries());
+    return context.transfer(
+        uses,
+        () -> {
+          try {
+            if (count > 0) {
+              run();
+            }
+          } catch (RuntimeException | Error e) {
+            throw Exceptions.transfer(e, "converting " + count + " of " + type);
+          }
+        });
   }
 
   /** Asks for the work and returns when it is done. */

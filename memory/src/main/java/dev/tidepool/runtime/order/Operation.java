@@ -34,12 +34,6 @@ import org.jspecify.annotations.Nullable;
 public final class Operation extends OrderedOperation implements HandoffExecutor.Task {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** What is done when the turn comes. */
-  @FunctionalInterface
-  public interface Body {
-    void run();
-  }
-
   private enum Stage {
     WAITING,
     CANCELLED,
@@ -48,7 +42,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     DONE
   }
 
-  private final Body body;
+  private final Runnable body;
   private final Executor executor;
   // Whether the thread that ends it looks for a task next, and may take what comes behind it.
   private boolean endsTask;
@@ -85,26 +79,26 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   private @Nullable Throwable own;
   private boolean over;
 
-  private Operation(List<ResourceAccess> uses, Body body, Executor executor, boolean always) {
+  private Operation(List<ResourceAccess> uses, Runnable body, Executor executor, boolean always) {
     super(ResourceAccesses.of(uses), always);
     this.body = body;
     this.executor = executor;
   }
 
   /** Creates an operation that is not submitted yet. */
-  public static Operation of(List<ResourceAccess> uses, Executor executor, Body body) {
+  public static Operation of(List<ResourceAccess> uses, Executor executor, Runnable body) {
     return new Operation(uses, body, executor, false);
   }
 
   /**
    * Creates an operation that runs whatever failed before it, and that a closed storage accepts.
    */
-  public static Operation always(OrderedResource storage, Executor executor, Body body) {
+  public static Operation always(OrderedResource storage, Executor executor, Runnable body) {
     return new Operation(List.of(ResourceAccess.write(storage)), body, executor, true);
   }
 
   /** Like {@link #always}, but the operation reads the storage. */
-  public static Operation alwaysReading(OrderedResource storage, Executor executor, Body body) {
+  public static Operation alwaysReading(OrderedResource storage, Executor executor, Runnable body) {
     return new Operation(List.of(ResourceAccess.read(storage)), body, executor, true);
   }
 
@@ -113,7 +107,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
    * them, and nothing may run beside it.
    */
   public static Operation moving(
-      List<? extends OrderedResource> storages, Executor executor, Body body) {
+      List<? extends OrderedResource> storages, Executor executor, Runnable body) {
     return new Operation(
         storages.stream().map(ResourceAccess::eviction).toList(), body, executor, true);
   }

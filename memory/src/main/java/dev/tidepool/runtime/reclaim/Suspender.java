@@ -6,7 +6,6 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.diagnostics.Suspension;
 import dev.tidepool.runtime.order.Exceptions;
-import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Coherence;
@@ -203,11 +202,9 @@ public final class Suspender {
     }
     try {
       boolean[] returns = new boolean[1];
-      Operation.of(
-              List.of(ResourceAccess.onDevice(storage, false)),
-              context.transferThreads(),
-              () -> returns[0] = bringBack(storage))
-          .retrying(context.retries())
+      storage
+          .transfer(
+              ResourceAccess.onDevice(storage, false), () -> returns[0] = bringBack(storage))
           .perform(storage.runsHere());
       return returns[0];
     } catch (IllegalStateException refused) {

@@ -171,6 +171,11 @@ public final class Storage extends PendingReleases.Link {
     return !Thread.currentThread().isVirtual() || (coherence.backing().isShared() && !exclusive);
   }
 
+  /** Creates an operation that moves bytes of it, as {@link StorageContext#transfer} does. */
+  public Operation transfer(ResourceAccess use, Runnable body) {
+    return context.transfer(List.of(use), body);
+  }
+
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
   @Override
   public void check(ResourceAccess use, long nowNanos) {
@@ -686,7 +691,7 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  private Operation writingBack(Operation.Body body) {
+  private Operation writingBack(Runnable body) {
     return Operation.alwaysReading(this, context.transferThreads(), body)
         .retrying(context.retries());
   }

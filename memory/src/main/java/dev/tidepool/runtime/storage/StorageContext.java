@@ -8,7 +8,9 @@ import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.DeviceContext;
 import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
+import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.List;
 import java.util.Objects;
@@ -114,6 +116,13 @@ public final class StorageContext extends ManagerContext {
   /** Where idle buffers go when memory is short; null without a spill directory. */
   public @Nullable SpillStore spilling() {
     return spilling;
+  }
+
+  /**
+   * Creates an operation that moves bytes: transfer threads run it, and again as the options say.
+   */
+  public Operation transfer(List<ResourceAccess> uses, Runnable body) {
+    return Operation.of(uses, transferThreads(), body).retrying(retries());
   }
 
   /** Waits for what is under way on buffers, except on those that are lent. */

@@ -279,9 +279,7 @@ final class Collective {
     }
     StorageContext context = written.context();
     try {
-      Operation operation =
-          Operation.of(uses, context.transferThreads(), () -> copyAll(group))
-              .retrying(context.retries());
+      Operation operation = context.transfer(uses, () -> copyAll(group));
       // Before it is asked for: whatever is thrown then, what has entered begins.
       reserved.add(operation);
       CompletableFuture<Void> future = context.reserve(operation);
