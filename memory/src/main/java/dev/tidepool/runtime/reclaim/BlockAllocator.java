@@ -15,7 +15,7 @@ import dev.tidepool.runtime.storage.BlockSource;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.DeviceReservation;
-import dev.tidepool.runtime.supply.MemoryLimitException;
+import dev.tidepool.runtime.supply.MemoryRefusedException;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.spi.Placement;
 import java.util.function.Consumer;
@@ -291,8 +291,11 @@ public final class BlockAllocator implements BlockSource {
   private PooledBlock takeForStaging(MemoryPools.Kind kind, long bytes) {
     try {
       return pools.take(kind, bytes, 0, true);
-    } catch (MemoryLimitException e) {
-      return pools.takeInTransit(bytes);
+    } catch (OutOfDeviceMemoryException e) {
+      if (MemoryRefusedException.isBy(MemoryRefusedException.Source.LIMIT, e)) {
+        return pools.takeInTransit(bytes);
+      }
+      throw e;
     }
   }
 

@@ -9,8 +9,8 @@ import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.DeviceReservation;
-import dev.tidepool.runtime.supply.MemoryLimitException;
-import dev.tidepool.runtime.supply.ReservationFullException;
+import dev.tidepool.runtime.supply.MemoryRefusedException;
+import dev.tidepool.runtime.supply.MemoryRefusedException.Source;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -117,7 +117,7 @@ final class MemoryRequest<T> {
 
   /** Whether its reservation said no: then only what counts against that helps. */
   private boolean isFull() {
-    return refused instanceof ReservationFullException;
+    return MemoryRefusedException.isBy(Source.FULL_RESERVATION, refused);
   }
 
   /** Whether memory of a buffer may be taken: no other reservation has it. */
@@ -128,7 +128,7 @@ final class MemoryRequest<T> {
 
   /** Whether the manager's own limit said no: then only what is the manager's helps. */
   boolean isLimited() {
-    return refused instanceof MemoryLimitException;
+    return MemoryRefusedException.isBy(Source.LIMIT, refused);
   }
 
   /** Whether memory of a manager helps. */

@@ -18,10 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Makes the exceptions for memory that has run out. Their messages have the numbers, the owners of
  * the bytes, and what was tried. The last sentence of a message is that of the refusal, which the
- * class that allocates writes: {@link dev.tidepool.runtime.supply.MemoryLimitException} for a
- * limit, {@link dev.tidepool.runtime.supply.ReservationFullException} and {@link
- * dev.tidepool.runtime.supply.ReservedMemoryException} for reservations, {@link
- * dev.tidepool.host.MemoryAllocator} for the host, and the backend for a device.
+ * class that allocates writes: {@link dev.tidepool.runtime.supply.MemoryRefusedException} for
+ * limits and reservations, {@link dev.tidepool.host.MemoryAllocator} for the host, and the backend
+ * for a device.
  */
 public final class OutOfDeviceMemoryExceptions {
   private static final int TAGS_NAMED = 5;

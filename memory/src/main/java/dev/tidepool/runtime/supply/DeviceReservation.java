@@ -162,7 +162,7 @@ public final class DeviceReservation implements Reservation {
         throw closedException();
       }
       if (requested > bytes - charged) {
-        throw new ReservationFullException(toString(), requested, charged, bytes);
+        throw MemoryRefusedException.byFullReservation(toString(), requested, charged, bytes);
       }
       charged += requested;
     }

@@ -75,7 +75,7 @@ public final class MemoryLimit {
 
   synchronized void reserve(long bytes) {
     if (bytes > limitBytes - usedBytes) {
-      throw new MemoryLimitException(bytes, usedBytes, limitBytes);
+      throw MemoryRefusedException.byLimit(bytes, usedBytes, limitBytes);
     }
     usedBytes += bytes;
   }

@@ -93,14 +93,14 @@ public final class ReservationLedger {
     long kept = unused + pending.get() - bytes;
     MemoryInfo memory = device.memory();
     if (memory.freeBytes() - kept < bytes) {
-      throw new ReservedMemoryException(bytes, memory.freeBytes(), memory.totalBytes(), kept);
+      throw MemoryRefusedException.byReservations(bytes, memory.freeBytes(), memory.totalBytes(), kept);
     }
   }
 
   /**
    * Grants a reservation.
    *
-   * @throws ReservedMemoryException if the device has less free
+   * @throws MemoryRefusedException if the device has less free
    */
   synchronized void grant(DeviceReservation reservation) {
     unused += reservation.bytes();

@@ -1,0 +1,72 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.OutOfDeviceMemoryException;
+
+/** A limit or a reservation refuses what the driver might give. */
+public final class MemoryRefusedException extends OutOfDeviceMemoryException {
+  private static final long serialVersionUID = 1L;
+
+  /** What refuses. */
+  public enum Source {
+    /** The limit of a manager. */
+    LIMIT,
+    /** A reservation that has no room for a buffer of its own. */
+    FULL_RESERVATION,
+    /** What the device has free is kept for reservations. */
+    RESERVED
+  }
+
+  private final Source source;
+
+  private MemoryRefusedException(
+      Source source, String why, long bytes, long freeBytes, long totalBytes) {
+    super(why, bytes, freeBytes, totalBytes, -1);
+    this.source = source;
+  }
+
+  static MemoryRefusedException byLimit(long bytes, long usedBytes, long limitBytes) {
+    long free = limitBytes - usedBytes;
+    return new MemoryRefusedException(
+        Source.LIMIT,
+        "the memory-limit of " + ByteSize.format(limitBytes) + " leaves " + ByteSize.format(free),
+        bytes,
+        free,
+        limitBytes);
+  }
+
+  static MemoryRefusedException byFullReservation(
+      String reservation, long bytes, long usedBytes, long reservedBytes) {
+    long free = reservedBytes - usedBytes;
+    return new MemoryRefusedException(
+        Source.FULL_RESERVATION,
+        reservation
+            + " of "
+            + ByteSize.format(reservedBytes)
+            + " leaves "
+            + ByteSize.format(free)
+            + "; close buffers of it, or reserve more",
+        bytes,
+        free,
+        reservedBytes);
+  }
+
+  static MemoryRefusedException byReservations(
+      long bytes, long freeBytes, long totalBytes, long reservedBytes) {
+    return new MemoryRefusedException(
+        Source.RESERVED,
+        "of "
+            + ByteSize.format(freeBytes)
+            + " that are free, "
+            + ByteSize.format(reservedBytes)
+            + " are kept for reservations and requests that are under way",
+        bytes,
+        Math.max(0, freeBytes - reservedBytes),
+        totalBytes);
+  }
+
+  /** Returns whether a refusal comes from that source. */
+  public static boolean isBy(Source source, OutOfDeviceMemoryException refusal) {
+    return refusal instanceof MemoryRefusedException refused && refused.source == source;
+  }
+}
