@@ -5,6 +5,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.diagnostics.Suspension;
+import dev.tidepool.diagnostics.Suspension.Reason;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.BufferCore;
@@ -16,6 +17,7 @@ import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the buffers of a manager off the device, and brings them back.
@@ -58,21 +60,24 @@ public final class Suspender {
         || core.location() == MemoryLocation.UNIFIED;
   }
 
-  /** What became of a storage. */
-  private enum Outcome {
-    ABSENT,
-    MOVED,
-    LENT,
-    HOST_VIEW,
-    ADOPTED,
-    OTHER_PROCESSES,
-    NO_SPILL_DIRECTORY,
-    NO_ROOM
+  /**
+   * What became of a storage.
+   *
+   * @param isMoved whether it gave up its memory on the device
+   * @param left why it has memory there now; null if it has none
+   */
+  private record Outcome(boolean isMoved, @Nullable Reason left) {
+    static final Outcome MOVED = new Outcome(true, null);
+    static final Outcome ABSENT = new Outcome(false, null);
+
+    static Outcome left(Reason reason) {
+      return new Outcome(false, reason);
+    }
   }
 
   private Outcome suspend(Storage storage) {
     Outcome outcome = move(storage);
-    if (outcome == Outcome.MOVED) {
+    if (outcome.isMoved()) {
       storage.suspended();
     }
     return outcome;
@@ -84,13 +89,13 @@ public final class Suspender {
       return Outcome.ABSENT;
     }
     if (hasNativeUser(storage)) {
-      return Outcome.LENT;
+      return Outcome.left(Reason.LENT);
     }
     if (coherence.isEvictable()) {
       return reclaimer.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
     }
     if (!coherence.backing().isShared()) {
-      return coherence.backing().isAmongProcesses() ? Outcome.OTHER_PROCESSES : Outcome.ADOPTED;
+      return coherence.backing().isAmongProcesses() ? Outcome.left(Reason.OTHER_PROCESSES) : Outcome.left(Reason.ADOPTED);
     }
     return coherence.backing().isHostOwned() ? spill(storage) : Outcome.ABSENT;
   }
@@ -108,15 +113,15 @@ public final class Suspender {
       return Outcome.ABSENT;
     }
     if (shared && storage.isHeldByHost()) {
-      return Outcome.HOST_VIEW;
+      return Outcome.left(Reason.HOST_VIEW);
     }
     if (spilling == null) {
-      return shared ? Outcome.NO_SPILL_DIRECTORY : leftOf(storage);
+      return shared ? Outcome.left(Reason.NO_SPILL_DIRECTORY) : leftOf(storage);
     }
     try {
       return reclaimer.spillInTurn(storage, spilling) ? Outcome.MOVED : leftOf(storage);
     } catch (TransferException full) {
-      return Outcome.NO_ROOM;
+      return Outcome.left(Reason.NO_ROOM);
     }
   }
 
@@ -126,37 +131,27 @@ public final class Suspender {
       return Outcome.ABSENT;
     }
     if (hasNativeUser(storage)) {
-      return Outcome.LENT;
+      return Outcome.left(Reason.LENT);
     }
     return storage.coherence().backing().isShared() && storage.isHeldByHost()
-        ? Outcome.HOST_VIEW
-        : Outcome.NO_ROOM;
+        ? Outcome.left(Reason.HOST_VIEW)
+        : Outcome.left(Reason.NO_ROOM);
   }
 
   /** The sums of one suspension; for one thread. */
   private static final class Tally {
-    private final Map<Suspension.Reason, Long> left = new EnumMap<>(Suspension.Reason.class);
+    private final Map<Reason, Long> left = new EnumMap<>(Reason.class);
     private long buffers;
     private long bytes;
 
     void note(Storage storage, Outcome outcome) {
-      switch (outcome) {
-        case ABSENT -> {}
-        case MOVED -> {
-          buffers++;
-          bytes += storage.byteSize();
-        }
-        case LENT -> left(storage, Suspension.Reason.LENT);
-        case HOST_VIEW -> left(storage, Suspension.Reason.HOST_VIEW);
-        case ADOPTED -> left(storage, Suspension.Reason.ADOPTED);
-        case OTHER_PROCESSES -> left(storage, Suspension.Reason.OTHER_PROCESSES);
-        case NO_SPILL_DIRECTORY -> left(storage, Suspension.Reason.NO_SPILL_DIRECTORY);
-        case NO_ROOM -> left(storage, Suspension.Reason.NO_ROOM);
+      Reason reason = outcome.left();
+      if (outcome.isMoved()) {
+        buffers++;
+        bytes += storage.byteSize();
+      } else if (reason != null) {
+        left.merge(reason, storage.byteSize(), Long::sum);
       }
-    }
-
-    private void left(Storage storage, Suspension.Reason reason) {
-      left.merge(reason, storage.byteSize(), Long::sum);
     }
 
     Suspension result(long returned) {
