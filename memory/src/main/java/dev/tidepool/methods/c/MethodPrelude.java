@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The functions that a kernel calls where languages like C mean something else than Java, or leave
@@ -109,15 +108,14 @@ final class MethodPrelude {
         .replace("RESULT", result);
   }
 
-  private String define(Function function, boolean single, @Nullable String text) {
+  private String define(Function function, boolean single, String text) {
     ValueType type = single ? ValueType.FLOAT : function.parameters().getFirst();
     String name = "tp_" + function.name().toLowerCase(Locale.ROOT) + (single ? "_single" : "");
     String c = type(type);
-    String unsigned = type == ValueType.LONG ? "U64" : "U32";
     String result = type(single ? ValueType.FLOAT : function.result());
     // From here on all numbers are whole.
     String whole = type == ValueType.FLOAT ? "8388608.0f" : "4503599627370496.0";
-    String body = String.valueOf(text).replace("NEGATIVE", negative(type)).replace("WHOLE", whole);
+    String body = text.replace("NEGATIVE", negative(type)).replace("WHOLE", whole);
     if (body.contains("TO_INTEGER")) {
       Conversion conversion = type == ValueType.FLOAT ? Conversion.F2I : Conversion.D2L;
       body = body.replace("TO_INTEGER", saturating(conversion, c, result));
@@ -130,7 +128,7 @@ final class MethodPrelude {
         name,
         (result + " " + name + arguments + " {\n  " + body + "\n}")
             .replaceAll("\\bT\\b", c)
-            .replaceAll("\\bU\\b", unsigned.equals("U64") ? unsigned(true) : unsigned(false)));
+            .replaceAll("\\bU\\b", unsigned(type == ValueType.LONG)));
   }
 
   private String unsigned(boolean isLong) {

@@ -45,7 +45,10 @@ final class Trimmer {
   List<ReclaimHandle> pieces(Predicate<Block> wanted) {
     return allIdle().stream()
         .filter(piece -> wanted.test(sourceOf(piece)))
-        .map(piece -> new ReclaimHandle(this, piece))
+        .map(
+            piece ->
+                new ReclaimHandle(
+                    piece.bytes(), piece.rank(EvictionPolicy.FIFO), () -> one(piece)))
         .toList();
   }
 

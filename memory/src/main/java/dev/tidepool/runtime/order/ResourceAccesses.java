@@ -18,9 +18,6 @@ final class ResourceAccesses {
   }
 
   private static List<ResourceAccess> distinct(List<ResourceAccess> uses) {
-    if (uses.size() < 2) {
-      return uses;
-    }
     if (uses.size() == 2) {
       ResourceAccess first = uses.getFirst();
       ResourceAccess second = uses.getLast();
