@@ -110,7 +110,8 @@ public final class StagingBenchmark {
   }
 
   private double adaptive(int runs) {
-    try (DeviceLink link = new DeviceLink(device, staging, new NoStagingThreads(), MOST, () -> {})) {
+    try (DeviceLink link =
+        new DeviceLink(device, staging, new NoStagingThreads(), MOST, () -> {})) {
       link.calibrated(new Calibrator(device, staging, true).measure(block, List.of()));
       return least(runs, () -> link.upload(source, block, 0));
     }

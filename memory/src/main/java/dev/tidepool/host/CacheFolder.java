@@ -3,6 +3,7 @@ package dev.tidepool.host;
 import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.Platform;
 import dev.tidepool.spi.support.FilePermissions;
+import dev.tidepool.spi.support.RankedSort;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,7 +14,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -167,13 +167,6 @@ public record CacheFolder(@Nullable Path path) {
     }
   }
 
-  /** A file and when it was last used: other processes change that while files are sorted. */
-  private record Used(File file, long time) {
-    Used(File file) {
-      this(file, file.lastModified());
-    }
-  }
-
   private static void removeOldest(Path folder) throws IOException {
     List<Path> files;
     try (Stream<Path> entries = Files.list(folder)) {
@@ -184,11 +177,10 @@ public record CacheFolder(@Nullable Path path) {
               .toList();
     }
     if (files.size() > MOST_FILES) {
-      files.stream()
-          .map(file -> new Used(file.toFile()))
-          .sorted(Comparator.comparingLong(Used::time))
+      // Other processes use files while they are sorted.
+      RankedSort.by(File::lastModified, files.stream().map(Path::toFile)).stream()
           .limit(files.size() - MOST_FILES)
-          .forEach(used -> used.file().delete());
+          .forEach(File::delete);
     }
   }
 }

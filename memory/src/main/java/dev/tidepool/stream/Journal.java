@@ -22,8 +22,8 @@ import java.util.zip.CRC32;
  * a crash, a kill or a power failure.
  *
  * <p><b>Order.</b> A range is written down only after the bytes of its results were forced to the
- * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and the
- * chunks under way, are done again.
+ * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and
+ * the chunks under way, are done again.
  *
  * <p><b>Form.</b> Lines, each behind the checksum of its text: what the work is, and then ranges. A
  * line that a crash cut off, and all after it, count for nothing. The file is its owner's alone,

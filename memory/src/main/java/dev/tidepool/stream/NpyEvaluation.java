@@ -327,8 +327,8 @@ public final class NpyEvaluation implements AutoCloseable {
    * java.math.BigInteger} (of unsigned sums and of uint64), Float or Double, as NumPy's type of the
    * result; of a histogram the counts, a {@code long[]}.
    *
-   * <p>A value depends on the elements alone, to the last bit: not on chunks, threads or their order.
-   * Sums of floats are accumulated pairwise in double.
+   * <p>A value depends on the elements alone, to the last bit: not on chunks, threads or their
+   * order. Sums of floats are accumulated pairwise in double.
    *
    * @throws IllegalStateException if {@link #run} has not completed
    */

@@ -2,8 +2,8 @@
  * Out-of-core work: {@code .npy} files as segments, and pipelines that stream them through an
  * accelerator in chunks.
  *
- * <p>This package owns the file format, the partial files beside their targets, and the workers of a
- * pipeline; it computes nothing itself. It may use every package below it and nothing uses it but
+ * <p>This package owns the file format, the partial files beside their targets, and the workers of
+ * a pipeline; it computes nothing itself. It may use every package below it and nothing uses it but
  * programs. Files are read and written at positions through reused blocks, never mapped: on a page
  * cache that is faster than page faults, it bounds the memory that stays resident, and a file that
  * shrinks under us is an error of ours, not a fault of the machine.

@@ -62,7 +62,8 @@ class CoalescedCopyTest {
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
             64,
             new PoolLimits(true, BLOCK, BLOCK, BLOCK, EvictionPolicy.LRU, false));
-    link = new DeviceLink(device, (bytes, _) -> lease(bytes), new NoStagingThreads(), CHUNK, () -> {});
+    link =
+        new DeviceLink(device, (bytes, _) -> lease(bytes), new NoStagingThreads(), CHUNK, () -> {});
   }
 
   private Lease lease(long bytes) {

@@ -164,8 +164,8 @@ final class SlotBitmap {
   }
 
   /**
-   * Returns the block of a place. Unless the caller has taken it, another thread may take or free it
-   * at any time.
+   * Returns the block of a place. Unless the caller has taken it, another thread may take or free
+   * it at any time.
    */
   @Nullable PooledBlock at(long bit) {
     return places[Long.numberOfTrailingZeros(bit)];

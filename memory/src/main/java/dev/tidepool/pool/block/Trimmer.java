@@ -2,8 +2,8 @@ package dev.tidepool.pool.block;
 
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.support.RankedSort;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -47,8 +47,7 @@ final class Trimmer {
         .filter(piece -> wanted.test(sourceOf(piece)))
         .map(
             piece ->
-                new ReclaimHandle(
-                    piece.bytes(), piece.rank(EvictionPolicy.FIFO), () -> one(piece)))
+                new ReclaimHandle(piece.bytes(), piece.rank(EvictionPolicy.FIFO), () -> one(piece)))
         .toList();
   }
 
@@ -74,26 +73,22 @@ final class Trimmer {
     boolean byAge = limits.policy() == EvictionPolicy.TIME_TO_LIVE;
     long now = System.nanoTime();
     long idleBytes = 0;
-    List<Ranked> old = new ArrayList<>();
+    List<Reclaimable> old = new ArrayList<>();
     for (Reclaimable candidate : allIdle()) {
       idleBytes += candidate.bytes();
       boolean unused = candidate.looksUnusedSince(nanoTime, now);
       if (byAge ? candidate.isOlderThan(nanoTime) : unused) {
-        old.add(new Ranked(candidate, candidate.rank(limits.policy())));
+        old.add(candidate);
       }
     }
-    old.sort(Comparator.comparingLong(Ranked::rank));
-    return counted(freeFirst(old, idleBytes));
+    List<Reclaimable> sorted = RankedSort.by(each -> each.rank(limits.policy()), old.stream());
+    return counted(freeFirst(sorted, idleBytes));
   }
 
-  /** With a copy of its rank: other threads may go on using it. */
-  private record Ranked(Reclaimable candidate, long rank) {}
-
-  private long freeFirst(List<Ranked> old, long idleBytes) {
+  private long freeFirst(List<Reclaimable> old, long idleBytes) {
     long left = idleBytes;
     long freed = 0;
-    for (Ranked next : old) {
-      Reclaimable candidate = next.candidate();
+    for (Reclaimable candidate : old) {
       if (left <= limits.keptBytes()) {
         break;
       }

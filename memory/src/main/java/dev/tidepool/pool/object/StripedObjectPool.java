@@ -5,8 +5,8 @@ import dev.tidepool.pooling.ObjectPool;
 import dev.tidepool.pooling.ObjectPoolOptions;
 import dev.tidepool.pooling.ObjectPoolStatistics;
 import dev.tidepool.spi.support.FailureLog;
+import dev.tidepool.spi.support.RankedSort;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -283,22 +283,18 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
       return;
     }
     long now = nanoClock.getAsLong();
-    // Sorted by a copy of the ranks: other threads may go on using the objects.
-    record Ranked<U>(PooledObject<U> member, long rank) {}
-    List<Ranked<T>> unused = new ArrayList<>();
+    List<PooledObject<T>> unused = new ArrayList<>();
     for (PooledObject<T> member : idle) {
       long leases = member.leases();
       if (member.seenLeases != leases) {
         member.seenLeases = leases;
         member.seenNanos = now;
       } else if (now - member.seenNanos >= timeout) {
-        unused.add(new Ranked<>(member, order.rank(member)));
+        unused.add(member);
       }
     }
-    unused.sort(Comparator.comparingLong(Ranked::rank));
     int surplus = idle.size() - options.minimum();
-    for (Ranked<T> next : unused) {
-      PooledObject<T> member = next.member();
+    for (PooledObject<T> member : RankedSort.by(order::rank, unused.stream())) {
       if (surplus <= 0) {
         return;
       }

@@ -402,13 +402,13 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     View[] opened = new View[1];
     perform(
         storage.transfer(
-                writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
-                guarded(
-                    () -> {
-                      var _ = hostBytes(storage.coherence(), writing);
-                      opened[0] = new View(part(storage.exposing()));
-                    },
-                    "fetching")));
+            writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
+            guarded(
+                () -> {
+                  var _ = hostBytes(storage.coherence(), writing);
+                  opened[0] = new View(part(storage.exposing()));
+                },
+                "fetching")));
     view = opened[0];
     storage.exposed(writing);
     return opened[0];
@@ -542,8 +542,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         toDevice ? ResourceAccess.onDevice(storage, false) : ResourceAccess.read(storage);
     storage
         .transfer(
-            use,
-            guarded(() -> storage.coherence().prefetch(from(), to(), toDevice), "prefetching"))
+            use, guarded(() -> storage.coherence().prefetch(from(), to(), toDevice), "prefetching"))
         .failing(storage::prefetchFailed)
         .release(false);
   }

@@ -56,8 +56,8 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   /**
-   * Takes the next task from a queue, and with it what may travel with it; null if there is none. No
-   * other thread takes tasks meanwhile.
+   * Takes the next task from a queue, and with it what may travel with it; null if there is none.
+   * No other thread takes tasks meanwhile.
    */
   public static @Nullable Runnable next(Queue<Runnable> tasks) {
     Runnable first = tasks.peek();

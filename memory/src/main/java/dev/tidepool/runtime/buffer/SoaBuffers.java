@@ -165,8 +165,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   }
 
   private SoaConversion making(long offset, R[] destination, int destinationOffset, int count) {
-    return conversion(
-        elements(destination, destinationOffset, offset, count), offset, count, true);
+    return conversion(elements(destination, destinationOffset, offset, count), offset, count, true);
   }
 
   private Structs elements(R[] array, int start, long offset, int count) {

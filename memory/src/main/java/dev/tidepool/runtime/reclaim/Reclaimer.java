@@ -15,6 +15,7 @@ import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
+import dev.tidepool.spi.support.RankedSort;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -156,15 +157,11 @@ public final class Reclaimer {
    * and makes no storage.
    */
   List<Storage> busy(boolean ownOnly) {
-    record Busy(Storage storage, long lastUse) {}
-    // Others use them meanwhile, and an order that changes cannot be sorted by.
-    return (ownOnly ? Stream.of(this) : onDevice())
-        .flatMap(manager -> manager.context.storages().stream())
-        .filter(Storage::isBusy)
-        .map(storage -> new Busy(storage, storage.lastUse()))
-        .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
-        .map(Busy::storage)
-        .toList();
+    return RankedSort.by(
+        Storage::lastUse,
+        (ownOnly ? Stream.of(this) : onDevice())
+            .flatMap(manager -> manager.context.storages().stream())
+            .filter(Storage::isBusy));
   }
 
   /**

@@ -14,6 +14,7 @@ import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.spi.support.RankedSort;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -95,7 +96,9 @@ public final class Suspender {
       return reclaimer.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
     }
     if (!coherence.backing().isShared()) {
-      return coherence.backing().isAmongProcesses() ? Outcome.left(Reason.OTHER_PROCESSES) : Outcome.left(Reason.ADOPTED);
+      return coherence.backing().isAmongProcesses()
+          ? Outcome.left(Reason.OTHER_PROCESSES)
+          : Outcome.left(Reason.ADOPTED);
     }
     return coherence.backing().isHostOwned() ? spill(storage) : Outcome.ABSENT;
   }
@@ -166,15 +169,8 @@ public final class Suspender {
    * @return bytes of buffers that were brought back
    */
   public long resume() {
-    record Suspended(Storage storage, long lastUse) {}
-    // Other threads use them meanwhile, and an order that changes cannot be sorted by.
     List<Storage> suspended =
-        context.storages().stream()
-            .filter(Storage::isSuspended)
-            .map(storage -> new Suspended(storage, storage.lastUse()))
-            .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
-            .map(Suspended::storage)
-            .toList();
+        RankedSort.by(Storage::lastUse, context.storages().stream().filter(Storage::isSuspended));
     long bytes = 0;
     for (Storage storage : suspended) {
       try {
@@ -198,8 +194,7 @@ public final class Suspender {
     try {
       boolean[] returns = new boolean[1];
       storage
-          .transfer(
-              ResourceAccess.onDevice(storage, false), () -> returns[0] = bringBack(storage))
+          .transfer(ResourceAccess.onDevice(storage, false), () -> returns[0] = bringBack(storage))
           .perform(storage.runsHere());
       return returns[0];
     } catch (IllegalStateException refused) {

@@ -93,7 +93,8 @@ public final class ReservationLedger {
     long kept = unused + pending.get() - bytes;
     MemoryInfo memory = device.memory();
     if (memory.freeBytes() - kept < bytes) {
-      throw MemoryRefusedException.byReservations(bytes, memory.freeBytes(), memory.totalBytes(), kept);
+      throw MemoryRefusedException.byReservations(
+          bytes, memory.freeBytes(), memory.totalBytes(), kept);
     }
   }
 

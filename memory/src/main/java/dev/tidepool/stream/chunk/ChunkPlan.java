@@ -58,14 +58,16 @@ public record ChunkPlan(int workers, long chunk) {
     long length = Math.max(1, work.length());
     int spare = work.shared() && wishes.workers() == 0 ? SPARE_WORKERS : 0;
     int defaultWorkers = work.shared() ? work.processors() + spare : DEVICE_WORKERS;
-    long workers = Math.max(FEWEST_WORKERS, wishes.workers() == 0 ? defaultWorkers : wishes.workers());
+    long workers =
+        Math.max(FEWEST_WORKERS, wishes.workers() == 0 ? defaultWorkers : wishes.workers());
     long bytes = wishes.chunkBytes();
     if (bytes == 0) {
       bytes = work.shared() ? SHARED_CHUNK_BYTES : DEVICE_CHUNK_BYTES;
     }
     long wanted = Math.max(SMALLEST_CHUNK, bytes / work.widest());
     // Little work is divided evenly, in whole smallest chunks, rather than left to one worker.
-    wanted = Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_WORKERS, workers - spare))));
+    wanted =
+        Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_WORKERS, workers - spare))));
 
     long affordable = wishes.memoryLimit() / work.accelerators() / work.footprint();
     if (length <= Math.min(wanted, affordable)) {

@@ -11,16 +11,16 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is still to be done, shared by the workers of all accelerators, with how it ends: all done, a
- * failure, or a cancellation.
+ * What is still to be done, shared by the workers of all accelerators, with how it ends: all done,
+ * a failure, or a cancellation.
  *
  * <p><b>Shares.</b> Workers take chunks when they have nothing to do, so faster accelerators take
  * more of them. One accelerator alone takes whole chunks. Several begin with the smallest, which
  * are measured, and later take at most half of the part of what is left that is theirs by speed:
  * guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in factoring (Hummel et
- * al., 1996). So all end at nearly the same time. A worker which would still carry its chunk when the
- * others have done all the rest stands by. Of accelerators that are this machine's processor under
- * different drivers the fastest goes on alone: together they would only share its cores.
+ * al., 1996). So all end at nearly the same time. A worker which would still carry its chunk when
+ * the others have done all the rest stands by. Of accelerators that are this machine's processor
+ * under different drivers the fastest goes on alone: together they would only share its cores.
  *
  * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
  *
@@ -71,8 +71,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * The next chunk for a worker of an accelerator, or null if there is none or everything is to stop.
-   * Waits while others may yet leave some to it.
+   * The next chunk for a worker of an accelerator, or null if there is none or everything is to
+   * stop. Waits while others may yet leave some to it.
    */
   public @Nullable Range take(AcceleratorRate rate) {
     lock.lock();
@@ -259,8 +259,9 @@ public final class ChunkScheduler {
   }
 
   /**
-   * An accelerator failed a worker, which leaves its ranges to the other accelerators and ends; false
-   * if there are none, and it must fail. The accelerator's other workers take no further chunk.
+   * An accelerator failed a worker, which leaves its ranges to the other accelerators and ends;
+   * false if there are none, and it must fail. The accelerator's other workers take no further
+   * chunk.
    */
   public boolean dropOut(AcceleratorRate rate, Collection<Range> ranges, Throwable thrown) {
     lock.lock();
@@ -282,7 +283,9 @@ public final class ChunkScheduler {
     left += ranges.stream().mapToLong(Range::count).sum();
   }
 
-  /** A worker failed: everything stops. The first failure is the cause, others are attached to it. */
+  /**
+   * A worker failed: everything stops. The first failure is the cause, others are attached to it.
+   */
   public void fail(Throwable thrown) {
     lock.lock();
     try {

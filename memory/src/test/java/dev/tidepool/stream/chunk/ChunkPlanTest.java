@@ -33,7 +33,8 @@ class ChunkPlanTest {
 
   @Test
   void oneProcessorStillHasTwoChunksInFlight() {
-    assertThat(plan(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).workers()).isEqualTo(2);
+    assertThat(plan(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).workers())
+        .isEqualTo(2);
     assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(1)).workers()).isEqualTo(2);
   }
 

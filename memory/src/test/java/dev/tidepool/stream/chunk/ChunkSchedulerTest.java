@@ -39,7 +39,8 @@ class ChunkSchedulerTest {
       paces.add(new AcceleratorRate("simulated:" + i, speeds[i].processor(), plan));
       workers += speeds[i].workers();
     }
-    ChunkScheduler chunks = new ChunkScheduler(length, List.of(new Range(0, length)), paces, workers);
+    ChunkScheduler chunks =
+        new ChunkScheduler(length, List.of(new Range(0, length)), paces, workers);
     int[] idle = new int[speeds.length];
     for (int i = 0; i < speeds.length; i++) {
       idle[i] = speeds[i].workers();
@@ -83,7 +84,8 @@ class ChunkSchedulerTest {
               0.5 / ratio,
               random.nextInt(100_000),
               false);
-      long length = fast.chunk() * fast.workers() * (16 + random.nextInt(100)) + random.nextInt(999);
+      long length =
+          fast.chunk() * fast.workers() * (16 + random.nextInt(100)) + random.nextInt(999);
       long alone = simulated(length, fast);
       long together =
           random.nextBoolean() ? simulated(length, fast, slow) : simulated(length, slow, fast);
