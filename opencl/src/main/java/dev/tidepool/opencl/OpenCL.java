@@ -559,7 +559,7 @@ final class OpenCL {
         check("clWaitForEvents", ended);
       }
     } catch (RuntimeException refused) {
-      Closing.surviving("clFinish", () -> clFinish(queue));
+      Closing.surviving("clFinish", () -> DriverWait.untilEnded(() -> clFinish(queue)));
       throw refused;
     }
   }

@@ -35,9 +35,9 @@ final class OpenClEvent implements Event {
     users.enter();
     try {
       return OpenCL.clGetEventInfoStatus(last()) <= OpenCL.CL_COMPLETE;
-    } catch (AcceleratorException lost) {
-      // A lost device's commands have ended; await says how.
-      return true;
+    } catch (AcceleratorException unknown) {
+      // A failed question says nothing of the command. Only a lost device has ended all of them.
+      return unknown.kind() == AcceleratorException.Kind.DEVICE_LOST;
     } finally {
       leave();
     }
@@ -51,7 +51,7 @@ final class OpenClEvent implements Event {
       for (long event : events) {
         int status = OpenCL.clGetEventInfoStatus(event);
         if (status < OpenCL.CL_COMPLETE) {
-          throw NativeCall.failure(OpenCL.clGetEventInfoFunction(event), status);
+          throw NativeCall.failure(functionOf(event), status);
         }
       }
     } finally {
@@ -70,15 +70,14 @@ final class OpenClEvent implements Event {
   }
 
   private void waitForEnd() {
+    DriverWait.untilEnded(() -> OpenCL.clWaitForEvents(last()));
+  }
+
+  private static String functionOf(long event) {
     try {
-      OpenCL.clWaitForEvents(last());
-    } catch (AcceleratorException failed) {
-      // This only says that a command failed; its own status says why.
-      if (failed.code() != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-        // Nothing says that it has ended, and its memory is another's next: so once more.
-        Closing.surviving("clWaitForEvents", () -> OpenCL.clWaitForEvents(last()));
-        throw failed;
-      }
+      return OpenCL.clGetEventInfoFunction(event);
+    } catch (AcceleratorException unknown) {
+      return "a command";
     }
   }
 
@@ -111,7 +110,7 @@ final class OpenClEvent implements Event {
   private void leave() {
     if (users.leave()) {
       for (long event : events) {
-        OpenCL.clReleaseEvent(event);
+        Closing.surviving("clReleaseEvent", () -> OpenCL.clReleaseEvent(event));
       }
     }
   }

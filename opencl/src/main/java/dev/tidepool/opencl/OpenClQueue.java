@@ -1,8 +1,8 @@
 package dev.tidepool.opencl;
 
-import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Piece;
@@ -144,7 +144,9 @@ final class OpenClQueue implements Queue {
       return enqueue(to -> program.enqueue(to, launch), waits);
     } finally {
       for (int i = 0; i < retained; i++) {
-        OpenCL.clReleaseEvent(waits[i]);
+        long wait = waits[i];
+        // The launch may be under way, and its event must reach the caller.
+        Closing.surviving("clReleaseEvent", () -> OpenCL.clReleaseEvent(wait));
       }
     }
   }
@@ -238,9 +240,9 @@ final class OpenClQueue implements Queue {
         () -> {
           OpenClEvent event = enqueue(commands);
           try {
-            event.awaitEnd();
-          } catch (AcceleratorException lost) {
-            // Waiting for the event throws it.
+            EventWait.untilEnded(event);
+          } catch (RuntimeException failed) {
+            // Waiting for the event throws it again.
           }
           return event;
         });

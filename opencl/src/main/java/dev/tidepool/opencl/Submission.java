@@ -62,10 +62,11 @@ final class Submission implements AutoCloseable {
   @Override
   public void close() {
     if (count > 0) {
-      Closing.surviving("clFinish", () -> OpenCL.clFinish(queue));
+      Closing.surviving("clFinish", () -> DriverWait.untilEnded(() -> OpenCL.clFinish(queue)));
     }
     while (count > 0) {
-      OpenCL.clReleaseEvent(events[--count]);
+      long event = events[--count];
+      Closing.surviving("clReleaseEvent", () -> OpenCL.clReleaseEvent(event));
     }
   }
 }
