@@ -7,6 +7,7 @@ import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.NumaPolicy;
 import dev.tidepool.host.system.ProcessorNodes;
 import java.util.List;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -53,22 +54,16 @@ public interface NodeMemory {
     private EmulatedNodes() {}
   }
 
-  /** Where a thread is. */
-  interface Place {
-    /** See {@link NodeMemory#placeOfCaller}. */
-    int ofCaller();
-  }
-
   /**
    * Nodes and where threads are.
    *
    * @param nodes their numbers
-   * @param place of the calling thread
+   * @param place returns that of the calling thread
    */
-  record Nodes(List<Integer> nodes, Place place) implements NodeMemory {
+  record Nodes(List<Integer> nodes, IntSupplier place) implements NodeMemory {
     @Override
     public int placeOfCaller() {
-      return place.ofCaller();
+      return place.getAsInt();
     }
   }
 }
