@@ -66,7 +66,7 @@ public final class BufferCopy {
   }
 
   private void run() {
-    boolean onHost = from.backing().isShared() || from.hostHasNewest(source.from(), source.to());
+    boolean onHost = from.backing().isShared() || from.state().hostHasNewest(source.from(), source.to());
     if (onHost && !isNearerOnDevice()) {
       fromHost();
     } else if (to.backing().isShared() || !to.takesDeviceWrites()) {
@@ -88,7 +88,7 @@ public final class BufferCopy {
   private boolean isNearerOnDevice() {
     return !from.backing().isShared()
         && from.backing().hasDevice()
-        && from.deviceHasNewest(source.from(), source.to())
+        && from.state().deviceHasNewest(source.from(), source.to())
         && !to.backing().isShared()
         && to.takesDeviceWrites()
         && !to.writesOnHost()

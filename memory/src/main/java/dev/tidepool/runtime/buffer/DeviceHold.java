@@ -88,7 +88,7 @@ public final class DeviceHold {
     NativeMemory made = lend(context.device(), block, from, to - from, atStart);
     if (writing) {
       try {
-        coherence.deviceWritten(from, to);
+        coherence.state().deviceWritten(from, to);
       } catch (RuntimeException | Error e) {
         made.release().run();
         throw e;

@@ -121,7 +121,7 @@ public final class SmallTransfer implements Coalescable {
   /** It was on its way with others when something failed. */
   void mayHaveArrived() {
     if (direction == Direction.HOST_TO_DEVICE) {
-      storage.coherence().deviceWriteFailed(from(), to());
+      storage.coherence().state().deviceWriteFailed(from(), to());
     }
   }
 

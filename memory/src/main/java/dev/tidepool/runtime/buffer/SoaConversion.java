@@ -166,7 +166,7 @@ record SoaConversion(
               each,
               (staged, at) -> coherence.copyIn(new HostRegion.Segment(staged, true), from + at));
     }
-    return shared || coherence.hostHasNewest(from, to)
+    return shared || coherence.state().hostHasNewest(from, to)
         ? End.direct(each, coherence.readable().asSlice(from, to - from))
         : End.staged(
             each,

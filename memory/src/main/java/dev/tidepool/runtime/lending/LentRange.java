@@ -89,7 +89,7 @@ final class LentRange {
                       .asSlice(from, to - from)));
       return;
     }
-    revocations = coherence.revocations();
+    revocations = coherence.state().revocations();
     Block block =
         writes ? coherence.deviceForWrite(from, to, !reads) : coherence.deviceForRead(from, to);
     memory = device.lend(block.whole(), block.start() + from, to - from, kind);
@@ -113,7 +113,7 @@ final class LentRange {
     if (writes && !toHost) {
       // First: the write is to be settled also if the heap is too full to note its range.
       expected = true;
-      revocable = coherence().deviceWillWrite(from, to, revocations);
+      revocable = coherence().state().deviceWillWrite(from, to, revocations);
     }
   }
 
@@ -121,7 +121,7 @@ final class LentRange {
   void settled(@Nullable Throwable failure) {
     if (expected) {
       expected = false;
-      coherence().deviceWriteSettled(from, to, failure != null && revocable);
+      coherence().state().deviceWriteSettled(from, to, failure != null && revocable);
     }
   }
 

@@ -277,7 +277,7 @@ public final class BufferCore {
   public BufferState state() {
     Storage present = storageIfAny();
     if (present != null) {
-      return present.coherence().state();
+      return present.coherence().state().get();
     }
     BufferState state = initialState();
     boolean written = state != BufferState.HOST_ONLY && block != null && block.isExposed(number);

@@ -58,8 +58,9 @@ public final class Coherence {
     return backing;
   }
 
-  BufferState state() {
-    return state.get();
+  /** Where the newest bytes are. */
+  public CoherenceState state() {
+    return state;
   }
 
   /**
@@ -104,7 +105,7 @@ public final class Coherence {
     if (!backing.isShared() && !state.isHostNewest()) {
       return null;
     }
-    if (writing ? !state.isHostNewest() : !hostHasNewest(from, to)) {
+    if (writing ? !state.isHostNewest() : !state.hostHasNewest(from, to)) {
       // One block is both copies, so all bytes are there at once.
       state.allEqual();
     }
@@ -120,7 +121,7 @@ public final class Coherence {
     lockMoving();
     try {
       bringBack(true);
-      boolean found = hostHasNewest(from, to);
+      boolean found = state.hostHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
       hold();
       if (!found) {
@@ -163,7 +164,7 @@ public final class Coherence {
     lockMoving();
     try {
       bringBack(true);
-      boolean found = deviceHasNewest(from, to);
+      boolean found = state.deviceHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
       yieldToDevice();
       if (!found) {
@@ -212,7 +213,7 @@ public final class Coherence {
     }
     try {
       boolean isThere = backing.spilled() == null && backing.hasDevice() && !backing.isMapped();
-      if (!isThere || !(written ? state.isDeviceNewest() : deviceHasNewest(from, to))) {
+      if (!isThere || !(written ? state.isDeviceNewest() : state.deviceHasNewest(from, to))) {
         return null;
       }
       storage.bufferCounters().accessed(true);
@@ -364,7 +365,7 @@ public final class Coherence {
 
   /** The block that a copy out would come from over the link; null if it comes from elsewhere. */
   public @Nullable Block downloadSource(long from, long to) {
-    return backing.isShared() || hostHasNewest(from, to) ? null : backing.device();
+    return backing.isShared() || state.hostHasNewest(from, to) ? null : backing.device();
   }
 
   /** A range was moved to {@link #uploadTarget} or from {@link #downloadSource} with others. */
@@ -373,14 +374,14 @@ public final class Coherence {
     storage.bufferCounters().accessed(true);
     countTransfer(direction, to - from, elapsedNanos, way);
     if (direction == Direction.HOST_TO_DEVICE) {
-      deviceWritten(from, to);
+      state.deviceWritten(from, to);
     }
   }
 
   /** Copies bytes out, from the side that is newest. */
   public void copyOut(long at, HostRegion destination) {
     long to = at + destination.byteSize();
-    if (backing.isShared() || hostHasNewest(at, to)) {
+    if (backing.isShared() || state.hostHasNewest(at, to)) {
       destination.copyFrom(readable().asSlice(at, to - at), 0);
     } else {
       storage.bufferCounters().accessed(true);
@@ -408,10 +409,10 @@ public final class Coherence {
     try {
       write.run();
     } catch (RuntimeException | Error e) {
-      deviceWriteFailed(from, to);
+      state.deviceWriteFailed(from, to);
       throw e;
     }
-    deviceWritten(from, to);
+    state.deviceWritten(from, to);
   }
 
   /**
@@ -481,11 +482,6 @@ public final class Coherence {
     }
   }
 
-  /** Whether the host's bytes of a range are the newest. */
-  public boolean hostHasNewest(long from, long to) {
-    return state.hostHasNewest(from, to);
-  }
-
   /** The shared block for a copy or a fill, which counts as a write where the newest bytes are. */
   private MemorySegment sharedForWrite(long from, long to) {
     lockMoving();
@@ -494,9 +490,9 @@ public final class Coherence {
       storage.bufferCounters().accessed(true);
       hold();
       if (writesOnHost()) {
-        hostWritten(from, to);
+        state.hostWritten(from, to);
       } else {
-        deviceWritten(from, to);
+        state.deviceWritten(from, to);
       }
       return backing.host();
     } finally {
@@ -735,16 +731,6 @@ public final class Coherence {
     spilling.broughtBack();
     context.registry().removeWithoutBlock(core);
     extent.drop();
-  }
-
-  /** Whether the device's bytes of a range are the newest. */
-  public boolean deviceHasNewest(long from, long to) {
-    return state.deviceHasNewest(from, to);
-  }
-
-  /** The host has written a range, or may do so at any moment. */
-  void hostWritten(long from, long to) {
-    state.hostWritten(from, to);
   }
 
   /** Makes the host's copy where there is none; all of it is still the device's then. */

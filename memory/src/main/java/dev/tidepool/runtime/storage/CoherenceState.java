@@ -12,7 +12,7 @@ import java.util.List;
  *
  * <p><b>Locking.</b> Guarded by the storage's monitor, which each method takes.
  */
-final class CoherenceState {
+public final class CoherenceState {
   private final Object monitor;
   private final long size;
   private final boolean shared;
@@ -57,7 +57,7 @@ final class CoherenceState {
   }
 
   /** Whether the host's bytes of a range are the newest. */
-  boolean hostHasNewest(long from, long to) {
+  public boolean hostHasNewest(long from, long to) {
     synchronized (monitor) {
       return switch (state) {
         case DEVICE_ONLY -> false;
@@ -68,7 +68,7 @@ final class CoherenceState {
   }
 
   /** Whether the device's bytes of a range are the newest. */
-  boolean deviceHasNewest(long from, long to) {
+  public boolean deviceHasNewest(long from, long to) {
     synchronized (monitor) {
       return switch (state) {
         case HOST_ONLY -> false;
@@ -113,7 +113,7 @@ final class CoherenceState {
   }
 
   /** The device has written a range. */
-  void deviceWritten(long from, long to) {
+  public void deviceWritten(long from, long to) {
     synchronized (monitor) {
       if (state == BufferState.DEVICE_ONLY) {
         return;
@@ -130,7 +130,7 @@ final class CoherenceState {
    * The device may have written a part of a range: the host's bytes count, where they are valid and
    * nothing else on the device is newer.
    */
-  void deviceWriteFailed(long from, long to) {
+  public void deviceWriteFailed(long from, long to) {
     synchronized (monitor) {
       boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
       if (shared) {
@@ -153,7 +153,7 @@ final class CoherenceState {
    * @param seen the {@link #revocations} before the bytes for the launch were pushed
    * @return whether the host's bytes count again if the launch fails
    */
-  boolean deviceWillWrite(long from, long to, int seen) {
+  public boolean deviceWillWrite(long from, long to, int seen) {
     synchronized (monitor) {
       unsettledWrites++;
       if (revocations != seen) {
@@ -173,7 +173,7 @@ final class CoherenceState {
    * @param revoked whether it failed and the host's bytes were valid before it. They are the valid
    *     ones then: every later write on the device was queued behind this launch, and fails with it
    */
-  void deviceWriteSettled(long from, long to, boolean revoked) {
+  public void deviceWriteSettled(long from, long to, boolean revoked) {
     synchronized (monitor) {
       unsettledWrites--;
       if (revoked) {
@@ -198,7 +198,7 @@ final class CoherenceState {
   }
 
   /** How often launches failed after others were submitted behind them. */
-  int revocations() {
+  public int revocations() {
     return revocations;
   }
 

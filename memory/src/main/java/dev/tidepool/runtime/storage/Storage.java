@@ -379,7 +379,7 @@ public final class Storage extends PendingReleases.Link {
   void usedDormant(long uses, int tick, boolean seen) {
     if (seen) {
       holds.expose();
-      coherence.hostWritten(0, byteSize());
+      coherence.state().hostWritten(0, byteSize());
     }
     if (uses > 0) {
       bufferCounters.accessed(uses);
