@@ -56,7 +56,7 @@ final class OpenHostMapping implements HostMapping {
     private void move() {
       try {
         MemorySegment host = hostOf(buffer, mode);
-        storage.mappingOpened();
+        storage.holds().mappingOpened();
         mapped = host;
       } catch (RuntimeException | Error e) {
         throw Exceptions.transfer(e, "mapping of " + storage);

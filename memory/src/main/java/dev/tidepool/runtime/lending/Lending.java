@@ -176,7 +176,7 @@ final class Lending {
   private void tellStorages() {
     for (int i = 0; i < ranges.size(); i++) {
       LentRange range = ranges.get(i);
-      range.storage().lendingEnded(range.writes());
+      range.storage().holds().lendingEnded(range.writes());
     }
   }
 

@@ -57,8 +57,8 @@ final class Defragmenter implements BlockMover {
 
     boolean isPossible() {
       return backing().isMovableFrom(from)
-          && !storage.isHeldOnDevice()
-          && (!backing().isShared() || !storage.isHeldByHost());
+          && !storage.holds().keepDevice()
+          && (!backing().isShared() || !storage.holds().keepHost());
     }
   }
 

@@ -105,7 +105,7 @@ public final class Suspender {
 
   /** Whether native code has the bytes on the device: they are lent, or exported. */
   private static boolean hasNativeUser(Storage storage) {
-    return storage.isLent() || storage.isHeldOnDevice();
+    return storage.holds().isLent() || storage.holds().keepDevice();
   }
 
   /** The host has no room for the bytes, or they are there already. */
@@ -115,7 +115,7 @@ public final class Suspender {
     if (shared && storage.byteSize() == 0) {
       return Outcome.ABSENT;
     }
-    if (shared && storage.isHeldByHost()) {
+    if (shared && storage.holds().keepHost()) {
       return Outcome.left(Reason.HOST_VIEW);
     }
     if (spilling == null) {
@@ -136,7 +136,7 @@ public final class Suspender {
     if (hasNativeUser(storage)) {
       return Outcome.left(Reason.LENT);
     }
-    return storage.coherence().backing().isShared() && storage.isHeldByHost()
+    return storage.coherence().backing().isShared() && storage.holds().keepHost()
         ? Outcome.left(Reason.HOST_VIEW)
         : Outcome.left(Reason.NO_ROOM);
   }
@@ -204,7 +204,7 @@ public final class Suspender {
 
   /** Whether it was away. Its next use may have brought it back meanwhile. */
   private static boolean bringBack(Storage storage) {
-    if (storage.isHeldByHost()) {
+    if (storage.holds().keepHost()) {
       return false;
     }
     try {

@@ -564,7 +564,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     RuntimeException failure = null;
     for (Storage storage : context.storages()) {
       try {
-        if (storage.isOutlived() && storage.isOpen() && !storage.isLent()) {
+        if (storage.isOutlived() && storage.isOpen() && !storage.holds().isLent()) {
           storage.writeBackIfOpen();
         }
       } catch (RuntimeException e) {

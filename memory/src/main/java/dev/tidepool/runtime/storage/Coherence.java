@@ -466,7 +466,7 @@ public final class Coherence {
   /** Where a copy to this storage goes. An open mapping keeps its bytes on the host. */
   public boolean writesOnHost() {
     synchronized (storage) {
-      return storage.isMapped() || state.isHostNewest();
+      return storage.holds().isMapped() || state.isHostNewest();
     }
   }
 
@@ -478,7 +478,7 @@ public final class Coherence {
   /** Whether the device's copy exists and no host bytes need it to stay as it is. */
   public boolean takesDeviceWrites() {
     synchronized (storage) {
-      return !storage.isMapped() && backing.hasDevice() && state.isDeviceNewest();
+      return !storage.holds().isMapped() && backing.hasDevice() && state.isDeviceNewest();
     }
   }
 
@@ -529,7 +529,7 @@ public final class Coherence {
       if (backing.isDeviceForeign()) {
         List<DirtyRanges.Range> dirty = state.dirtyWithin(0, size);
         transfer(Direction.HOST_TO_DEVICE, dirty);
-        if (!storage.isMappedToWrite()) {
+        if (!storage.holds().isMappedToWrite()) {
           state.equal(dirty);
         }
         return;
@@ -572,7 +572,7 @@ public final class Coherence {
     return !backing.isShared()
         && backing.hasDevice()
         && !backing.isDeviceForeign()
-        && !storage.isHeldOnDevice();
+        && !storage.holds().keepDevice();
   }
 
   /** Whether a copy can be given up without a place for its bytes. */
@@ -630,8 +630,8 @@ public final class Coherence {
     return (backing.hasHost() || backing.hasDevice())
         && backing.isHostOwned()
         && size > 0
-        && !storage.isHeldByHost()
-        && !storage.isHeldOnDevice()
+        && !storage.holds().keepHost()
+        && !storage.holds().keepDevice()
         && !backing.isDeviceForeign();
   }
 
@@ -829,7 +829,7 @@ public final class Coherence {
 
   /** The device takes a mapped block back, unless an open mapping only reads it. */
   private void yieldToDevice() {
-    if (hostHolds && !storage.isMapped()) {
+    if (hostHolds && !storage.holds().isMapped()) {
       link().release(backing.device());
       hostHolds = false;
     }

@@ -15,7 +15,7 @@ public final class GuardInspection {
     List<GuardReport> found = new ArrayList<>();
     StackReserve.check();
     for (Storage storage : context.storages()) {
-      if (storage.isLent()) {
+      if (storage.holds().isLent()) {
         continue;
       }
       // Not as a use: it must not get the failure that the next use is to get.

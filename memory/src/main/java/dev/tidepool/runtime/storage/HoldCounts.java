@@ -10,9 +10,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>These are counts. They free nothing and wait for nothing.
  *
- * <p><b>Locking.</b> Guarded by the storage's monitor, which callers hold.
+ * <p><b>Locking.</b> Guarded by the storage's monitor, which each method takes.
  */
-final class HoldCounts {
+public final class HoldCounts {
+  private final Object monitor;
   // Mappings that are open or were asked for, and those among them that write.
   private int mappings;
   private int writingMappings;
@@ -28,24 +29,35 @@ final class HoldCounts {
   private boolean exposed;
 
   /**
+   * Creates the counts of a storage.
+   *
+   * @param monitor the storage's
+   */
+  HoldCounts(Object monitor) {
+    this.monitor = monitor;
+  }
+
+  /**
    * Why an access conflicts with what is held; null if it does not.
    *
    * @param exclusive whether even reads must be alone
    * @return what follows the name of the buffer in a message
    */
   @Nullable String conflict(Purpose purpose, boolean writes, boolean exclusive) {
-    if (lendings > 0 && (writes || writingLendings > 0 || exclusive)) {
-      return lent(writes, exclusive);
+    synchronized (monitor) {
+      if (lendings > 0 && (writes || writingLendings > 0 || exclusive)) {
+        return lent(writes, exclusive);
+      }
+      if (purpose.isOnDevice() && (writingMappings > 0 || (writes && mappings > 0))) {
+        return " is mapped by the host for "
+            + (writingMappings > 0 ? "writing" : "reading")
+            + "; close the mapping before "
+            + (purpose == Purpose.LEND ? "native code " : "the device ")
+            + (writes ? "writes" : "reads")
+            + " it";
+      }
+      return null;
     }
-    if (purpose.isOnDevice() && (writingMappings > 0 || (writes && mappings > 0))) {
-      return " is mapped by the host for "
-          + (writingMappings > 0 ? "writing" : "reading")
-          + "; close the mapping before "
-          + (purpose == Purpose.LEND ? "native code " : "the device ")
-          + (writes ? "writes" : "reads")
-          + " it";
-    }
-    return null;
   }
 
   private String lent(boolean writes, boolean exclusive) {
@@ -65,89 +77,123 @@ final class HoldCounts {
 
   /** A mapping was asked for, and will be opened in its turn. */
   void mappingAsked(MapMode mode) {
-    mappings++;
-    writingMappings += mode.writes() ? 1 : 0;
+    synchronized (monitor) {
+      mappings++;
+      writingMappings += mode.writes() ? 1 : 0;
+    }
   }
 
-  void mappingOpened() {
-    openMappings++;
+  public void mappingOpened() {
+    synchronized (monitor) {
+      openMappings++;
+    }
   }
 
   /** Ends a mapping, or the attempt at one. */
   void mappingEnded(MapMode mode, boolean opened) {
-    mappings--;
-    writingMappings -= mode.writes() ? 1 : 0;
-    openMappings -= opened ? 1 : 0;
+    synchronized (monitor) {
+      mappings--;
+      writingMappings -= mode.writes() ? 1 : 0;
+      openMappings -= opened ? 1 : 0;
+    }
   }
 
   /** No mapping can be in use any more, because no handle is left. */
   void forgetMappings() {
-    mappings = 0;
-    writingMappings = 0;
-    openMappings = 0;
+    synchronized (monitor) {
+      mappings = 0;
+      writingMappings = 0;
+      openMappings = 0;
+    }
   }
 
   void lent(boolean writes) {
-    lendings++;
-    writingLendings += writes ? 1 : 0;
+    synchronized (monitor) {
+      lendings++;
+      writingLendings += writes ? 1 : 0;
+    }
   }
 
-  void lendingEnded(boolean writes) {
-    lendings--;
-    writingLendings -= writes ? 1 : 0;
+  public void lendingEnded(boolean writes) {
+    synchronized (monitor) {
+      lendings--;
+      writingLendings -= writes ? 1 : 0;
+    }
   }
 
   void hold(boolean onDevice) {
-    memory++;
-    device += onDevice ? 1 : 0;
+    synchronized (monitor) {
+      memory++;
+      device += onDevice ? 1 : 0;
+    }
   }
 
   void unhold(boolean onDevice) {
-    memory--;
-    device -= onDevice ? 1 : 0;
+    synchronized (monitor) {
+      memory--;
+      device -= onDevice ? 1 : 0;
+    }
   }
 
   /** The host's address is handed out as a raw segment: from now on the host's bytes stay. */
   void expose() {
-    exposed = true;
+    synchronized (monitor) {
+      exposed = true;
+    }
   }
 
   boolean isExposed() {
-    return exposed;
+    synchronized (monitor) {
+      return exposed;
+    }
   }
 
   /** Whether native code has the bytes. */
-  boolean isLent() {
-    return lendings > 0;
+  public boolean isLent() {
+    synchronized (monitor) {
+      return lendings > 0;
+    }
   }
 
   /** Whether a mapping is open or was asked for. */
   boolean isMappingAsked() {
-    return mappings > 0;
+    synchronized (monitor) {
+      return mappings > 0;
+    }
   }
 
   /** Whether a mapping under which the host writes is open, or was asked for. */
   boolean isMappedToWrite() {
-    return writingMappings > 0;
+    synchronized (monitor) {
+      return writingMappings > 0;
+    }
   }
 
   /** Whether a mapping has begun, which keeps the newest bytes on the host. */
-  boolean isMapped() {
-    return openMappings > 0;
+  public boolean isMapped() {
+    synchronized (monitor) {
+      return openMappings > 0;
+    }
   }
 
   /** Whether the host's bytes must stay where they are. */
-  boolean keepHost() {
-    return exposed || mappings > 0;
+  public boolean keepHost() {
+    synchronized (monitor) {
+      return exposed || mappings > 0;
+    }
   }
 
   /** Whether the device's copy must stay where it is. */
-  boolean keepDevice() {
-    return device > 0;
+  public boolean keepDevice() {
+    synchronized (monitor) {
+      return device > 0;
+    }
   }
 
   /** Whether the memory is kept though the storage is closed. */
   boolean keepMemory() {
-    return mappings > 0 || memory > 0;
+    synchronized (monitor) {
+      return mappings > 0 || memory > 0;
+    }
   }
 }

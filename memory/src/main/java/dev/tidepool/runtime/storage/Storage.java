@@ -10,7 +10,6 @@ import dev.tidepool.diagnostics.BufferMetrics;
 import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.BufferCounters;
 import dev.tidepool.runtime.order.Exceptions;
-import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.order.PinState;
@@ -20,7 +19,6 @@ import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +45,8 @@ public final class Storage extends PendingReleases.Link {
   private final StorageContext context;
   private final boolean writable;
   private final boolean exclusive;
-  private final boolean outlived;
+  // Null unless the memory outlives the buffer.
+  private final @Nullable WriteBack writeBack;
   private final Coherence coherence;
   private final BufferCounters bufferCounters = new BufferCounters();
 
@@ -57,14 +56,7 @@ public final class Storage extends PendingReleases.Link {
   // Whether it is closed and nothing but an open mapping or a hold keeps it from being freed.
   private boolean freeable;
   private boolean freed;
-  // Whether a mapping of another library's memory on the device was open at the close, so that the
-  // host may write after it; and what brings that back when the mapping has ended.
-  private boolean writtenAfterClose;
-  private @Nullable Operation lateWriteBack;
-  // The thread that closed memory that outlives the buffer, and those that run work on it now.
-  private @Nullable Thread closer;
-  private final List<Thread> runners;
-  private final HoldCounts holds = new HoldCounts();
+  private final HoldCounts holds = new HoldCounts(this);
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
   private @Nullable AllocationTrace trace;
@@ -103,9 +95,11 @@ public final class Storage extends PendingReleases.Link {
     this.context = core.context();
     this.writable = writable;
     this.exclusive = backing.isMapped() || mayReturnMapped(core, backing);
-    this.outlived = backing.outlivesBuffer();
-    this.runners = outlived ? new ArrayList<>(1) : List.of();
     this.coherence = new Coherence(this, context, backing, core.initialState());
+    this.writeBack =
+        backing.outlivesBuffer()
+            ? new WriteBack(this, context, coherence::writeBack, this::lost)
+            : null;
   }
 
   /**
@@ -140,6 +134,11 @@ public final class Storage extends PendingReleases.Link {
 
   public Coherence coherence() {
     return coherence;
+  }
+
+  /** What users hold of it. */
+  public HoldCounts holds() {
+    return holds;
   }
 
   public BufferCounters bufferCounters() {
@@ -215,27 +214,13 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** A lending has ended: native code has submitted all that it does with the bytes. */
-  public void lendingEnded(boolean writes) {
-    synchronized (this) {
-      holds.lendingEnded(writes);
-    }
-  }
-
-  /** Whether native code has its bytes. What would wait for their work would wait for that. */
-  public boolean isLent() {
-    synchronized (this) {
-      return holds.isLent();
-    }
-  }
-
   /** Waits for the end of work on it; takes the work back if native code has the bytes first. */
   public void awaitUnlessLent(Operation operation) {
     KernelThreads.whileReplaced(
         () -> {
           boolean waits = true;
           while (waits) {
-            waits = !operation.await(LENT_CHECK_NANOS) && !(isLent() && operation.cancel());
+            waits = !operation.await(LENT_CHECK_NANOS) && !(holds.isLent() && operation.cancel());
           }
         });
   }
@@ -244,7 +229,7 @@ public final class Storage extends PendingReleases.Link {
   public void awaitClosed() {
     boolean waits;
     synchronized (this) {
-      waits = outlived && closed && mayWait();
+      waits = closed && writeBack != null && mayWait(writeBack);
     }
     if (waits) {
       KernelThreads.whileReplaced(this::awaitFreed);
@@ -435,7 +420,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Whether a user has its bytes until the user ends that: it is lent, or mapped. */
   public boolean isHeldForNow() {
-    return isMapped() || pins().isLent();
+    return holds.isMapped() || pins().isLent();
   }
 
   /** Whether no operation is queued, and no thread moves its bytes; the monitor is held. */
@@ -460,13 +445,6 @@ public final class Storage extends PendingReleases.Link {
     return suspended;
   }
 
-  /** Whether its host bytes must stay where they are, because a user holds their address. */
-  public boolean isHeldByHost() {
-    synchronized (this) {
-      return holds.keepHost();
-    }
-  }
-
   /**
    * The host's bytes to be handed out as a raw segment, by work in the queue that has brought them
    * there: from now on they stay.
@@ -488,26 +466,6 @@ public final class Storage extends PendingReleases.Link {
       } else {
         view = coherence.isHostReadableEverywhere() ? View.READABLE : View.NONE;
       }
-    }
-  }
-
-  /** Returns whether a mapping is open, which keeps the newest bytes on the host. */
-  boolean isMapped() {
-    synchronized (this) {
-      return holds.isMapped();
-    }
-  }
-
-  /** Whether a mapping is open, or was asked for, under which the host writes. */
-  boolean isMappedToWrite() {
-    synchronized (this) {
-      return holds.isMappedToWrite();
-    }
-  }
-
-  public void mappingOpened() {
-    synchronized (this) {
-      holds.mappingOpened();
     }
   }
 
@@ -540,13 +498,6 @@ public final class Storage extends PendingReleases.Link {
   /** Ends a hold on the device, as {@link #unhold} does. */
   public void unholdOnDevice() {
     unhold(true);
-  }
-
-  /** Whether the device's copy must stay where it is, because a user holds its address. */
-  public boolean isHeldOnDevice() {
-    synchronized (this) {
-      return holds.keepDevice();
-    }
   }
 
   /** Ends a hold; the last one frees what was closed meanwhile. Does not wait. */
@@ -594,7 +545,7 @@ public final class Storage extends PendingReleases.Link {
    *     all is freed then
    */
   boolean close() {
-    return outlived ? closeAndWriteBack() : closeWithoutWaiting();
+    return writeBack == null ? closeWithoutWaiting() : closeAfter(writeBack);
   }
 
   private boolean closeWithoutWaiting() {
@@ -622,20 +573,19 @@ public final class Storage extends PendingReleases.Link {
     return true;
   }
 
-  private boolean closeAndWriteBack() {
+  private boolean closeAfter(WriteBack back) {
     StackReserve.check();
-    Operation writeBack = writingBack(this::writeBackAtClose);
+    Operation atClose = back.atClose();
     boolean first;
     boolean waits;
     synchronized (this) {
       first = !closed;
-      waits = mayWait();
+      waits = mayWait(back);
       if (first) {
         pins().stop();
         closed = true;
         view = View.NONE;
-        writtenAfterClose = coherence.backing().isDeviceForeign() && holds.isMappedToWrite();
-        closer = Thread.currentThread();
+        back.closing(coherence.backing().isDeviceForeign() && holds.isMappedToWrite());
       }
     }
     if (!first) {
@@ -644,25 +594,16 @@ public final class Storage extends PendingReleases.Link {
       }
       return false;
     }
-    if (!waits) {
-      // Inside of work on this very buffer, which would wait for itself, or while it is lent.
-      try {
-        writeBack.failing(this::lost).release(false);
-      } finally {
-        synchronized (this) {
-          // It may wait later on, when the bytes are not lent any more.
-          closer = null;
-        }
-        writeBackEnded(false);
-      }
-      return true;
-    }
-    @Nullable TransferException lost;
+    @Nullable TransferException lost = null;
     try {
-      Throwable failure = failureOf(writeBack);
-      lost = failure == null ? null : lost(failure);
+      if (waits) {
+        lost = back.perform(atClose, runsHere());
+      } else {
+        // Inside of work on this very buffer, which would wait for itself, or while it is lent.
+        back.request(atClose);
+      }
     } finally {
-      writeBackEnded(true);
+      writeBackEnded(waits);
     }
     if (lost != null) {
       throw lost;
@@ -682,35 +623,6 @@ public final class Storage extends PendingReleases.Link {
             failure);
   }
 
-  /** Returns what the operation failed with, also if the heap is full; null if it succeeded. */
-  private @Nullable Throwable failureOf(Operation writeBack) {
-    try {
-      return writeBack.performAlways(runsHere());
-    } catch (RuntimeException | Error e) {
-      return e;
-    }
-  }
-
-  private Operation writingBack(Runnable body) {
-    return Operation.alwaysReading(this, context.transferThreads(), body)
-        .retrying(context.retries());
-  }
-
-  /** The closing thread's part of it: what the host may still write is brought back later. */
-  private void writeBackAtClose() {
-    if (!writtenAfterClose) {
-      writeBack();
-    }
-  }
-
-  private void writeBack() {
-    try {
-      coherence.writeBack();
-    } catch (RuntimeException | Error e) {
-      throw Exceptions.transfer(e, "writing back");
-    }
-  }
-
   /** The newest bytes are where they belong, or are lost: frees unless a mapping is open. */
   private void writeBackEnded(boolean waits) {
     boolean frees;
@@ -727,19 +639,12 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /**
-   * Whether the calling thread may wait for the work on this storage: it neither runs such work nor
-   * closes the storage already, and native code has no bytes of it. The monitor is held.
-   */
-  private boolean mayWait() {
-    Thread current = Thread.currentThread();
+  /** Returns whether the calling thread may wait until it is freed; the monitor is held. */
+  private boolean mayWait(WriteBack back) {
     // What frees it comes behind nothing before it has entered.
-    List<OrderedOperation> ahead =
-        release != null && release.hasEntered() ? List.of(release) : queue().tail();
     return !holds.isLent()
-        && !current.equals(closer)
-        && !runners.contains(current)
-        && ahead.stream().allMatch(KernelBody::mayAwait);
+        && back.mayWait(
+            release != null && release.hasEntered() ? List.of(release) : queue().tail());
   }
 
   /** Waits until another thread has closed it. An interrupt stays set. */
@@ -750,26 +655,22 @@ public final class Storage extends PendingReleases.Link {
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
   @Override
   public void runs() {
-    if (outlived) {
-      synchronized (this) {
-        runners.add(Thread.currentThread());
-      }
+    if (writeBack != null) {
+      writeBack.runs();
     }
   }
 
   /** The calling thread has run the work. */
   @Override
   public void ran() {
-    if (outlived) {
-      synchronized (this) {
-        runners.remove(Thread.currentThread());
-      }
+    if (writeBack != null) {
+      writeBack.ran();
     }
   }
 
   /** Whether its bytes are still there when it is closed. */
   public boolean isOutlived() {
-    return outlived;
+    return writeBack != null;
   }
 
   /**
@@ -779,16 +680,8 @@ public final class Storage extends PendingReleases.Link {
    * @throws RuntimeException what that failed with
    */
   public void writeBackIfOpen() {
-    Throwable failure =
-        writingBack(
-                () -> {
-                  if (isOpen()) {
-                    writeBack();
-                  }
-                })
-            .performAlways(runsHere());
-    if (failure != null) {
-      throw Exceptions.unchecked(failure);
+    if (writeBack != null) {
+      writeBack.performIfOpen(runsHere());
     }
   }
 
@@ -839,12 +732,9 @@ public final class Storage extends PendingReleases.Link {
     }
     boolean here;
     Operation operation;
-    Operation writeBack;
+    Operation late;
     synchronized (this) {
-      if (writtenAfterClose && lateWriteBack == null) {
-        lateWriteBack = writingBack(this::writeBack).failing(this::lost);
-      }
-      writeBack = lateWriteBack;
+      late = writeBack == null ? null : writeBack.late();
       if (release == null) {
         release =
             Operation.always(this, context.transferThreads(), this::free).failing(_ -> freeLater());
@@ -852,8 +742,8 @@ public final class Storage extends PendingReleases.Link {
       operation = release;
       here = !pins().isMoving() && context.releaser().mayFreeOnThisThread(this);
     }
-    if (writeBack != null && !writeBack.hasEntered()) {
-      writeBack.release(false);
+    if (late != null && !late.hasEntered()) {
+      late.release(false);
     }
     if (!operation.hasEntered()) {
       operation.release(here);
@@ -936,7 +826,7 @@ public final class Storage extends PendingReleases.Link {
 
   private void freeNow() {
     freeBlocks();
-    if (outlived) {
+    if (isOutlived()) {
       synchronized (this) {
         freed = true;
         notifyAll();
@@ -950,7 +840,7 @@ public final class Storage extends PendingReleases.Link {
     if (freedEarly) {
       return;
     }
-    long missing = outlived && isLeaked() ? coherence.missingBytes() : 0;
+    long missing = isOutlived() && isLeaked() ? coherence.missingBytes() : 0;
     if (missing > 0) {
       context.lostResults().tellUnreachable(core.info(), missing);
     }

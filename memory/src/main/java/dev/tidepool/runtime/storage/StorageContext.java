@@ -128,7 +128,7 @@ public final class StorageContext extends ManagerContext {
   /** Waits for what is under way on buffers, except on those that are lent. */
   public void awaitWork() {
     for (Storage storage : storages()) {
-      if (!storage.isLent()) {
+      if (!storage.holds().isLent()) {
         storage.unfinished().forEach(OrderedOperation::await);
       }
     }

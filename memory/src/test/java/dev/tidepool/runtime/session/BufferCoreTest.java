@@ -153,7 +153,7 @@ class BufferCoreTest {
 
       Storage storage = core.storageUnlessClosed();
 
-      assertThat(storage).isNotNull().returns(true, Storage::isHeldByHost);
+      assertThat(storage).isNotNull().returns(true, each -> each.holds().keepHost());
       assertThat(buffer.state()).isEqualTo(state);
       boolean hostOnly = location == MemoryLocation.HOST || location == MemoryLocation.PINNED;
       assertThat(state).isEqualTo(hostOnly ? HOST_ONLY : HOST_DIRTY);

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** What is held, and what that forbids, without a storage. */
 class HoldCountsTest {
-  private final HoldCounts holds = new HoldCounts();
+  private final HoldCounts holds = new HoldCounts(new Object());
 
   private boolean allows(Purpose purpose, boolean writes) {
     return holds.conflict(purpose, writes, false) == null;
