@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.order;
 
-import dev.tidepool.runtime.threads.Resumable;
+import dev.tidepool.runtime.threads.FutureEnd;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -14,10 +14,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class CompositeFuture extends CheckedFuture {
   private final List<CompletableFuture<Void>> parts;
-  private final Resumable end =
-      new Resumable() {
+  private final FutureEnd end =
+      new FutureEnd() {
         @Override
-        public void resume() {
+        protected void complete() {
           finish();
         }
       };
@@ -37,20 +37,11 @@ public final class CompositeFuture extends CheckedFuture {
           part.whenComplete(
               (done, failure) -> {
                 if (unfinished.decrementAndGet() == 0) {
-                  joint.end();
+                  joint.end.run();
                 }
               });
     }
     return joint;
-  }
-
-  /** Completes, though the heap may be full now. */
-  private void end() {
-    try {
-      finish();
-    } catch (VirtualMachineError e) {
-      end.leaveUnfinished();
-    }
   }
 
   private void finish() {

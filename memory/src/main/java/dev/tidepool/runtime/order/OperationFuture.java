@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.order;
 
 import dev.tidepool.runtime.threads.FutureCompleter;
-import dev.tidepool.runtime.threads.Resumable;
+import dev.tidepool.runtime.threads.FutureEnd;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -49,8 +49,8 @@ final class OperationFuture extends CheckedFuture {
     return future;
   }
 
-  /** The end of a future, which comes although the heap is full now. */
-  private static final class Completion extends Resumable implements FutureCompleter.Completion {
+  /** The end of a future, which a {@link FutureCompleter} completes. */
+  private static final class Completion extends FutureEnd implements FutureCompleter.Completion {
     private final OperationFuture future;
     private final FutureCompleter completer;
     private final PendingFutures pending;
@@ -85,13 +85,9 @@ final class OperationFuture extends CheckedFuture {
     }
 
     @Override
-    public void complete() {
-      try {
-        future.ended(failure);
-        pending.remove(future);
-      } catch (VirtualMachineError e) {
-        leaveUnfinished();
-      }
+    protected void complete() {
+      future.ended(failure);
+      pending.remove(future);
     }
   }
 

@@ -28,7 +28,7 @@ public final class FutureCompleter extends Resumable {
     boolean hasDependents();
 
     /** Completes it. Does not throw. */
-    void complete();
+    void run();
   }
 
   private final Executor threads;
@@ -83,11 +83,11 @@ public final class FutureCompleter extends Resumable {
         } else {
           resume();
         }
-        next.complete();
+        next.run();
         completed.incrementAndGet();
         return;
       }
-      next.complete();
+      next.run();
       completed.incrementAndGet();
     }
     release();

@@ -8,12 +8,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a future is to complete with. It is there before the work begins, so that the future
- * completes although the heap is full when the work ends.
+ * The end of a future that completes with the result of some work, or with what the work fails
+ * with.
  */
-public final class FutureResult<T> extends Resumable implements Runnable {
+public final class FutureResult<T> extends FutureEnd {
   private final CompletableFuture<T> future;
-  private final Executor threads;
   private final Consumer<T> undo;
   private volatile @Nullable T result;
   private volatile @Nullable Throwable failure;
@@ -25,8 +24,8 @@ public final class FutureResult<T> extends Resumable implements Runnable {
    * @param undo takes the result if the future was cancelled meanwhile; may be called again
    */
   public FutureResult(CompletableFuture<T> future, Executor threads, Consumer<T> undo) {
+    super(threads);
     this.future = future;
-    this.threads = threads;
     this.undo = undo;
   }
 
@@ -39,31 +38,8 @@ public final class FutureResult<T> extends Resumable implements Runnable {
     }
   }
 
-  /** Completes the future with what it has been given, on another thread, at once or later. */
-  public void completeElsewhere() {
-    try {
-      resume();
-    } catch (Throwable e) {
-      leaveUnfinished();
-    }
-  }
-
   @Override
-  public void resume() {
-    threads.execute(this);
-  }
-
-  /** Completes the future with what it has been given. */
-  @Override
-  public void run() {
-    try {
-      complete();
-    } catch (VirtualMachineError e) {
-      leaveUnfinished();
-    }
-  }
-
-  private void complete() {
+  protected void complete() {
     Throwable thrown = failure;
     if (thrown != null) {
       future.completeExceptionally(thrown);

@@ -5,7 +5,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.OnDemandLink;
 import dev.tidepool.runtime.threads.BackgroundWork;
-import dev.tidepool.runtime.threads.Resumable;
+import dev.tidepool.runtime.threads.FutureEnd;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferCalibration;
 import dev.tidepool.transfer.TransferEngine;
@@ -94,20 +94,11 @@ public record DefaultTransferEngine(
       ending.run();
     }
 
-    /** The future's end, which comes although the heap is full now. */
-    private final class Ending extends Resumable {
+    private final class Ending extends FutureEnd {
       private volatile @Nullable TransferReport report;
 
-      void run() {
-        try {
-          resume();
-        } catch (VirtualMachineError e) {
-          leaveUnfinished();
-        }
-      }
-
       @Override
-      public void resume() {
+      protected void complete() {
         endAs(Objects.requireNonNull(report, "it has come"));
       }
     }

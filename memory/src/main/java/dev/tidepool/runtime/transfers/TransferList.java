@@ -5,7 +5,7 @@ import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.RetryPolicy;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.threads.Resumable;
+import dev.tidepool.runtime.threads.FutureEnd;
 import dev.tidepool.runtime.threads.TransferExecutor;
 import dev.tidepool.spi.support.FailureText;
 import dev.tidepool.transfer.Transfer;
@@ -40,7 +40,7 @@ final class TransferList {
   private final AtomicReferenceArray<@Nullable TransferOutcome> outcomes;
   private final AtomicInteger unsettled;
   private final BoundedExecutor bounded;
-  private final Completion completion = new Completion();
+  private final Completion completion;
   private final List<Pair> pairs;
   private final ProgressNotifier progress;
 
@@ -50,6 +50,7 @@ final class TransferList {
       List<? extends @Nullable Transfer<?>> transfers,
       TransferOptions options) {
     this.context = context;
+    this.completion = new Completion();
     this.options = options;
     outcomes = new AtomicReferenceArray<>(transfers.size());
     // One more until all are asked for.
@@ -227,34 +228,25 @@ final class TransferList {
 
   private void complete() {
     completion.elapsedNanos = System.nanoTime() - start;
-    try {
-      completion.resume();
-    } catch (VirtualMachineError e) {
-      completion.leaveUnfinished();
-    }
+    completion.completeElsewhere();
   }
 
-  /** The report's, which comes although the heap is full now. */
-  private final class Completion extends Resumable implements Runnable {
+  /** The end of the report. */
+  private final class Completion extends FutureEnd {
     private volatile long elapsedNanos;
 
-    @Override
-    public void resume() {
-      context.callbackExecutor().execute(this);
+    Completion() {
+      super(context.callbackExecutor());
     }
 
     @Override
-    public void run() {
-      try {
-        List<TransferOutcome> all =
-            IntStream.range(0, outcomes.length())
-                .mapToObj(i -> Objects.requireNonNull(outcomes.get(i), "settled"))
-                .toList();
-        long bytes = all.stream().mapToLong(TransferOutcome::bytes).sum();
-        report.complete(new TransferReport(bytes, Duration.ofNanos(elapsedNanos), all));
-      } catch (VirtualMachineError e) {
-        leaveUnfinished();
-      }
+    protected void complete() {
+      List<TransferOutcome> all =
+          IntStream.range(0, outcomes.length())
+              .mapToObj(i -> Objects.requireNonNull(outcomes.get(i), "settled"))
+              .toList();
+      long bytes = all.stream().mapToLong(TransferOutcome::bytes).sum();
+      report.complete(new TransferReport(bytes, Duration.ofNanos(elapsedNanos), all));
     }
   }
 }

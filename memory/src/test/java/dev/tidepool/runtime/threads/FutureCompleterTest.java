@@ -32,7 +32,7 @@ class FutureCompleterTest {
       }
 
       @Override
-      public void complete() {
+      public void run() {
         if (blocks) {
           begun.countDown();
           try {
