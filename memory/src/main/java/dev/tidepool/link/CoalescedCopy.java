@@ -2,7 +2,6 @@ package dev.tidepool.link;
 
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.transfer.TransferWay;
@@ -42,22 +41,14 @@ public final class CoalescedCopy {
 
   /**
    * Moves all of them, which do not overlap, to the device; returns when all have arrived, and
-   * answers the way that they went. When it throws, nothing is under way any more, and any of them
+   * returns the way that they went. When it throws, nothing is under way any more, and any of them
    * may have arrived, or a part of it.
    *
    * @throws dev.tidepool.AcceleratorException if the driver refuses any
    */
   public TransferWay upload(List<Move> moves) {
-    Queue queue = link.uploadQueue();
-    boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
-    if (!atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes(), true))) {
-      return separately(moves, link.uploads(), queue::write);
-    }
-    return staged(
-        moves,
-        link.uploads(),
-        move -> link.upload(move.bytes(), move.block(), move.offset()),
-        room -> new UploadBatch(room, queue, atOnce));
+    return move(
+        HostCopy.UPLOAD, moves, move -> link.upload(move.bytes(), move.block(), move.offset()));
   }
 
   /**
@@ -66,17 +57,15 @@ public final class CoalescedCopy {
    * @throws dev.tidepool.AcceleratorException if the driver refuses any
    */
   public TransferWay download(List<Move> moves) {
-    Queue queue = link.downloadQueue();
+    return move(
+        HostCopy.DOWNLOAD, moves, move -> link.download(move.block(), move.offset(), move.bytes()));
+  }
+
+  private TransferWay move(HostCopy copy, List<Move> moves, SingleMove single) {
     boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
-    if (!atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes(), false))) {
-      return separately(
-          moves, link.downloads(), (segment, block, offset) -> queue.read(block, offset, segment));
-    }
-    return staged(
-        moves,
-        link.downloads(),
-        move -> link.download(move.block(), move.offset(), move.bytes()),
-        room -> new DownloadBatch(room, queue, atOnce));
+    return !atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes(), copy))
+        ? separately(copy, moves)
+        : staged(copy, moves, single, atOnce);
   }
 
   private static long bytesOf(List<Move> moves) {
@@ -87,16 +76,13 @@ public final class CoalescedCopy {
     return bytes;
   }
 
-  /** Submits the command that moves one segment to a block or from it. */
-  private interface Command {
-    Event submit(MemorySegment host, Block block, long offset);
-  }
-
   /** One command each, from where the bytes lie or to there. */
-  private TransferWay separately(List<Move> moves, PriorityGate gate, Command command) {
+  private TransferWay separately(HostCopy copy, List<Move> moves) {
+    TransferContext context = TransferContext.current();
+    Queue queue = link.queue(copy).queueFor(context);
     TransferWay way = TransferWay.PINNED_DIRECT;
     try (PendingCommands pending = new PendingCommands(moves.size());
-        PriorityGate.Turn turn = gate.enter(TransferContext.current())) {
+        PriorityGate.Turn turn = link.queue(copy).gate().enter(context)) {
       for (Move move : moves) {
         if (!(move.bytes() instanceof HostRegion.Segment(MemorySegment segment, _))) {
           throw new IllegalArgumentException(move.bytes() + " is no segment");
@@ -105,7 +91,7 @@ public final class CoalescedCopy {
         Block block = move.block();
         turn.chunk(segment.byteSize());
         pending.makeRoom();
-        pending.add(command.submit(segment, block.whole(), block.start() + move.offset()));
+        pending.add(copy.submit(queue, segment, block.whole(), block.start() + move.offset()));
       }
       pending.finishAll();
     }
@@ -117,13 +103,9 @@ public final class CoalescedCopy {
     void move(Move move);
   }
 
-  /** Makes a batch whose staging block has so many bytes. */
-  private interface BatchFactory {
-    Batch ofRoom(long bytes);
-  }
-
-  private TransferWay staged(
-      List<Move> moves, PriorityGate gate, SingleMove single, BatchFactory batches) {
+  private TransferWay staged(HostCopy copy, List<Move> moves, SingleMove single, boolean atOnce) {
+    TransferContext context = TransferContext.current();
+    Queue queue = link.queue(copy).queueFor(context);
     long needed = bytesOf(moves) + moves.size() * WORD; // with what aligns them
     long room = Math.min(link.chunk(), needed);
     List<Move> small = new ArrayList<>();
@@ -136,9 +118,9 @@ public final class CoalescedCopy {
     }
     // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
     // it.
-    try (Batch first = batches.ofRoom(room);
-        Batch second = needed > room ? batches.ofRoom(room) : first;
-        PriorityGate.Turn turn = gate.enter(TransferContext.current())) {
+    try (Batch first = new Batch(copy, room, queue, atOnce);
+        Batch second = needed > room ? new Batch(copy, room, queue, atOnce) : first;
+        PriorityGate.Turn turn = link.queue(copy).gate().enter(context)) {
       Batch filling = first;
       Batch submitted = second;
       for (Move move : small) {
@@ -163,17 +145,23 @@ public final class CoalescedCopy {
   }
 
   /** A staging block, the moves in it, and the commands that use it; for one thread. */
-  private abstract class Batch implements AutoCloseable {
-    final Queue queue;
+  private final class Batch implements AutoCloseable {
+    /** Bytes of the host and their place in the block. */
+    private record Staged(HostRegion bytes, MemorySegment place) {}
+
+    private final HostCopy copy;
+    private final Queue queue;
     private final boolean atOnce;
     private final Lease lease;
     private final MemorySegment segment;
     private final List<Piece> pieces = new ArrayList<>();
+    private final List<Staged> contents = new ArrayList<>();
     private final PendingCommands pending = new PendingCommands(1);
     private long used;
     private boolean closed;
 
-    Batch(long room, Queue queue, boolean atOnce) {
+    Batch(HostCopy copy, long room, Queue queue, boolean atOnce) {
+      this.copy = copy;
       this.queue = queue;
       this.atOnce = atOnce;
       lease = link.lease(Math.max(1, room));
@@ -203,7 +191,9 @@ public final class CoalescedCopy {
       long offset = block.start() + move.offset();
       long bytes = move.bytes().byteSize();
       long from = placeOf(move);
-      added(move.bytes(), segment.asSlice(from, bytes));
+      Staged staged = new Staged(move.bytes(), segment.asSlice(from, bytes));
+      copy.fill(staged.bytes(), 0, staged.place());
+      contents.add(staged);
       pieces.add(new Piece(from, block.whole(), offset, bytes));
       used = from + bytes;
     }
@@ -215,11 +205,12 @@ public final class CoalescedCopy {
       turn.chunk(pieces.stream().mapToLong(Piece::bytes).sum());
       if (atOnce) {
         pending.makeRoom();
-        pending.add(together(segment.asSlice(0, used), List.copyOf(pieces)));
+        pending.add(copy.submitAll(queue, segment.asSlice(0, used), List.copyOf(pieces)));
       } else {
         for (Piece piece : pieces) {
           pending.makeRoom();
-          pending.add(single(segment.asSlice(piece.from(), piece.bytes()), piece));
+          MemorySegment staged = segment.asSlice(piece.from(), piece.bytes());
+          pending.add(copy.submit(queue, staged, piece.block(), piece.offset()));
         }
       }
       pieces.clear();
@@ -228,17 +219,10 @@ public final class CoalescedCopy {
     /** Waits for what was sent; then the block is empty. */
     void arrive() {
       pending.finishAll();
+      contents.forEach(staged -> copy.empty(staged.bytes(), 0, staged.place()));
+      contents.clear();
       used = 0;
     }
-
-    /** Called when a place in the block is given to some bytes. */
-    abstract void added(HostRegion bytes, MemorySegment staged);
-
-    /** One command for all pieces. */
-    abstract Event together(MemorySegment staged, List<Piece> pieces);
-
-    /** A command for one, on the staged bytes that are its own. */
-    abstract Event single(MemorySegment staged, Piece piece);
 
     /** Does nothing if it is closed: {@link #staged} may have one batch under two names. */
     @Override
@@ -248,61 +232,6 @@ public final class CoalescedCopy {
         pending.close();
         lease.release();
       }
-    }
-  }
-
-  /** To the device: the host fills the block first. */
-  private final class UploadBatch extends Batch {
-    UploadBatch(long room, Queue queue, boolean atOnce) {
-      super(room, queue, atOnce);
-    }
-
-    @Override
-    void added(HostRegion bytes, MemorySegment staged) {
-      bytes.stage(0, staged);
-    }
-
-    @Override
-    Event together(MemorySegment staged, List<Piece> pieces) {
-      return queue.scatter(staged, pieces);
-    }
-
-    @Override
-    Event single(MemorySegment staged, Piece piece) {
-      return queue.write(staged, piece.block(), piece.offset());
-    }
-  }
-
-  /** From the device: the host empties the block last. */
-  private final class DownloadBatch extends Batch {
-    private record Arrival(HostRegion bytes, MemorySegment staged) {}
-
-    private final List<Arrival> arrivals = new ArrayList<>();
-
-    DownloadBatch(long room, Queue queue, boolean atOnce) {
-      super(room, queue, atOnce);
-    }
-
-    @Override
-    void added(HostRegion bytes, MemorySegment staged) {
-      arrivals.add(new Arrival(bytes, staged));
-    }
-
-    @Override
-    Event together(MemorySegment staged, List<Piece> pieces) {
-      return queue.gather(pieces, staged);
-    }
-
-    @Override
-    Event single(MemorySegment staged, Piece piece) {
-      return queue.read(piece.block(), piece.offset(), staged);
-    }
-
-    @Override
-    void arrive() {
-      super.arrive();
-      arrivals.forEach(arrival -> arrival.bytes().copyFrom(arrival.staged(), 0));
-      arrivals.clear();
     }
   }
 }

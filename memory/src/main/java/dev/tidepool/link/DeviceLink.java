@@ -64,18 +64,46 @@ public final class DeviceLink implements AutoCloseable {
   private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
   // All of them, in the order in which they were opened.
   private final List<Queue> queues = new CopyOnWriteArrayList<>();
-  private final Queue upload;
-  private final Queue download;
-  private final Queue local;
+  private final TransferQueue uploads;
+  private final TransferQueue downloads;
+  private final TransferQueue copies;
   private final List<Queue> compute;
   private final AtomicInteger turn = new AtomicInteger();
-  private final PriorityGate uploads = new PriorityGate();
-  private final PriorityGate downloads = new PriorityGate();
-  private final PriorityGate copies = new PriorityGate();
-  // Queues of what is critical, opened when something first is.
-  private final AtomicReference<@Nullable Queue> criticalUpload = new AtomicReference<>();
-  private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
-  private final AtomicReference<@Nullable Queue> criticalLocal = new AtomicReference<>();
+
+  /** The queue of transfers in one direction, and the gate that they pass. */
+  final class TransferQueue {
+    private final Queue ordinary;
+    // Opened when something is critical for the first time.
+    private final AtomicReference<@Nullable Queue> critical = new AtomicReference<>();
+    private final PriorityGate gate = new PriorityGate();
+
+    /** Opens the queue. Copies and fills are short and others wait for them. */
+    TransferQueue() {
+      ordinary = opened(device.createUrgentQueue());
+    }
+
+    PriorityGate gate() {
+      return gate;
+    }
+
+    /** What is critical has a queue of its own, which nothing else is ahead in. */
+    Queue queueFor(TransferContext context) {
+      if (context.priority() != TransferPriority.CRITICAL) {
+        return ordinary;
+      }
+      Queue open = critical.get();
+      if (open != null) {
+        return open;
+      }
+      Queue fresh = opened(device.createUrgentQueue());
+      if (critical.compareAndSet(null, fresh)) {
+        return fresh;
+      }
+      queues.remove(fresh);
+      fresh.close();
+      return Objects.requireNonNull(critical.get());
+    }
+  }
 
   /**
    * Opens the queues.
@@ -98,10 +126,9 @@ public final class DeviceLink implements AutoCloseable {
     this.paths = new TransferPaths(chunk);
     this.calibrator = calibrator;
     try {
-      // Copies and fills are short and others wait for them; kernels may be long.
-      upload = opened(device.createUrgentQueue());
-      download = opened(device.createUrgentQueue());
-      local = opened(device.createUrgentQueue());
+      uploads = new TransferQueue();
+      downloads = new TransferQueue();
+      copies = new TransferQueue();
       List<Queue> some = new ArrayList<>();
       for (int i = 0; i < COMPUTE_QUEUES; i++) {
         some.add(opened(device.createQueue()));
@@ -154,106 +181,75 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Moves bytes of the host to a block. Answers the way that they went. */
+  /** Moves bytes of the host to a block. Returns the way that they went. */
   public TransferWay upload(HostRegion source, Block destination, long offset) {
+    return move(HostCopy.UPLOAD, source, destination, offset);
+  }
+
+  /** Moves bytes of a block to the host. Returns the way that they went. */
+  public TransferWay download(Block source, long offset, HostRegion destination) {
+    return move(HostCopy.DOWNLOAD, destination, source, offset);
+  }
+
+  private TransferWay move(HostCopy copy, HostRegion host, Block block, long offset) {
     TransferContext context = TransferContext.current();
-    TransferWay way = way(source, true, context);
-    Queue queue = queueFor(context, upload, criticalUpload);
-    Block whole = destination.whole();
-    long start = destination.start() + offset;
-    if (!way.isStaged() && source instanceof HostRegion.Segment(MemorySegment segment, _)) {
-      long step = context.chunkOr(paths.directChunk(way, true));
+    TransferWay way = way(host, copy, context);
+    Queue queue = queue(copy).queueFor(context);
+    PriorityGate gate = queue(copy).gate();
+    Block whole = block.whole();
+    long start = block.start() + offset;
+    if (!way.isStaged() && host instanceof HostRegion.Segment(MemorySegment segment, _)) {
+      long step = context.chunkOr(paths.directChunk(way, isUp(copy)));
       if (segment.byteSize() <= step) {
-        alone(segment.byteSize(), uploads, context, () -> queue.writeNow(segment, whole, start));
+        alone(segment.byteSize(), gate, context, () -> copy.moveNow(queue, segment, whole, start));
         return way;
       }
       inChunks(
           segment.byteSize(),
           step,
-          uploads,
+          gate,
           context,
-          (at, count) -> queue.write(segment.asSlice(at, count), whole, start + at));
+          (at, count) -> copy.submit(queue, segment.asSlice(at, count), whole, start + at));
       return way;
     }
-    if (isOneBlock(source, context)) {
+    if (isOneBlock(host, context)) {
       return inOneBlock(
           way,
-          source.byteSize(),
-          uploads,
+          host.byteSize(),
+          gate,
           context,
           staged -> {
-            source.copyTo(0, staged);
-            queue.writeNow(staged, whole, start);
+            copy.fill(host, 0, staged);
+            copy.moveNow(queue, staged, whole, start);
+            copy.empty(host, 0, staged);
           });
     }
     return staged(
         way,
-        source,
-        paths.model(way, true),
-        uploads,
+        host,
+        paths.model(way, isUp(copy)),
+        gate,
         context,
         new StagingRing.ChunkSteps() {
           @Override
           public void fill(MemorySegment staged, long at) {
-            source.stage(at, staged);
+            copy.fill(host, at, staged);
           }
 
           @Override
           public Event submit(MemorySegment staged, long at) {
-            return queue.write(staged, whole, start + at);
-          }
-        });
-  }
-
-  /** Moves bytes of a block to the host. Answers the way that they went. */
-  public TransferWay download(Block source, long offset, HostRegion destination) {
-    TransferContext context = TransferContext.current();
-    TransferWay way = way(destination, false, context);
-    Queue queue = queueFor(context, download, criticalDownload);
-    Block whole = source.whole();
-    long start = source.start() + offset;
-    if (!way.isStaged() && destination instanceof HostRegion.Segment(MemorySegment segment, _)) {
-      long step = context.chunkOr(paths.directChunk(way, false));
-      if (segment.byteSize() <= step) {
-        alone(segment.byteSize(), downloads, context, () -> queue.readNow(whole, start, segment));
-        return way;
-      }
-      inChunks(
-          segment.byteSize(),
-          step,
-          downloads,
-          context,
-          (at, count) -> queue.read(whole, start + at, segment.asSlice(at, count)));
-      return way;
-    }
-    if (isOneBlock(destination, context)) {
-      return inOneBlock(
-          way,
-          destination.byteSize(),
-          downloads,
-          context,
-          staged -> {
-            queue.readNow(whole, start, staged);
-            destination.copyFrom(staged, 0);
-          });
-    }
-    return staged(
-        way,
-        destination,
-        paths.model(way, false),
-        downloads,
-        context,
-        new StagingRing.ChunkSteps() {
-          @Override
-          public Event submit(MemorySegment staged, long at) {
-            return queue.read(whole, start + at, staged);
+            return copy.submit(queue, staged, whole, start + at);
           }
 
           @Override
           public void empty(MemorySegment staged, long at) {
-            destination.copyFrom(staged, at);
+            copy.empty(host, at, staged);
           }
         });
+  }
+
+  private static boolean isUp(HostCopy copy) {
+    return copy == HostCopy.UPLOAD;
   }
 
   /** What moves many small pieces to this device, or from it, at once. */
@@ -261,45 +257,15 @@ public final class DeviceLink implements AutoCloseable {
     return new CoalescedCopy(this);
   }
 
-  Queue uploadQueue() {
-    return queueFor(TransferContext.current(), upload, criticalUpload);
+  /** The queue of the transfers in a direction. */
+  TransferQueue queue(HostCopy copy) {
+    return isUp(copy) ? uploads : downloads;
   }
 
-  Queue downloadQueue() {
-    return queueFor(TransferContext.current(), download, criticalDownload);
-  }
-
-  PriorityGate uploads() {
-    return uploads;
-  }
-
-  PriorityGate downloads() {
-    return downloads;
-  }
-
-  private TransferWay way(HostRegion host, boolean up, TransferContext context) {
+  private TransferWay way(HostRegion host, HostCopy copy, TransferContext context) {
     calibrateFor(host.byteSize());
-    TransferWay way = paths.choose(TransferPaths.place(host, device), up, host.byteSize());
+    TransferWay way = paths.choose(TransferPaths.place(host, device), isUp(copy), host.byteSize());
     return context.pinned() || way == MAPPED_FILE ? way : STAGED_PLAIN;
-  }
-
-  /** What is critical has a queue of its own, which nothing else is ahead in. */
-  private Queue queueFor(
-      TransferContext context, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
-    if (context.priority() != TransferPriority.CRITICAL) {
-      return ordinary;
-    }
-    Queue open = critical.get();
-    if (open != null) {
-      return open;
-    }
-    Queue fresh = opened(device.createUrgentQueue());
-    if (critical.compareAndSet(null, fresh)) {
-      return fresh;
-    }
-    queues.remove(fresh);
-    fresh.close();
-    return Objects.requireNonNull(critical.get());
   }
 
   /**
@@ -328,12 +294,12 @@ public final class DeviceLink implements AutoCloseable {
       long offset,
       long bytes) {
     TransferContext context = TransferContext.current();
-    Queue queue = queueFor(context, local, criticalLocal);
+    Queue queue = copies.queueFor(context);
     long step = context.chunkOr(paths.copyChunk(from.device.equals(device), from.name()));
     inChunks(
         bytes,
         step,
-        copies,
+        copies.gate(),
         context,
         (at, count) -> copy(queue, source, sourceOffset + at, destination, offset + at, count));
   }
@@ -344,7 +310,7 @@ public final class DeviceLink implements AutoCloseable {
    */
   public Event startCopy(
       Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    return copy(local, source, sourceOffset, destination, offset, bytes);
+    return copy(copies.ordinary, source, sourceOffset, destination, offset, bytes);
   }
 
   private static Event copy(
@@ -363,7 +329,7 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Sets bytes of a block. */
   public void fill(Block block, long offset, long bytes, byte value) {
-    finish(local.fill(block.whole(), block.start() + offset, bytes, value));
+    finish(copies.ordinary.fill(block.whole(), block.start() + offset, bytes, value));
   }
 
   /**
@@ -375,8 +341,8 @@ public final class DeviceLink implements AutoCloseable {
   public boolean fill(Block block, long offset, long bytes, int width, int word) {
     Event event =
         width == 1
-            ? local.fill(block.whole(), block.start() + offset, bytes, (byte) word)
-            : local.fillWords(block.whole(), block.start() + offset, bytes, width, word);
+            ? copies.ordinary.fill(block.whole(), block.start() + offset, bytes, (byte) word)
+            : copies.ordinary.fillWords(block.whole(), block.start() + offset, bytes, width, word);
     if (event == null) {
       return false;
     }
@@ -386,7 +352,7 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves the pages of a shared block to where they will be used next. */
   public void prefetch(Block block, long offset, long bytes, boolean toDevice) {
-    Event event = local.prefetch(block.whole(), block.start() + offset, bytes, toDevice);
+    Event event = copies.ordinary.prefetch(block.whole(), block.start() + offset, bytes, toDevice);
     if (event != null) {
       finish(event);
     }
@@ -394,12 +360,12 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Lets the host use a mapped block. */
   public void acquire(Block block) {
-    finish(local.acquire(block.whole()));
+    finish(copies.ordinary.acquire(block.whole()));
   }
 
   /** Gives a mapped block back to the device. */
   public void release(Block block) {
-    finish(local.release(block.whole()));
+    finish(copies.ordinary.release(block.whole()));
   }
 
   /**
@@ -414,14 +380,14 @@ public final class DeviceLink implements AutoCloseable {
       long offset,
       long bytes) {
     TransferContext context = TransferContext.current();
-    Queue up = queueFor(context, upload, criticalUpload);
-    Queue down = from.queueFor(context, from.download, from.criticalDownload);
+    Queue up = uploads.queueFor(context);
+    Queue down = from.downloads.queueFor(context);
     return staged(
         STAGED_PINNED,
         bytes,
         1,
         null,
-        uploads,
+        uploads.gate(),
         context,
         new StagingRing.ChunkSteps() {
           @Override
@@ -438,11 +404,11 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Whether so many transfers are better scattered, or gathered, by one command. */
   boolean scatters(int moves, long bytes) {
-    return upload.scattersAtOnce() && paths.scatters(moves, bytes);
+    return uploads.ordinary.scattersAtOnce() && paths.scatters(moves, bytes);
   }
 
-  boolean isDirect(HostRegion bytes, boolean up) {
-    return !way(bytes, up, TransferContext.current()).isStaged();
+  boolean isDirect(HostRegion bytes, HostCopy copy) {
+    return !way(bytes, copy, TransferContext.current()).isStaged();
   }
 
   boolean isPinned(MemorySegment hostBytes) {
@@ -593,7 +559,7 @@ public final class DeviceLink implements AutoCloseable {
     return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, context.chunkOr(chunk));
   }
 
-  /** Moves what fits in the smallest staging block. Answers the way that it was. */
+  /** Moves what fits in the smallest staging block. Returns the way that they went. */
   private TransferWay inOneBlock(
       TransferWay way,
       long bytes,

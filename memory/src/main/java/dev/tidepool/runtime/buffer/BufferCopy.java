@@ -66,7 +66,8 @@ public final class BufferCopy {
   }
 
   private void run() {
-    boolean onHost = from.backing().isShared() || from.state().hostHasNewest(source.from(), source.to());
+    boolean onHost =
+        from.backing().isShared() || from.state().hostHasNewest(source.from(), source.to());
     if (onHost && !isNearerOnDevice()) {
       fromHost();
     } else if (to.backing().isShared() || !to.takesDeviceWrites()) {

@@ -1,0 +1,81 @@
+package dev.tidepool.link;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/**
+ * A direction of transfers between host and device: its commands, and what the host copies before
+ * them or after them where bytes pass through a staging block.
+ */
+enum HostCopy {
+  /** To the device: the host fills the staging block first. */
+  UPLOAD {
+    @Override
+    Event submit(Queue queue, MemorySegment host, Block block, long offset) {
+      return queue.write(host, block, offset);
+    }
+
+    @Override
+    void moveNow(Queue queue, MemorySegment host, Block block, long offset) {
+      queue.writeNow(host, block, offset);
+    }
+
+    @Override
+    Event submitAll(Queue queue, MemorySegment staged, List<Piece> pieces) {
+      return queue.scatter(staged, pieces);
+    }
+
+    @Override
+    void fill(HostRegion bytes, long at, MemorySegment staged) {
+      bytes.stage(at, staged);
+    }
+
+    @Override
+    void empty(HostRegion bytes, long at, MemorySegment staged) {}
+  },
+
+  /** From the device: the host empties the staging block last. */
+  DOWNLOAD {
+    @Override
+    Event submit(Queue queue, MemorySegment host, Block block, long offset) {
+      return queue.read(block, offset, host);
+    }
+
+    @Override
+    void moveNow(Queue queue, MemorySegment host, Block block, long offset) {
+      queue.readNow(block, offset, host);
+    }
+
+    @Override
+    Event submitAll(Queue queue, MemorySegment staged, List<Piece> pieces) {
+      return queue.gather(pieces, staged);
+    }
+
+    @Override
+    void fill(HostRegion bytes, long at, MemorySegment staged) {}
+
+    @Override
+    void empty(HostRegion bytes, long at, MemorySegment staged) {
+      bytes.copyFrom(staged, at);
+    }
+  };
+
+  /** Submits the command that moves a segment to a block or from it. */
+  abstract Event submit(Queue queue, MemorySegment host, Block block, long offset);
+
+  /** Moves a segment to a block or from it, and waits. */
+  abstract void moveNow(Queue queue, MemorySegment host, Block block, long offset);
+
+  /** Submits one command for all pieces of a staging block. */
+  abstract Event submitAll(Queue queue, MemorySegment staged, List<Piece> pieces);
+
+  /** What the host copies before the command: bytes from {@code at} on. */
+  abstract void fill(HostRegion bytes, long at, MemorySegment staged);
+
+  /** What the host copies after the command. */
+  abstract void empty(HostRegion bytes, long at, MemorySegment staged);
+}
