@@ -86,6 +86,12 @@ final class BufferBlock extends OpenClBlock {
     return OpenCL.clEnqueueUnmapMemObject(queue, buffer, pointer);
   }
 
+  /**
+   * Releases the buffer object, then the host memory under it. A driver may use that memory until
+   * it deletes the object. It does so when no reference is left and all commands that use the
+   * object have ended. Both hold here: a block is freed when its commands have ended, and objects
+   * that were made of it are released before. So no destructor callback is needed.
+   */
   @Override
   void release() {
     try {

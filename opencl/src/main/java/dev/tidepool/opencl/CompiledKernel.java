@@ -22,14 +22,13 @@ final class CompiledKernel implements AutoCloseable {
   private final long maxGroup;
   private final ConcurrentLinkedDeque<Long> idle = new ConcurrentLinkedDeque<>();
 
-  private CompiledKernel(OpenClDevice device, long program, String entry) {
+  private CompiledKernel(
+      OpenClDevice device, long program, String entry, int argumentCount, long maxGroup) {
     this.device = device;
     this.entry = entry;
     this.program = program;
-    long kernel = createKernel();
-    idle.push(kernel);
-    this.argumentCount = OpenCL.clGetKernelNumArgs(kernel);
-    this.maxGroup = OpenCL.clGetKernelWorkGroupSize(kernel, device.properties().handle());
+    this.argumentCount = argumentCount;
+    this.maxGroup = maxGroup;
   }
 
   /**
@@ -40,15 +39,30 @@ final class CompiledKernel implements AutoCloseable {
    */
   static CompiledKernel compile(OpenClDevice device, String source, String entry, String options) {
     long program = OpenCL.clCreateProgramWithSource(device.context().handle(), source);
-    CompiledKernel kernel = null;
     try {
       build(device, program, entry, options);
-      kernel = new CompiledKernel(device, program, entry);
-      return kernel;
-    } finally {
-      if (kernel == null) {
-        OpenCL.clReleaseProgram(program);
-      }
+      return of(device, program, entry);
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("clReleaseProgram", () -> OpenCL.clReleaseProgram(program));
+      throw failed;
+    }
+  }
+
+  private static CompiledKernel of(OpenClDevice device, long program, String entry) {
+    long kernel = createKernel(program, entry);
+    try {
+      CompiledKernel compiled =
+          new CompiledKernel(
+              device,
+              program,
+              entry,
+              OpenCL.clGetKernelNumArgs(kernel),
+              OpenCL.clGetKernelWorkGroupSize(kernel, device.properties().handle()));
+      compiled.idle.push(kernel);
+      return compiled;
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("clReleaseKernel", () -> OpenCL.clReleaseKernel(kernel));
+      throw failed;
     }
   }
 
@@ -58,10 +72,10 @@ final class CompiledKernel implements AutoCloseable {
     if (code == ErrorCodes.CL_SUCCESS) {
       return;
     }
-    if (ErrorCodes.isOutOfMemory(code)) {
+    if (ErrorCodes.kindOf(code) != AcceleratorException.Kind.PERMANENT) {
       throw NativeCall.failure("clBuildProgram", code);
     }
-    String log = OpenCL.clGetProgramBuildLog(program, handle);
+    String log = CompilerLog.of(() -> OpenCL.clGetProgramBuildLog(program, handle));
     throw new KernelCompilationException(
         device.name()
             + " refused the source of kernel '"
@@ -72,7 +86,7 @@ final class CompiledKernel implements AutoCloseable {
         log);
   }
 
-  private long createKernel() {
+  private static long createKernel(long program, String entry) {
     try {
       return OpenCL.clCreateKernel(program, entry);
     } catch (AcceleratorException refused) {
@@ -116,7 +130,7 @@ final class CompiledKernel implements AutoCloseable {
       }
     }
     Long known = idle.poll();
-    long kernel = known != null ? known : createKernel();
+    long kernel = known != null ? known : createKernel(program, entry);
     try {
       return use.apply(kernel);
     } finally {
@@ -125,7 +139,7 @@ final class CompiledKernel implements AutoCloseable {
   }
 
   private <T> T withNew(LongFunction<T> use) {
-    long kernel = createKernel();
+    long kernel = createKernel(program, entry);
     try {
       return use.apply(kernel);
     } finally {

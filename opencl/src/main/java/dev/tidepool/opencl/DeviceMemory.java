@@ -9,10 +9,12 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /**
  * A device's memory: which of OpenCL's ways to allocate serves which kind of block, and how much is
@@ -94,6 +96,16 @@ final class DeviceMemory {
       throw new IllegalArgumentException(
           "a block of " + bytes + " bytes aligned to " + alignment + " cannot be");
     }
+    try {
+      return allocated(bytes, alignment, kind, service);
+    } catch (AcceleratorException refused) {
+      throw ErrorCodes.isOutOfMemory(refused.code())
+          ? outOfMemory(bytes, refused.call() + " answered " + refused.codeName())
+          : refused;
+    }
+  }
+
+  private Block allocated(long bytes, long alignment, BlockKind kind, long service) {
     if (kind == BlockKind.PINNED) {
       return pinned(bytes, alignment, service);
     }
@@ -119,8 +131,9 @@ final class DeviceMemory {
   BufferBlock adopt(long buffer, long bytes) {
     long whole = OpenCL.clGetMemObjectWhole(buffer);
     long start = whole == 0 ? 0 : OpenCL.clGetMemObjectOffset(buffer);
+    BufferBlock block = new BufferBlock(this, bytes, buffer, whole == 0 ? buffer : whole, start);
     OpenCL.clRetainMemObject(buffer);
-    return counted(new BufferBlock(this, bytes, buffer, whole == 0 ? buffer : whole, start));
+    return counted(block);
   }
 
   /**
@@ -184,17 +197,17 @@ final class DeviceMemory {
   }
 
   private long createBuffer(long flags, long bytes, MemorySegment hostPointer) {
-    try {
-      return OpenCL.clCreateBuffer(context.handle(), flags, bytes, hostPointer);
-    } catch (AcceleratorException refused) {
-      throw translated(bytes, refused);
-    }
+    return OpenCL.clCreateBuffer(context.handle(), flags, bytes, hostPointer);
   }
 
-  private RuntimeException translated(long bytes, AcceleratorException refused) {
-    return ErrorCodes.isOutOfMemory(refused.code())
-        ? outOfMemory(bytes, refused.call() + " answered " + refused.codeName())
-        : refused;
+  /** Makes a block of a buffer object, which is released if that fails. */
+  private <B extends OpenClBlock> B blockOf(long buffer, Supplier<B> steps) {
+    try {
+      return counted(steps.get());
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("clReleaseMemObject", () -> OpenCL.clReleaseMemObject(buffer));
+      throw failed;
+    }
   }
 
   private BufferBlock ofDevice(long bytes, long alignment, long service) {
@@ -210,14 +223,15 @@ final class DeviceMemory {
               + " were asked for");
     }
     long buffer = createBuffer(OpenCL.CL_MEM_READ_WRITE, bytes, MemorySegment.NULL);
-    try {
-      // Most drivers allocate at first use; an error is due here, where it can still be answered.
-      SerialCommands.of(device, () -> waitFor(OpenCL.clEnqueueMigrateMemObject(service, buffer)));
-    } catch (AcceleratorException refused) {
-      OpenCL.clReleaseMemObject(buffer);
-      throw translated(bytes, refused);
-    }
-    return counted(new BufferBlock(this, bytes, buffer));
+    return blockOf(
+        buffer,
+        () -> {
+          // Most drivers allocate at first use; an error is due here, where it can still be
+          // answered.
+          SerialCommands.of(
+              device, () -> waitFor(OpenCL.clEnqueueMigrateMemObject(service, buffer)));
+          return new BufferBlock(this, bytes, buffer);
+        });
   }
 
   private SharedPointerBlock sharedPointer(long bytes, long alignment, boolean fine) {
@@ -230,8 +244,14 @@ final class DeviceMemory {
     if (allocation.isEmpty()) {
       throw outOfMemory(bytes, "clSVMAlloc answered NULL");
     }
-    MemorySegment memory = aligned(allocation.get(), bytes, alignment);
-    return counted(new SharedPointerBlock(this, svm, allocation.get(), memory, fine));
+    MemorySegment whole = allocation.get();
+    try {
+      MemorySegment memory = aligned(whole, bytes, alignment);
+      return counted(new SharedPointerBlock(this, svm, whole, memory, fine));
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("clSVMFree", () -> svm.clSVMFree(context.handle(), whole));
+      throw failed;
+    }
   }
 
   private BufferBlock overHostMemory(long bytes, long alignment) {
@@ -240,7 +260,7 @@ final class DeviceMemory {
       MemorySegment memory = hostMemory(arena, bytes, alignment);
       long buffer =
           createBuffer(OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_USE_HOST_PTR, bytes, memory);
-      return counted(new BufferBlock(this, memory, arena, buffer));
+      return blockOf(buffer, () -> new BufferBlock(this, memory, arena, buffer));
     } catch (RuntimeException | Error failed) {
       arena.close();
       throw failed;
@@ -268,7 +288,7 @@ final class DeviceMemory {
       Arena arena = Arena.ofShared();
       try {
         return counted(new PinnedBlock(this, hostMemory(arena, bytes, alignment), arena::close));
-      } catch (RuntimeException failed) {
+      } catch (RuntimeException | Error failed) {
         arena.close();
         throw failed;
       }
@@ -278,19 +298,19 @@ final class DeviceMemory {
             OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_ALLOC_HOST_PTR,
             bytes + spare,
             MemorySegment.NULL);
-    try {
-      MemorySegment memory =
-          SerialCommands.of(device, () -> mapped(service, buffer, bytes + spare));
-      pinned.add(memory.address(), memory.byteSize());
-      return counted(
-          new PinnedBlock(
-              this,
-              aligned(memory, bytes, alignment),
-              () -> unmapAndRelease(service, buffer, memory)));
-    } catch (AcceleratorException refused) {
-      OpenCL.clReleaseMemObject(buffer);
-      throw translated(bytes, refused);
-    }
+    return blockOf(
+        buffer,
+        () -> {
+          MemorySegment memory =
+              SerialCommands.of(device, () -> mapped(service, buffer, bytes + spare));
+          PinnedBlock block =
+              new PinnedBlock(
+                  this,
+                  aligned(memory, bytes, alignment),
+                  () -> unmapAndRelease(service, buffer, memory));
+          pinned.add(memory.address(), memory.byteSize());
+          return block;
+        });
   }
 
   private MemorySegment mapped(long service, long buffer, long bytes) {

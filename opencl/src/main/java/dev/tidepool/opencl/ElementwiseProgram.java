@@ -44,8 +44,9 @@ final class ElementwiseProgram extends OpenClProgram {
             program, Dialect.OPENCL_C, new DeviceTraits(properties.fp64(), exactDivision));
     String options =
         "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    KernelBinding binding = new KernelBinding(program, parameters);
     CompiledKernel code = CompiledKernel.compile(device, text.source(), text.entry(), options);
-    return new ElementwiseProgram(code, new KernelBinding(program, parameters));
+    return new ElementwiseProgram(code, binding);
   }
 
   @Override

@@ -33,11 +33,11 @@ final class HandWrittenProgram extends OpenClProgram {
         CompiledKernel.compile(device, source.source(), source.entry(), "-cl-kernel-arg-info");
     try {
       SourceParameters.of(code).check(parameters.all());
-    } catch (RuntimeException refused) {
+      return new HandWrittenProgram(code, parameters);
+    } catch (RuntimeException | Error refused) {
       code.close();
       throw refused;
     }
-    return new HandWrittenProgram(code, parameters);
   }
 
   @Override

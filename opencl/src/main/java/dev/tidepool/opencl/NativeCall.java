@@ -113,8 +113,9 @@ final class NativeCall {
     if (Shutdown.hasBegun()) {
       return;
     }
-    check(function, DriverCall.invoke(function, code));
+    // An object that the driver fails to release is lost to this process all the same.
     ObjectKind.LIVE.released(kind);
+    check(function, DriverCall.invoke(function, code));
   }
 
   static void check(String function, int code) {

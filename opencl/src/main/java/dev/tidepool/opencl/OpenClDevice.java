@@ -66,8 +66,8 @@ final class OpenClDevice implements Device {
     Context context = found.platform().hold(found.properties());
     try {
       return new OpenClDevice(id, found.platform(), found.properties(), context, settings);
-    } catch (RuntimeException failed) {
-      found.platform().letGo(context);
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("clReleaseContext", () -> found.platform().letGo(context));
       throw failed;
     }
   }

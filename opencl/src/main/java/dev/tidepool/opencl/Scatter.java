@@ -130,12 +130,12 @@ final class Scatter implements AutoCloseable {
     }
     long bytes = staged.byteSize();
     if (memory == null || size < bytes) {
-      AsBuffer larger = AsBuffer.fresh(context, bytes);
-      if (memory != null) {
-        memory.close();
-      }
-      memory = larger;
+      AsBuffer smaller = memory;
+      memory = AsBuffer.fresh(context, bytes);
       size = bytes;
+      if (smaller != null) {
+        smaller.close();
+      }
     }
     return new AsBuffer(memory.buffer(), false);
   }
