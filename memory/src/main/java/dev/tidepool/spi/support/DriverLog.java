@@ -10,7 +10,7 @@ import java.lang.System.Logger.Level;
 public final class DriverLog {
   private DriverLog() {}
 
-  /** Writes a line in the name of a class. Does not block a virtual thread. */
+  /** Writes a line in the name of a class. Does not block a virtual thread, and throws nothing. */
   public static void write(Class<?> of, Level level, String line, Throwable thrown) {
     try {
       Runnable writing = () -> System.getLogger(of.getName()).log(level, line, thrown);
@@ -19,8 +19,8 @@ public final class DriverLog {
       } else {
         writing.run();
       }
-    } catch (OutOfMemoryError full) {
-      // The line is lost; the caller goes on.
+    } catch (RuntimeException | Error e) {
+      // The line is lost: the heap is full, or the program's own log failed. The caller goes on.
     }
   }
 }
