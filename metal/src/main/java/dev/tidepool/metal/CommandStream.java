@@ -94,6 +94,9 @@ final class CommandStream {
     lock.lock();
     try {
       waits.add(wait);
+    } catch (OutOfMemoryError full) {
+      wait.close();
+      throw full;
     } finally {
       lock.unlock();
     }

@@ -82,9 +82,16 @@ final class Commands implements AutoCloseable {
       String command, Timeline timeline, long number, MetalEvent.@Nullable LastStep lastStep) {
     endEncoding();
     Metal.encodeSignalEvent(buffer, timeline.event(), number);
-    Metal.commit(buffer);
+    // Made first, so that the end of every command that is committed can be awaited.
+    MetalEvent event = new MetalEvent(command, buffer, timeline, number, lastStep);
+    try {
+      Metal.commit(buffer);
+    } catch (RuntimeException | Error refused) {
+      timeline.leave();
+      throw refused;
+    }
     committed = true;
-    return new MetalEvent(command, buffer, timeline, number, lastStep);
+    return event;
   }
 
   @Override
@@ -93,6 +100,7 @@ final class Commands implements AutoCloseable {
       Closing.surviving("endEncoding", this::endEncoding);
       NativeCall.release(ObjectKind.COMMAND_BUFFER, buffer);
     }
-    kept.forEach(made -> NativeCall.release(ObjectKind.BUFFER, made));
+    kept.forEach(
+        made -> Closing.surviving("release", () -> NativeCall.release(ObjectKind.BUFFER, made)));
   }
 }

@@ -117,16 +117,26 @@ record CompiledKernel(
             failure.domain(),
             "kernel '" + entry + "': " + failure.description());
       }
+      return of(device, entry, made.object(), reflection.get(JAVA_LONG, 0));
+    } finally {
+      NativeCall.release(ObjectKind.FUNCTION, function);
+    }
+  }
+
+  private static CompiledKernel of(
+      MetalDevice device, String entry, long pipeline, long reflection) {
+    try {
       return new CompiledKernel(
           device,
           entry,
-          made.object(),
-          Metal.maxTotalThreadsPerThreadgroup(made.object()),
-          Metal.threadExecutionWidth(made.object()),
-          Metal.staticThreadgroupMemoryLength(made.object()),
-          bindings(reflection.get(JAVA_LONG, 0)));
-    } finally {
-      NativeCall.release(ObjectKind.FUNCTION, function);
+          pipeline,
+          Metal.maxTotalThreadsPerThreadgroup(pipeline),
+          Metal.threadExecutionWidth(pipeline),
+          Metal.staticThreadgroupMemoryLength(pipeline),
+          bindings(reflection));
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("release", () -> NativeCall.release(ObjectKind.PIPELINE, pipeline));
+      throw failed;
     }
   }
 

@@ -3,8 +3,10 @@ package dev.tidepool.metal;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,16 +74,25 @@ final class DeviceMemory {
     }
     long spare = !isPrivate && alignment > ALIGNMENT ? alignment : 0;
     long buffer = buffer(bytes, spare, isPrivate ? Metal.PRIVATE : Metal.SHARED);
-    if (isPrivate) {
-      return new MetalBlock(this, buffer, 0, bytes, null, true);
-    }
+    return blockOf(
+        buffer,
+        () -> {
+          if (isPrivate) {
+            return new MetalBlock(this, buffer, 0, bytes, null, true);
+          }
+          MemorySegment contents = contents(buffer, bytes + spare);
+          long start = -contents.address() & (alignment - 1);
+          return reached(buffer, start, contents.asSlice(start, bytes), true);
+        });
+  }
+
+  /** Makes a block of an owned buffer, which is released if that fails. */
+  private static MetalBlock blockOf(long buffer, Supplier<MetalBlock> steps) {
     try {
-      MemorySegment contents = contents(buffer, bytes + spare);
-      long start = -contents.address() & (alignment - 1);
-      return reached(buffer, start, contents.asSlice(start, bytes), true);
-    } catch (RuntimeException unmapped) {
-      NativeCall.release(ObjectKind.BUFFER, buffer);
-      throw unmapped;
+      return steps.get();
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving("release", () -> NativeCall.release(ObjectKind.BUFFER, buffer));
+      throw failed;
     }
   }
 
@@ -182,9 +193,12 @@ final class DeviceMemory {
   MetalBlock adopt(long buffer, long bytes) {
     Foundation.retain(buffer);
     ObjectKind.LIVE.created(ObjectKind.BUFFER);
-    return Metal.storageMode(buffer) == Metal.STORAGE_MODE_SHARED && shared
-        ? reached(buffer, 0, contents(buffer, bytes), true)
-        : new MetalBlock(this, buffer, 0, bytes, null, true);
+    return blockOf(
+        buffer,
+        () ->
+            Metal.storageMode(buffer) == Metal.STORAGE_MODE_SHARED && shared
+                ? reached(buffer, 0, contents(buffer, bytes), true)
+                : new MetalBlock(this, buffer, 0, bytes, null, true));
   }
 
   /**
@@ -198,7 +212,7 @@ final class DeviceMemory {
       return null;
     }
     long buffer = Metal.newBufferWithBytesNoCopy(device.handle(), memory);
-    return buffer == 0 ? null : reached(buffer, 0, memory, false);
+    return buffer == 0 ? null : blockOf(buffer, () -> reached(buffer, 0, memory, false));
   }
 
   void forget(MetalBlock block) {

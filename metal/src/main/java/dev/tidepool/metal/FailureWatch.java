@@ -1,10 +1,13 @@
 package dev.tidepool.metal;
 
 import dev.tidepool.spi.Shutdown;
-import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.DriverLog;
 import dev.tidepool.spi.support.Uninterruptibly;
+import java.lang.System.Logger.Level;
 import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,35 +19,81 @@ import org.jspecify.annotations.Nullable;
  * waits for was watched before that command was submitted.
  */
 final class FailureWatch implements AutoCloseable {
+  private static final long RETRY_NANOS = 1_000_000;
+
+  /** A command that another queue waits for. */
+  interface Command extends AutoCloseable {
+    /** Waits for its end, and signals it where the command did not. May be called again. */
+    void signalEnd();
+
+    /** Ends the watching of the command. */
+    @Override
+    void close();
+  }
+
   private final String name;
+  private final ThreadFactory threads;
   // An empty one ends the thread.
-  private final LinkedBlockingQueue<Optional<MetalEvent.Watched>> watched =
-      new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<Optional<Command>> watched = new LinkedBlockingQueue<>();
   private @Nullable Thread thread;
   private boolean closed;
 
   FailureWatch(String name) {
-    this.name = name;
+    this(name, Thread.ofPlatform().daemon().name("tidepool-" + name + "-watch").factory());
   }
 
-  /** Signals for a command when it has ended without doing so. */
-  synchronized void add(MetalEvent.Watched command) {
+  FailureWatch(String name, ThreadFactory threads) {
+    this.name = name;
+    this.threads = threads;
+  }
+
+  /**
+   * Signals for a command when it has ended without doing so. If this throws, the command is not
+   * watched.
+   */
+  synchronized void add(Command command) {
     if (closed) {
       throw new IllegalStateException(name + " is used after its close");
     }
     if (thread == null) {
-      thread = Thread.ofPlatform().daemon().name("tidepool-" + name + "-watch").start(this::watch);
+      Thread starting = threads.newThread(this::watch);
+      starting.start();
+      thread = starting;
     }
     watched.add(Optional.of(command));
   }
 
   private void watch() {
+    Uninterruptibly.Wait<Optional<Command>, RuntimeException> take = watched::take;
     while (true) {
-      Optional<MetalEvent.Watched> next = Uninterruptibly.get(watched::take);
+      Optional<Command> next = Uninterruptibly.get(take);
       if (next.isEmpty() || Shutdown.hasBegun()) {
         return;
       }
-      Closing.surviving("a wait for a command", next.get()::settle);
+      settle(next.get());
+    }
+  }
+
+  private static void settle(Command command) {
+    try (command) {
+      signalEnd(command);
+    } catch (RuntimeException | Error failed) {
+      DriverLog.write(FailureWatch.class, Level.WARNING, "a wait for a command failed", failed);
+    }
+  }
+
+  /**
+   * Where the heap or the stack does not suffice, this tries again: without the signal the other
+   * queue would wait for ever.
+   */
+  private static void signalEnd(Command command) {
+    while (true) {
+      try {
+        command.signalEnd();
+        return;
+      } catch (OutOfMemoryError | StackOverflowError e) {
+        LockSupport.parkNanos(RETRY_NANOS);
+      }
     }
   }
 

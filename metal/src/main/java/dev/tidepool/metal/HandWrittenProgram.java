@@ -40,7 +40,7 @@ final class HandWrittenProgram extends MetalProgram {
     try {
       new SourceParameters(kernel).check(parameters.all());
       return new HandWrittenProgram(kernel, parameters, device.properties().unified());
-    } catch (RuntimeException refused) {
+    } catch (RuntimeException | Error refused) {
       kernel.close();
       throw refused;
     }

@@ -206,9 +206,9 @@ final class MetalDevice implements Device {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;
     }
-    failureWatch.close();
-    bytes.close();
-    memory.close();
+    Closing.surviving("the watch of commands", failureWatch::close);
+    Closing.surviving("release", bytes::close);
+    Closing.surviving("release", memory::close);
     Closing.surviving("release", () -> NativeCall.release(ObjectKind.DEVICE, handle()));
   }
 

@@ -132,11 +132,11 @@ final class MetalEvent implements Event {
         settle();
         return null;
       }
-      users.enter();
       Watched watched = new Watched(this);
+      users.enter();
       try {
         watch.add(watched);
-      } catch (RuntimeException refused) {
+      } catch (RuntimeException | Error refused) {
         leave();
         throw refused;
       }
@@ -146,16 +146,17 @@ final class MetalEvent implements Event {
     }
   }
 
-  /** A command that another queue waits for. */
-  record Watched(MetalEvent event) {
-    /** Waits for its end, and signals it where the command did not. */
-    void settle() {
-      try {
-        Metal.waitUntilCompleted(event.buffer);
-        event.timeline.reach(event.number);
-      } finally {
-        event.leave();
-      }
+  /** A use of a command by the watch. */
+  private record Watched(MetalEvent event) implements FailureWatch.Command {
+    @Override
+    public void signalEnd() {
+      Metal.waitUntilCompleted(event.buffer);
+      event.timeline.reach(event.number);
+    }
+
+    @Override
+    public void close() {
+      event.leave();
     }
   }
 

@@ -41,7 +41,7 @@ final class MetalQueue implements Queue {
     this.queue = Metal.newCommandQueue(device.handle(), MOST_UNDER_WAY);
     try {
       this.stream = new CommandStream(device, queue);
-    } catch (RuntimeException refused) {
+    } catch (RuntimeException | Error refused) {
       NativeCall.release(ObjectKind.QUEUE, queue);
       throw refused;
     }
@@ -98,12 +98,12 @@ final class MetalQueue implements Queue {
   private Event readInto(long staging, MetalBlock source, long offset, MemorySegment destination) {
     long bytes = destination.byteSize();
     MemorySegment contents = device.blocks().contents(staging, bytes);
-    Foundation.retain(staging);
-    ObjectKind.LIVE.created(ObjectKind.BUFFER);
     MetalEvent.LastStep lastStep =
         new MetalEvent.LastStep(
             () -> destination.copyFrom(contents),
             () -> NativeCall.release(ObjectKind.BUFFER, staging));
+    Foundation.retain(staging);
+    ObjectKind.LIVE.created(ObjectKind.BUFFER);
     try {
       return submit(
           COPY, to -> copy(to, bytesOf(source, offset), new Bytes(staging, 0), bytes), lastStep);
@@ -137,7 +137,8 @@ final class MetalQueue implements Queue {
     try {
       return action.submit(staging);
     } finally {
-      NativeCall.release(ObjectKind.BUFFER, staging);
+      // The command may be under way, and its event must reach the caller.
+      Closing.surviving("release", () -> NativeCall.release(ObjectKind.BUFFER, staging));
     }
   }
 

@@ -27,7 +27,7 @@ final class StagingReserve implements AutoCloseable {
     this.buffer = device.staging(BYTES);
     try {
       this.memory = device.contents(buffer, BYTES);
-    } catch (RuntimeException unmapped) {
+    } catch (RuntimeException | Error unmapped) {
       NativeCall.release(ObjectKind.BUFFER, buffer);
       throw unmapped;
     }

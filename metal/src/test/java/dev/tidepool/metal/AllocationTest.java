@@ -9,6 +9,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
@@ -156,5 +157,18 @@ class AllocationTest {
       assertThat(bytes.getAtIndex(ValueLayout.JAVA_FLOAT, 999)).isEqualTo(1);
     }
     assertThat(simulated.calls("newBufferWithBytesNoCopy:length:options:deallocator:")).isZero();
+  }
+
+  @Test
+  void anAdoptedBufferThatTheHostDoesNotReachIsLetGo() {
+    SimulatedMetal simulated = Simulation.with(1);
+    try (MetalDevice device = (MetalDevice) Simulation.devices().getFirst()) {
+      long buffer = Metal.newBuffer(device.handle(), 64, Metal.SHARED);
+      NativeHandle handle = new NativeHandle(NativeKind.METAL_BUFFER, buffer, 0, 64);
+      simulated.fail("contents", 1, CommandErrors.INTERNAL);
+      assertThatThrownBy(() -> device.adopt(handle, true))
+          .isInstanceOf(UnsupportedOperationException.class);
+      NativeCall.release(ObjectKind.BUFFER, buffer);
+    }
   }
 }
