@@ -25,8 +25,8 @@ import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.supply.HostPools;
-import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.PinnedReclaimer;
+import dev.tidepool.runtime.supply.PoolFactory;
 import dev.tidepool.runtime.supply.ReservationLedger;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.threads.SessionExecutors;
@@ -118,7 +118,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     this.reservations =
         devices.stream()
             .collect(Collectors.toUnmodifiableMap(Function.identity(), ReservationLedger::new));
-    this.hostPools = MemoryPools.hostPools(allocator, resources, hostReservations(), options);
+    this.hostPools = PoolFactory.hostPools(allocator, resources, hostReservations(), options);
     this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));

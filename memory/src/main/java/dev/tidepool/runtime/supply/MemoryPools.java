@@ -3,25 +3,17 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.cpu.CpuDevice;
-import dev.tidepool.diagnostics.DiagnosticsLevel;
-import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
-import dev.tidepool.host.ThreadNumaPolicy;
 import dev.tidepool.pool.ShortWait;
 import dev.tidepool.pool.block.BlockMover;
 import dev.tidepool.pool.block.MemoryPool;
-import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.pool.block.ReclaimHandle;
-import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.TrimEvent;
-import dev.tidepool.spi.Block;
-import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Placement;
 import java.lang.foreign.MemorySegment;
@@ -31,15 +23,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.function.LongConsumer;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -49,8 +36,6 @@ import org.jspecify.annotations.Nullable;
  * HostPools} that managers share.
  */
 public final class MemoryPools implements AutoCloseable {
-  private static final long LARGEST_POOL = 4L << 30;
-
   /** What a block is made of. */
   public enum Kind {
     DEVICE,
@@ -67,22 +52,12 @@ public final class MemoryPools implements AutoCloseable {
     }
   }
 
-  private static final PoolLimits NOTHING_KEPT =
-      new PoolLimits(false, 0, 0, 0, EvictionPolicy.LRU, false);
-
   private record Placed(Kind kind, Placement placement) {}
 
   private record Reserved(Kind kind, Placement placement, DeviceReservation reservation) {}
 
   private final Device device;
-  private final MemoryAllocator allocator;
-  private final SessionResources resources;
-  private final PinnedReclaimer pinned;
-  // One object, which tells the blocks that count there from all others.
-  private final LongConsumer unlocked;
-  private final @Nullable MemoryLimit limit;
-  private final ReservationLedger reservations;
-  private final MemoryOptions options;
+  private final PoolFactory factory;
   private final @Nullable HostPools shared;
   private final HostPools hosts;
   private final MemoryPool transit;
@@ -95,7 +70,6 @@ public final class MemoryPools implements AutoCloseable {
   // For blocks that count against a reservation: until it is closed and they are freed.
   private final Map<Reserved, MemoryPool> reserved = new ConcurrentHashMap<>();
 
-  private final LongAdder fallbacks = new LongAdder();
   private volatile boolean closed;
 
   /**
@@ -119,85 +93,24 @@ public final class MemoryPools implements AutoCloseable {
       MemoryOptions options) {
     this.device = device;
     this.shared = shared;
-    this.limit = limit;
-    this.reservations = reservations;
+    this.factory =
+        new PoolFactory(device, limit, reservations, allocator, resources, pinned, options);
     this.hosts =
-        shared != null ? shared : hostPools(allocator, resources, hostReservations, limit, options);
+        shared != null
+            ? shared
+            : PoolFactory.hostPools(allocator, resources, hostReservations, limit, options);
     if (shared == null) {
       own.addAll(hosts.all());
     }
-    this.allocator = allocator;
-    this.resources = resources;
-    this.pinned = pinned;
-    this.unlocked = pinned::giveBack;
-    this.transit =
-        new MemoryPool(
-            "bytes on their way",
-            (bytes, alignment) -> resources.opened(allocator.allocate(bytes, alignment)),
-            MemoryAllocator.SMALL_ALIGNMENT,
-            NOTHING_KEPT);
-    own.add(transit);
-    this.options = options;
+    this.transit = owned(factory.transitPool());
     for (Kind kind : Kind.values()) {
-      pools.put(kind, isPlainHostMemory(kind) ? hosts.first() : ownPool(kind, options));
+      pools.put(kind, isPlainHostMemory(kind) ? hosts.first() : owned(factory.pool(kind)));
     }
   }
 
-  /** The pools of plain host memory for all managers with these options. */
-  public static HostPools hostPools(
-      MemoryAllocator allocator,
-      SessionResources resources,
-      ReservationLedger reservations,
-      MemoryOptions options) {
-    return hostPools(allocator, resources, reservations, null, options);
-  }
-
-  private static HostPools hostPools(
-      MemoryAllocator allocator,
-      SessionResources resources,
-      ReservationLedger reservations,
-      @Nullable MemoryLimit limit,
-      MemoryOptions options) {
-    NodeMemory machine = NodeMemory.current();
-    PoolLimits limits = limits(options, HostMemory.now().totalBytes());
-    Function<MemoryPool.Source, MemoryPool.Source> within =
-        source -> guarded(options, within(limit, reservations.over(source)), Long.MAX_VALUE);
-    return HostPools.of(
-        machine,
-        node ->
-            new MemoryPool(
-                "host memory of node " + node,
-                within.apply(
-                    (bytes, alignment) ->
-                        resources.opened(
-                            machine.allocate(allocator, hostRequest(bytes, alignment), node))),
-                MemoryAllocator.SMALL_ALIGNMENT,
-                limits),
-        _ ->
-            new MemoryPool(
-                "host memory",
-                within.apply(
-                    (bytes, alignment) ->
-                        resources.opened(allocator.allocate(hostRequest(bytes, alignment)))),
-                MemoryAllocator.SMALL_ALIGNMENT,
-                limits));
-  }
-
-  private static HostRequest hostRequest(long bytes, long alignment) {
-    return HostRequest.of(bytes)
-        .aligned(Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)));
-  }
-
-  private static MemoryPool.Source within(@Nullable MemoryLimit limit, MemoryPool.Source source) {
-    return limit == null ? source : limit.over(source);
-  }
-
-  /** A source as it is, or with guard zones at the paranoid level. */
-  private static MemoryPool.Source guarded(
-      MemoryOptions options, MemoryPool.Source source, long largest) {
-    return options.diagnostics() == DiagnosticsLevel.PARANOID
-        ? new GuardedSource(source, largest)
-        : source;
+  private MemoryPool owned(MemoryPool pool) {
+    own.add(pool);
+    return pool;
   }
 
   private boolean isPlainHostMemory(Kind kind) {
@@ -205,179 +118,16 @@ public final class MemoryPools implements AutoCloseable {
       case HOST -> true;
       case DEVICE, UNIFIED -> device instanceof CpuDevice;
       case PINNED -> false;
-      case STAGING -> !locksPages();
+      case STAGING -> !factory.locksPages();
     };
-  }
-
-  private boolean locksPages() {
-    return options.pinnedMemory() && device.info().can(Capability.PINNED_MEMORY);
-  }
-
-  private MemoryPool ownPool(Kind kind, MemoryOptions options) {
-    long totalBytes = (kind.isOfDevice() ? device.memory() : HostMemory.now()).totalBytes();
-    return ownPool(
-        kind,
-        Placement.ANYWHERE,
-        kind.isOfDevice() ? limits(options, totalBytes) : pinnedLimits(options, totalBytes));
-  }
-
-  private MemoryPool ownPool(Kind kind, Placement placement, PoolLimits limits) {
-    long largest = kind.isOfDevice() ? largest(kind) : Long.MAX_VALUE;
-    MemoryPool pool =
-        new MemoryPool(
-            device.info().id() + " " + kind,
-            guarded(
-                options,
-                within(
-                    limit,
-                    kind.isOfDevice()
-                        ? reservations.over(source(kind, placement))
-                        : source(kind, placement)),
-                largest),
-            MemoryAllocator.SMALL_ALIGNMENT,
-            largest,
-            limits);
-    own.add(pool);
-    return pool;
-  }
-
-  private MemoryPool.Source source(Kind kind, Placement placement) {
-    return (bytes, alignment) ->
-        allocate(kind, bytes, Math.max(alignment, usualAlignment(kind, bytes)), placement);
-  }
-
-  /** Bytes of the largest block of a kind that lies on the device. */
-  public long largest(Kind kind) {
-    return device.largestBlock(kind == Kind.UNIFIED ? BlockKind.UNIFIED : BlockKind.DEVICE);
-  }
-
-  private static PoolLimits limits(MemoryOptions options, long totalBytes) {
-    return limitsOf(
-        options,
-        options.maxPoolBytes() == -1
-            ? Math.min(totalBytes / 4, LARGEST_POOL)
-            : options.maxPoolBytes());
-  }
-
-  /** Returns the limits of a pool of page-locked memory. */
-  private static PoolLimits pinnedLimits(MemoryOptions options, long totalBytes) {
-    return options.pinnedPoolBytes() == -1
-        ? limits(options, totalBytes)
-        : limitsOf(options, options.pinnedPoolBytes());
-  }
-
-  private static PoolLimits limitsOf(MemoryOptions options, long wanted) {
-    long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
-    return new PoolLimits(
-        options.pooling(),
-        most,
-        options.maxPoolBytesPerClass(),
-        Math.min(options.keptPoolBytes(), most),
-        options.evictionPolicy(),
-        options.zeroOnRelease());
-  }
-
-  private Block allocate(Kind kind, long bytes, long alignment, Placement placement) {
-    HostRequest request = HostRequest.of(bytes).aligned(alignment).placed(placement);
-    return switch (kind) {
-      case DEVICE -> allocate(BlockKind.DEVICE, bytes, alignment, placement);
-      case UNIFIED -> allocate(BlockKind.UNIFIED, bytes, alignment, placement);
-      case HOST -> resources.opened(allocator.allocate(request));
-      case PINNED -> {
-        Block locked = allocateLocked(kind, bytes, alignment, placement);
-        yield locked == null ? inPlaceOfPinned(request, placement) : locked;
-      }
-      case STAGING -> {
-        Block locked = allocateLocked(kind, bytes, alignment, placement);
-        if (locked == null) {
-          throw new NothingLocked();
-        }
-        yield locked;
-      }
-    };
-  }
-
-  private Block allocate(BlockKind kind, long bytes, long alignment, Placement placement) {
-    return resources.opened(device.allocate(bytes, alignment, kind, placement));
-  }
-
-  /** Page-locked memory while there is some, else null. */
-  private @Nullable Block allocateLocked(
-      Kind kind, long bytes, long alignment, Placement placement) {
-    if (!locksPages()) {
-      return null;
-    }
-    if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
-      try {
-        return BudgetedBlock.over(
-            fromItsNode(placement, () -> allocate(BlockKind.PINNED, bytes, alignment, placement)),
-            unlocked,
-            bytes);
-      } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
-        pinned.giveBack(bytes);
-      } catch (RuntimeException | Error e) {
-        pinned.giveBack(bytes);
-        throw e;
-      }
-    }
-    return null;
   }
 
   /** What lies idle of page-locked memory, without the plain blocks that stand in for some. */
   public Stream<ReclaimHandle> idlePinned() {
     return device.info().can(Capability.PINNED_MEMORY)
         ? ofKinds(kind -> kind == Kind.PINNED || kind == Kind.STAGING)
-            .flatMap(pool -> pool.idlePieces(this::isLocked).stream())
+            .flatMap(pool -> pool.idlePieces(factory::isLocked).stream())
         : Stream.empty();
-  }
-
-  private boolean isLocked(Block block) {
-    return block instanceof BudgetedBlock charged && charged.countsFor(unlocked);
-  }
-
-  /** Page-locked memory lies on the node that the buffer names, else on the device's. */
-  private Block fromItsNode(Placement placement, Supplier<Block> allocation) {
-    OptionalInt node = placement.node().isPresent() ? placement.node() : device.numaNode();
-    return node.isPresent()
-        ? ThreadNumaPolicy.preferring(node.getAsInt(), allocation)
-        : allocation.get();
-  }
-
-  /**
-   * Page-locks memory of the caller where it lies, and keeps its arena open.
-   *
-   * @return what ends both and throws nothing; null if it cannot be locked
-   */
-  public @Nullable Runnable lock(MemorySegment memory) {
-    Runnable unlocking =
-        options.pinnedMemory() ? PinnedRegistration.lock(device, pinned, resources, memory) : null;
-    if (unlocking == null) {
-      fallbacks.increment();
-    }
-    return unlocking;
-  }
-
-  /** Plain memory, which kernels of a device that shares the host's must be able to use. */
-  private Block inPlaceOfPinned(HostRequest request, Placement placement) {
-    Block plain =
-        device.info().can(Capability.SHARED_MEMORY)
-            ? allocate(BlockKind.DEVICE, request.bytes(), request.alignment(), placement)
-            : resources.opened(allocator.allocate(request));
-    // Not before: what finds no memory at all is tried again, and has become nothing so far.
-    fallbacks.increment();
-    return plain;
-  }
-
-  /**
-   * Says that there is no page-locked memory for staging, so that a block of the shared pool takes
-   * its place. A signal between two methods, on a way that allocations take: without a trace.
-   */
-  private static final class NothingLocked extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-
-    NothingLocked() {
-      super("no page-locked memory is left", null, false, false);
-    }
   }
 
   /** Takes a block; see {@link MemoryPool#take}. */
@@ -385,26 +135,16 @@ public final class MemoryPools implements AutoCloseable {
     long further = beyondUsual(kind, bytes, alignment);
     try {
       return poolHere(kind).take(Math.max(1, bytes), further, pooled);
-    } catch (NothingLocked e) {
+    } catch (PoolFactory.NothingLocked e) {
       PooledBlock plain = hosts.here().take(Math.max(1, bytes), further, pooled);
-      fallbacks.increment();
+      factory.fellBack();
       return plain;
     }
   }
 
   /** An alignment that such blocks do not have anyway; else 1. */
   private long beyondUsual(Kind kind, long bytes, long alignment) {
-    return alignment <= usualAlignment(kind, bytes) ? 1 : alignment;
-  }
-
-  /**
-   * What all blocks of a kind and size are aligned to. Large ones that the host sees are aligned to
-   * pages although the pool does not know it; many a device aligns its own memory to less than
-   * pages and says so.
-   */
-  private long usualAlignment(Kind kind, long bytes) {
-    boolean deviceAlone = kind.isOfDevice() && !device.info().can(Capability.SHARED_MEMORY);
-    return deviceAlone ? MemoryAllocator.SMALL_ALIGNMENT : MemoryAllocator.defaultAlignment(bytes);
+    return alignment <= factory.usualAlignment(kind, bytes) ? 1 : alignment;
   }
 
   /**
@@ -422,11 +162,7 @@ public final class MemoryPools implements AutoCloseable {
     MemoryPool pool =
         placed.computeIfAbsent(
             new Placed(kind, placement),
-            _ ->
-                ownPool(
-                    kind,
-                    placement,
-                    kept ? pinnedLimits(options, HostMemory.now().totalBytes()) : NOTHING_KEPT));
+            _ -> owned(factory.placedPool(kind, placement, kept)));
     if (closed) {
       // The manager ended meanwhile: what comes back is not kept.
       pool.close();
@@ -462,20 +198,7 @@ public final class MemoryPools implements AutoCloseable {
 
   private MemoryPool reservedPool(Reserved key) {
     DeviceReservation reservation = key.reservation();
-    MemoryPool pool =
-        MemoryPool.ofExactSizes(
-            device.info().id() + " " + key.kind() + " of " + reservation,
-            reservation.over(
-                guarded(options, source(key.kind(), key.placement()), largest(key.kind()))),
-            MemoryAllocator.SMALL_ALIGNMENT,
-            new PoolLimits(
-                options.pooling(),
-                reservation.bytes(),
-                reservation.bytes(),
-                0,
-                options.evictionPolicy(),
-                options.zeroOnRelease()));
-    own.add(pool);
+    MemoryPool pool = owned(factory.reservedPool(key.kind(), key.placement(), reservation));
     reservation.owns(pool);
     return pool;
   }
@@ -549,8 +272,23 @@ public final class MemoryPools implements AutoCloseable {
     return hosts.placeOfCaller();
   }
 
+  /** How often plain memory took the place of page-locked memory. */
   public long fallbacks() {
-    return fallbacks.sum();
+    return factory.fallbacks();
+  }
+
+  /** Bytes of the largest block of a kind that lies on the device. */
+  public long largest(Kind kind) {
+    return factory.largest(kind);
+  }
+
+  /**
+   * Page-locks memory of the caller where it lies, and keeps its arena open.
+   *
+   * @return what ends both and throws nothing; null if it cannot be locked
+   */
+  public @Nullable Runnable lock(MemorySegment memory) {
+    return factory.lock(memory);
   }
 
   /** Frees blocks that found no room when they came back. */
