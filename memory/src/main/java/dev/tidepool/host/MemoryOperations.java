@@ -9,8 +9,8 @@ import dev.tidepool.host.operations.GatherScatter;
 import dev.tidepool.host.operations.Indices;
 import dev.tidepool.host.operations.OperandChecks;
 import dev.tidepool.host.operations.PrimitiveType;
-import dev.tidepool.host.operations.Reductions;
-import dev.tidepool.host.operations.Reductions.Fold;
+import dev.tidepool.host.operations.SegmentReductions;
+import dev.tidepool.host.operations.SegmentReductions.Fold;
 import dev.tidepool.host.operations.StructFields;
 import java.lang.foreign.MemorySegment;
 
@@ -290,7 +290,7 @@ public final class MemoryOperations {
    * @param type {@code FLOAT} or {@code DOUBLE}
    */
   public static double sum(ElementType<?> type, MemorySegment segment) {
-    return Reductions.ofDoubles(Fold.SUM, type, segment, null);
+    return SegmentReductions.ofDoubles(Fold.SUM, type, segment, null);
   }
 
   /**
@@ -301,7 +301,7 @@ public final class MemoryOperations {
    * @throws IllegalArgumentException if there is no element
    */
   public static double min(ElementType<?> type, MemorySegment segment) {
-    return Reductions.ofDoubles(Fold.MIN, type, segment, null);
+    return SegmentReductions.ofDoubles(Fold.MIN, type, segment, null);
   }
 
   /**
@@ -312,7 +312,7 @@ public final class MemoryOperations {
    * @throws IllegalArgumentException if there is no element
    */
   public static double max(ElementType<?> type, MemorySegment segment) {
-    return Reductions.ofDoubles(Fold.MAX, type, segment, null);
+    return SegmentReductions.ofDoubles(Fold.MAX, type, segment, null);
   }
 
   /**
@@ -323,7 +323,7 @@ public final class MemoryOperations {
    * @throws IllegalArgumentException if the segments have different sizes
    */
   public static double dot(ElementType<?> type, MemorySegment left, MemorySegment right) {
-    return Reductions.ofDoubles(Fold.SUM, type, left, right);
+    return SegmentReductions.ofDoubles(Fold.SUM, type, left, right);
   }
 
   /**
@@ -332,7 +332,7 @@ public final class MemoryOperations {
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    */
   public static long sumAsLong(ElementType<?> type, MemorySegment segment) {
-    return Reductions.ofLongs(Fold.SUM, type, segment, null);
+    return SegmentReductions.ofLongs(Fold.SUM, type, segment, null);
   }
 
   /**
@@ -342,7 +342,7 @@ public final class MemoryOperations {
    * @throws IllegalArgumentException if there is no element
    */
   public static long minAsLong(ElementType<?> type, MemorySegment segment) {
-    return Reductions.ofLongs(Fold.MIN, type, segment, null);
+    return SegmentReductions.ofLongs(Fold.MIN, type, segment, null);
   }
 
   /**
@@ -352,7 +352,7 @@ public final class MemoryOperations {
    * @throws IllegalArgumentException if there is no element
    */
   public static long maxAsLong(ElementType<?> type, MemorySegment segment) {
-    return Reductions.ofLongs(Fold.MAX, type, segment, null);
+    return SegmentReductions.ofLongs(Fold.MAX, type, segment, null);
   }
 
   /**
@@ -362,7 +362,7 @@ public final class MemoryOperations {
    * @throws IllegalArgumentException if the segments have different sizes
    */
   public static long dotAsLong(ElementType<?> type, MemorySegment left, MemorySegment right) {
-    return Reductions.ofLongs(Fold.SUM, type, left, right);
+    return SegmentReductions.ofLongs(Fold.SUM, type, left, right);
   }
 
   /**

@@ -1,9 +1,9 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
 import java.util.Map;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * An int that is {@code factor * variable + offset}, all computed as ints wrap: equal to it modulo
  * 2<sup>32</sup>. Factor and offset do not change in the loop that the variable counts.
  */
-record Affine(Expression factor, Expression offset) {
+record Affine(KernelExpression factor, KernelExpression offset) {
   private static final Constant ZERO = Constant.of(0);
   private static final Constant ONE = Constant.of(1);
 
@@ -29,23 +29,23 @@ record Affine(Expression factor, Expression offset) {
    * @return null if it has none
    */
   static @Nullable Affine of(
-      Expression value, Map<Variable, Affine> known, Predicate<Expression> isInvariant) {
+      KernelExpression value, Map<Variable, Affine> known, Predicate<KernelExpression> isInvariant) {
     if (isInvariant.test(value)) {
       return new Affine(
           ZERO,
-          value.type() == ValueType.LONG ? new Expression.Convert(Conversion.L2I, value) : value);
+          value.type() == ValueType.LONG ? new KernelExpression.Convert(Conversion.L2I, value) : value);
     }
     return switch (value) {
-      case Expression.Read(Variable variable) -> known.get(variable);
-      case Expression.Negate(Expression operand) -> {
+      case KernelExpression.Read(Variable variable) -> known.get(variable);
+      case KernelExpression.Negate(KernelExpression operand) -> {
         Affine form = of(operand, known, isInvariant);
         yield form == null ? null : form.times(Constant.of(-1));
       }
-      case Expression.Convert(Conversion conversion, Expression operand) ->
+      case KernelExpression.Convert(Conversion conversion, KernelExpression operand) ->
           conversion == Conversion.I2L || conversion == Conversion.L2I
               ? of(operand, known, isInvariant)
               : null;
-      case Expression.Binary(Operator operator, Expression left, Expression right) -> {
+      case KernelExpression.Binary(Operator operator, KernelExpression left, KernelExpression right) -> {
         Affine first = of(left, known, isInvariant);
         Affine second = of(right, known, isInvariant);
         yield first == null || second == null ? null : first.combined(operator, second, right);
@@ -54,7 +54,7 @@ record Affine(Expression factor, Expression offset) {
     };
   }
 
-  private @Nullable Affine combined(Operator operator, Affine other, Expression operand) {
+  private @Nullable Affine combined(Operator operator, Affine other, KernelExpression operand) {
     return switch (operator) {
       case ADD -> new Affine(sum(factor, other.factor), sum(offset, other.offset));
       case SUBTRACT -> combined(Operator.ADD, other.times(Constant.of(-1)), operand);
@@ -83,30 +83,30 @@ record Affine(Expression factor, Expression offset) {
   }
 
   /** What it is where the variable has a value, computed without overflow; a long. */
-  Expression at(Expression variable) {
-    Expression wideOffset = wide(offset);
+  KernelExpression at(KernelExpression variable) {
+    KernelExpression wideOffset = wide(offset);
     if (isConstant()) {
       return wideOffset;
     }
-    Expression product =
+    KernelExpression product =
         factor.equals(ONE)
             ? variable
-            : new Expression.Binary(Operator.MULTIPLY, wide(factor), variable);
-    return offset.equals(ZERO) ? product : new Expression.Binary(Operator.ADD, wideOffset, product);
+            : new KernelExpression.Binary(Operator.MULTIPLY, wide(factor), variable);
+    return offset.equals(ZERO) ? product : new KernelExpression.Binary(Operator.ADD, wideOffset, product);
   }
 
   /** An int as a long. */
-  static Expression wide(Expression value) {
+  static KernelExpression wide(KernelExpression value) {
     return value instanceof Constant constant
         ? Constant.of(constant.bits())
-        : new Expression.Convert(Conversion.I2L, value);
+        : new KernelExpression.Convert(Conversion.I2L, value);
   }
 
-  private Affine times(Expression number) {
+  private Affine times(KernelExpression number) {
     return new Affine(product(factor, number), product(offset, number));
   }
 
-  private static Expression sum(Expression left, Expression right) {
+  private static KernelExpression sum(KernelExpression left, KernelExpression right) {
     if (left.equals(ZERO)) {
       return right;
     }
@@ -115,10 +115,10 @@ record Affine(Expression factor, Expression offset) {
     }
     return left instanceof Constant a && right instanceof Constant b
         ? Constant.of((int) (a.bits() + b.bits()))
-        : new Expression.Binary(Operator.ADD, left, right);
+        : new KernelExpression.Binary(Operator.ADD, left, right);
   }
 
-  private static Expression product(Expression left, Expression right) {
+  private static KernelExpression product(KernelExpression left, KernelExpression right) {
     if (left.equals(ZERO) || right.equals(ZERO)) {
       return ZERO;
     }
@@ -130,6 +130,6 @@ record Affine(Expression factor, Expression offset) {
     }
     return left instanceof Constant a && right instanceof Constant b
         ? Constant.of((int) (a.bits() * b.bits()))
-        : new Expression.Binary(Operator.MULTIPLY, left, right);
+        : new KernelExpression.Binary(Operator.MULTIPLY, left, right);
   }
 }

@@ -1,10 +1,10 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.KernelParameter.Access;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -65,7 +65,7 @@ public final class ArrayAccesses {
   }
 
   /** Whether an index is the item's own in dimension 0. */
-  private static boolean isOwn(Expression index) {
+  private static boolean isOwn(KernelExpression index) {
     return index.equals(new Convert(Conversion.L2I, new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0)));
   }
 
@@ -84,7 +84,7 @@ public final class ArrayAccesses {
 
   private @Nullable Set<Integer> follow(Statement statement, Set<Integer> before) {
     switch (statement) {
-      case Store(KernelArray.Argument array, Expression index, _, _) when isOwn(index) -> {
+      case Store(KernelArray.Argument array, KernelExpression index, _, _) when isOwn(index) -> {
         Set<Integer> more = new HashSet<>(before);
         more.add(array.index());
         return more;

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -80,11 +80,11 @@ public final class BarrierControl {
     }
   }
 
-  private void addReads(Expression expression) {
+  private void addReads(KernelExpression expression) {
     Walk.expressions(
         expression,
         part -> {
-          if (part instanceof Expression.Read(Variable variable)) {
+          if (part instanceof KernelExpression.Read(Variable variable)) {
             deciding.add(variable);
           }
         });
@@ -106,7 +106,7 @@ public final class BarrierControl {
             case Return returned -> uniformity.isUniform(returned);
             case Break(Label label) -> !inside.contains(label);
             case Continue(Label label) -> !inside.contains(label);
-            case If(Expression _, var then, var otherwise) ->
+            case If(KernelExpression _, var then, var otherwise) ->
                 decides(then, inside) || decides(otherwise, inside);
             case Block(Label label, var body) -> within(label, body, inside);
             case Loop(Label label, var body) -> within(label, body, inside);

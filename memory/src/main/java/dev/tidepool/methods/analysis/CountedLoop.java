@@ -1,9 +1,9 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
  * @param assigned the variables that the loop sets
  */
 record CountedLoop(
-    Statement.Loop loop, Variable variable, int step, Expression last, Set<Variable> assigned) {
+    Statement.Loop loop, Variable variable, int step, KernelExpression last, Set<Variable> assigned) {
 
   /** The loop as a counted one; null if it is none. */
   static @Nullable CountedLoop of(Statement.Loop loop) {
     if (loop.body().isEmpty()
         || !(loop.body().getFirst() instanceof Statement.If exit)
-        || !(exit.condition() instanceof Expression.Compare compare)) {
+        || !(exit.condition() instanceof KernelExpression.Compare compare)) {
       return null;
     }
     boolean leavesIfTrue = isBreak(exit.then()) && exit.otherwise().isEmpty();
@@ -50,13 +50,13 @@ record CountedLoop(
             assigned.add(target);
           }
         });
-    if (compare.left() instanceof Expression.Read(Variable variable)) {
+    if (compare.left() instanceof KernelExpression.Read(Variable variable)) {
       CountedLoop counted = of(loop, variable, stays, compare.right(), assigned);
       if (counted != null) {
         return counted;
       }
     }
-    return compare.right() instanceof Expression.Read(Variable variable)
+    return compare.right() instanceof KernelExpression.Read(Variable variable)
         ? of(loop, variable, swapped(stays), compare.left(), assigned)
         : null;
   }
@@ -65,19 +65,19 @@ record CountedLoop(
       Statement.Loop loop,
       Variable variable,
       Comparison stays,
-      Expression bound,
+      KernelExpression bound,
       Set<Variable> assigned) {
     Integer step = variable.type() == ValueType.INT ? step(loop.body(), variable) : null;
     if (step == null || step == 0 || !isInvariant(bound, assigned)) {
       return null;
     }
-    Expression limit = Affine.wide(bound);
-    Expression one = Constant.of(1L);
+    KernelExpression limit = Affine.wide(bound);
+    KernelExpression one = Constant.of(1L);
     boolean up = step > 0;
     if (stays == Comparison.LESS && up) {
-      limit = new Expression.Binary(Operator.SUBTRACT, limit, one);
+      limit = new KernelExpression.Binary(Operator.SUBTRACT, limit, one);
     } else if (stays == Comparison.GREATER && !up) {
-      limit = new Expression.Binary(Operator.ADD, limit, one);
+      limit = new KernelExpression.Binary(Operator.ADD, limit, one);
     } else if (stays != (up ? Comparison.LESS_EQUAL : Comparison.GREATER_EQUAL)) {
       return null;
     }
@@ -85,29 +85,29 @@ record CountedLoop(
   }
 
   /** Whether an expression has the same value in all rounds. */
-  boolean isInvariant(Expression expression) {
+  boolean isInvariant(KernelExpression expression) {
     return isInvariant(expression, assigned);
   }
 
-  private static boolean isInvariant(Expression expression, Set<Variable> assigned) {
+  private static boolean isInvariant(KernelExpression expression, Set<Variable> assigned) {
     return !Walk.any(
         expression,
-        part -> part instanceof Expression.Read(Variable read) && assigned.contains(read));
+        part -> part instanceof KernelExpression.Read(Variable read) && assigned.contains(read));
   }
 
   /** Whether the variable stays an int when the step is added to the last value. */
-  Expression.Compare doesNotWrap() {
-    Expression beyond = new Expression.Binary(Operator.ADD, last, Constant.of((long) step));
+  KernelExpression.Compare doesNotWrap() {
+    KernelExpression beyond = new KernelExpression.Binary(Operator.ADD, last, Constant.of((long) step));
     return step > 0
-        ? new Expression.Compare(
+        ? new KernelExpression.Compare(
             Comparison.LESS_EQUAL, beyond, Constant.of((long) Integer.MAX_VALUE), false)
-        : new Expression.Compare(
+        : new KernelExpression.Compare(
             Comparison.GREATER_EQUAL, beyond, Constant.of((long) Integer.MIN_VALUE), false);
   }
 
   /** Whether {@link #doesNotWrap()} holds always. */
   boolean neverWraps() {
-    return (step == 1 || step == -1) && last instanceof Expression.Binary;
+    return (step == 1 || step == -1) && last instanceof KernelExpression.Binary;
   }
 
   private static boolean isBreak(List<Statement> list) {
@@ -128,11 +128,11 @@ record CountedLoop(
       return null;
     }
     for (Statement statement : body) {
-      if (statement instanceof Statement.Assign(Variable target, Expression value)
+      if (statement instanceof Statement.Assign(Variable target, KernelExpression value)
           && target.equals(variable)
-          && value instanceof Expression.Binary(Operator operator, var left, var right)) {
-        boolean first = left instanceof Expression.Read(Variable read) && read.equals(variable);
-        boolean second = right instanceof Expression.Read(Variable read) && read.equals(variable);
+          && value instanceof KernelExpression.Binary(Operator operator, var left, var right)) {
+        boolean first = left instanceof KernelExpression.Read(Variable read) && read.equals(variable);
+        boolean second = right instanceof KernelExpression.Read(Variable read) && read.equals(variable);
         if (operator == Operator.ADD && first && right instanceof Constant constant) {
           return (int) constant.bits();
         }

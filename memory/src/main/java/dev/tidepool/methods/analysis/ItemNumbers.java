@@ -1,9 +1,9 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -41,7 +41,7 @@ public final class ItemNumbers {
     Walk.expressions(statement).forEach(expression -> Walk.expressions(expression, this::record));
   }
 
-  private void record(Expression expression) {
+  private void record(KernelExpression expression) {
     switch (expression) {
       case Convert(Conversion conversion, ItemNumber number)
           when conversion == Conversion.L2I && number.kind() == ItemNumber.Kind.GLOBAL_ID ->

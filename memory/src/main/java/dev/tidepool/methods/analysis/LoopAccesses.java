@@ -1,6 +1,6 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
@@ -66,12 +66,12 @@ final class LoopAccesses {
     }
   }
 
-  private @Nullable Affine form(Expression value, Map<Variable, Affine> known) {
+  private @Nullable Affine form(KernelExpression value, Map<Variable, Affine> known) {
     return value.type().isFloating() ? null : Affine.of(value, known, counted::isInvariant);
   }
 
   private void note(
-      Statement access, KernelArray array, Expression index, Map<Variable, Affine> known) {
+      Statement access, KernelArray array, KernelExpression index, Map<Variable, Affine> known) {
     Affine form = index.type() == ValueType.INT ? form(index, known) : null;
     if (form != null) {
       boolean isBeforeStep =
@@ -95,23 +95,23 @@ final class LoopAccesses {
   }
 
   /** The index of an access as a long, if it can be computed where it stands; else null. */
-  @Nullable Expression longIndex(Statement access) {
+  @Nullable KernelExpression longIndex(Statement access) {
     Access found = understood.get(access);
     return found == null || !found.isBeforeStep()
         ? null
-        : found.form().at(Affine.wide(new Expression.Read(counted.variable())));
+        : found.form().at(Affine.wide(new KernelExpression.Read(counted.variable())));
   }
 
   /** Whether all these accesses are inside of their arrays in every round. */
-  Expression test() {
-    Expression first = Affine.wide(new Expression.Read(counted.variable()));
-    Set<Expression> tests = new LinkedHashSet<>();
+  KernelExpression test() {
+    KernelExpression first = Affine.wide(new KernelExpression.Read(counted.variable()));
+    Set<KernelExpression> tests = new LinkedHashSet<>();
     if (!counted.neverWraps()) {
       tests.add(counted.doesNotWrap());
     }
     for (Range range : ranges) {
-      Expression atFirst = range.form().at(first);
-      Expression atLast = range.form().at(counted.last());
+      KernelExpression atFirst = range.form().at(first);
+      KernelExpression atLast = range.form().at(counted.last());
       boolean isKnown = range.form().isGrowing();
       boolean isUp = counted.step() > 0;
       if (!isKnown || isUp) {

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -70,7 +70,7 @@ public final class LoopChecks {
     for (Statement statement : list) {
       changed.add(
           switch (statement) {
-            case Statement.If(Expression condition, var then, var otherwise) ->
+            case Statement.If(KernelExpression condition, var then, var otherwise) ->
                 new Statement.If(condition, rewritten(then), rewritten(otherwise));
             case Statement.Block(Statement.Label label, var body) ->
                 new Statement.Block(label, rewritten(body));
@@ -114,15 +114,15 @@ public final class LoopChecks {
     return Walk.any(
         loop.body(),
         statement ->
-            statement instanceof Statement.Assign(Variable target, Expression value)
+            statement instanceof Statement.Assign(Variable target, KernelExpression value)
                 && target.type().isFloating()
                 && Walk.reads(value, target));
   }
 
-  private static Expression index(Statement access, LoopAccesses accesses, boolean isLong) {
+  private static KernelExpression index(Statement access, LoopAccesses accesses, boolean isLong) {
     // Arrays of an item or group are arrays of the virtual machine, whose indices are ints.
     boolean mayWiden = isLong && Walk.array(access) instanceof KernelArray.Argument;
-    Expression wide = mayWiden ? accesses.longIndex(access) : null;
+    KernelExpression wide = mayWiden ? accesses.longIndex(access) : null;
     return wide == null ? Walk.expressions(access).getFirst() : wide;
   }
 }

@@ -1,7 +1,7 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
@@ -26,12 +26,12 @@ import java.util.stream.Collectors;
  * do.
  */
 public final class Races {
-  private final Map<KernelArray.Argument, Set<Expression>> loads = new HashMap<>();
-  private final Map<KernelArray.Argument, Set<Expression>> stores = new HashMap<>();
+  private final Map<KernelArray.Argument, Set<KernelExpression>> loads = new HashMap<>();
+  private final Map<KernelArray.Argument, Set<KernelExpression>> stores = new HashMap<>();
   private final Set<Variable> loaded = new HashSet<>();
   private final Set<Variable> set = new HashSet<>();
   private final Set<Variable> setAgain = new HashSet<>();
-  private final Map<Variable, Expression> values = new HashMap<>();
+  private final Map<Variable, KernelExpression> values = new HashMap<>();
   private boolean hasBarriers;
 
   private Races() {}
@@ -55,7 +55,7 @@ public final class Races {
           loads.computeIfAbsent(array, _ -> new HashSet<>()).add(load.index());
         }
       }
-      case Store(KernelArray.Argument array, Expression index, _, _) ->
+      case Store(KernelArray.Argument array, KernelExpression index, _, _) ->
           stores.computeIfAbsent(array, _ -> new HashSet<>()).add(index);
       case Assign assign -> values.put(assign.target(), assign.value());
       case Barrier _ -> hasBarriers = true;
@@ -72,8 +72,8 @@ public final class Races {
     }
     stores.forEach(
         (array, indices) -> {
-          Set<Expression> stored = resolved(indices);
-          Set<Expression> read = resolved(loads.getOrDefault(array, Set.of()));
+          Set<KernelExpression> stored = resolved(indices);
+          Set<KernelExpression> read = resolved(loads.getOrDefault(array, Set.of()));
           boolean isAnywhere =
               stored.stream()
                   .anyMatch(
@@ -85,7 +85,7 @@ public final class Races {
     return names;
   }
 
-  private Set<Expression> resolved(Set<Expression> indices) {
+  private Set<KernelExpression> resolved(Set<KernelExpression> indices) {
     return indices.stream().map(this::resolved).collect(Collectors.toSet());
   }
 
@@ -93,12 +93,12 @@ public final class Races {
    * An index with values in the place of variables that never change. {@code x[3 * i] += 1} keeps
    * its index in such a variable.
    */
-  private Expression resolved(Expression index) {
+  private KernelExpression resolved(KernelExpression index) {
     return Rewriter.rewrite(
         index,
         part -> {
           if (part instanceof Read(Variable variable) && !setAgain.contains(variable)) {
-            Expression value = values.get(variable);
+            KernelExpression value = values.get(variable);
             if (value != null && setAgain.stream().noneMatch(v -> Walk.reads(value, v))) {
               return resolved(value);
             }

@@ -1,10 +1,10 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
@@ -52,9 +52,9 @@ public final class RangeChecks {
 
   private final int firstId;
   private final List<Axis> axes = new ArrayList<>();
-  private final Map<Variable, Expression> known = new HashMap<>();
+  private final Map<Variable, KernelExpression> known = new HashMap<>();
   private final Set<Statement> understood = Collections.newSetFromMap(new IdentityHashMap<>());
-  private final Set<Expression> tests = new LinkedHashSet<>();
+  private final Set<KernelExpression> tests = new LinkedHashSet<>();
   private int loops;
   private boolean hasUnderstoodLoop;
 
@@ -67,17 +67,17 @@ public final class RangeChecks {
    * @param test whether it is between them, and an int
    */
   private record Axis(
-      Variable variable, Expression least, Expression greatest, @Nullable Expression test) {}
+      Variable variable, KernelExpression least, KernelExpression greatest, @Nullable KernelExpression test) {}
 
   private RangeChecks(int firstId) {
     this.firstId = firstId;
     for (int dimension = 0; dimension < DIMENSIONS; dimension++) {
-      Expression size = new ItemNumber(ItemNumber.Kind.GLOBAL_SIZE, dimension);
+      KernelExpression size = new ItemNumber(ItemNumber.Kind.GLOBAL_SIZE, dimension);
       axes.add(
           new Axis(
               new Variable(firstId + dimension, ValueType.INT),
               Constant.of(0L),
-              new Expression.Binary(Operator.SUBTRACT, size, Constant.of(1L)),
+              new KernelExpression.Binary(Operator.SUBTRACT, size, Constant.of(1L)),
               Tests.isAtMost(size, Integer.MAX_VALUE)));
     }
   }
@@ -102,7 +102,7 @@ public final class RangeChecks {
     return tree.withBody(List.of(either), tree.variables(), copy.labels());
   }
 
-  private @Nullable Expression untestedIndex(Statement access) {
+  private @Nullable KernelExpression untestedIndex(Statement access) {
     return understood.contains(access) ? Walk.expressions(access).getFirst() : null;
   }
 
@@ -117,7 +117,7 @@ public final class RangeChecks {
         case Statement.Loop loop -> visit(loop);
         default -> {}
       }
-      Expression value =
+      KernelExpression value =
           statement instanceof Statement.Assign assign ? inNumbers(assign.value()) : null;
       forget(List.of(statement));
       if (statement instanceof Statement.Assign assign && value != null) {
@@ -135,30 +135,30 @@ public final class RangeChecks {
     if (counted == null || axes.size() >= MOST_AXES) {
       return;
     }
-    Expression first = known.get(counted.variable());
-    Expression last = inNumbers(counted.last());
+    KernelExpression first = known.get(counted.variable());
+    KernelExpression last = inNumbers(counted.last());
     if (first == null || last == null || !isUniform(first, 0) || !isUniform(last, 0)) {
       return;
     }
-    Expression test = counted.neverWraps() ? null : inNumbers(counted.doesNotWrap());
+    KernelExpression test = counted.neverWraps() ? null : inNumbers(counted.doesNotWrap());
     if (test == null && !counted.neverWraps()) {
       return;
     }
     Variable stand = new Variable(firstId + axes.size(), ValueType.INT);
-    Expression start = Affine.wide(first);
+    KernelExpression start = Affine.wide(first);
     axes.add(
         counted.step() > 0
             ? new Axis(stand, start, last, test)
             : new Axis(stand, last, start, test));
     forget(loop.body());
-    known.put(counted.variable(), new Expression.Read(stand));
+    known.put(counted.variable(), new KernelExpression.Read(stand));
     loops++;
     visit(loop.body());
     loops--;
   }
 
-  private void note(Statement access, KernelArray array, Expression index) {
-    Expression inNumbers = index.type() == ValueType.INT ? inNumbers(index) : null;
+  private void note(Statement access, KernelArray array, KernelExpression index) {
+    KernelExpression inNumbers = index.type() == ValueType.INT ? inNumbers(index) : null;
     if (inNumbers == null) {
       return;
     }
@@ -174,7 +174,7 @@ public final class RangeChecks {
       }
     }
     if (bounds.products().size() > 1) {
-      for (Expression product : bounds.products()) {
+      for (KernelExpression product : bounds.products()) {
         tests.add(Tests.isAtLeast(product, Integer.MIN_VALUE));
         tests.add(Tests.isAtMost(product, Integer.MAX_VALUE));
       }
@@ -187,20 +187,20 @@ public final class RangeChecks {
    * A value by the numbers of the item and of the loops around it; null if it depends on something
    * else that items have of their own.
    */
-  private @Nullable Expression inNumbers(Expression value) {
+  private @Nullable KernelExpression inNumbers(KernelExpression value) {
     if (value.type().isFloating()) {
       return null;
     }
-    Expression replaced =
+    KernelExpression replaced =
         Rewriter.rewrite(
             value,
             part ->
                 switch (part) {
-                  case Expression.Read(Variable variable) -> known.getOrDefault(variable, part);
+                  case KernelExpression.Read(Variable variable) -> known.getOrDefault(variable, part);
                   case ItemNumber(ItemNumber.Kind kind, int dimension)
                       when kind == ItemNumber.Kind.GLOBAL_ID ->
-                      new Expression.Convert(
-                          Conversion.I2L, new Expression.Read(axes.get(dimension).variable()));
+                      new KernelExpression.Convert(
+                          Conversion.I2L, new KernelExpression.Read(axes.get(dimension).variable()));
                   default -> part;
                 });
     int[] parts = {0};
@@ -208,27 +208,27 @@ public final class RangeChecks {
     return parts[0] <= LONGEST_INDEX && isOfNumbers(replaced) ? replaced : null;
   }
 
-  private boolean isOfNumbers(Expression expression) {
+  private boolean isOfNumbers(KernelExpression expression) {
     return !Walk.any(
         expression,
         part ->
-            (part instanceof Expression.Read(Variable variable) && variable.id() < firstId)
+            (part instanceof KernelExpression.Read(Variable variable) && variable.id() < firstId)
                 || (part instanceof ItemNumber number
                     && number.kind() != ItemNumber.Kind.GLOBAL_SIZE));
   }
 
   /** Whether an expression of numbers has none of those from one on to another. */
-  private boolean isUniform(Expression expression, int from, int to) {
+  private boolean isUniform(KernelExpression expression, int from, int to) {
     return !Walk.any(
         expression,
         part ->
-            part instanceof Expression.Read(Variable variable)
+            part instanceof KernelExpression.Read(Variable variable)
                 && variable.id() >= firstId + from
                 && variable.id() < firstId + to);
   }
 
   /** Whether an expression of numbers has none of those from one on. */
-  private boolean isUniform(Expression expression, int from) {
+  private boolean isUniform(KernelExpression expression, int from) {
     return isUniform(expression, from, axes.size());
   }
 
@@ -239,12 +239,12 @@ public final class RangeChecks {
    * @param products what they add up that may be more than an int
    */
   private record Bounds(
-      Set<Expression> least, Set<Expression> greatest, List<Expression> products) {}
+      Set<KernelExpression> least, Set<KernelExpression> greatest, List<KernelExpression> products) {}
 
   /** The bounds of an index that has no numbers in front of one; null if it is not even. */
-  private @Nullable Bounds bounds(Expression index, int from) {
+  private @Nullable Bounds bounds(KernelExpression index, int from) {
     if (from == axes.size()) {
-      Set<Expression> itself = Set.of(Affine.wide(index));
+      Set<KernelExpression> itself = Set.of(Affine.wide(index));
       return new Bounds(itself, itself, List.of());
     }
     Axis axis = axes.get(from);
@@ -260,37 +260,37 @@ public final class RangeChecks {
     if (rest == null || form.isConstant()) {
       return rest;
     }
-    Expression atLeast = grown(form.factor(), axis.least());
-    Expression atGreatest = grown(form.factor(), axis.greatest());
-    List<Expression> products = new ArrayList<>(rest.products());
+    KernelExpression atLeast = grown(form.factor(), axis.least());
+    KernelExpression atGreatest = grown(form.factor(), axis.greatest());
+    List<KernelExpression> products = new ArrayList<>(rest.products());
     Stream.of(atLeast, atGreatest).filter(RangeChecks::isProduct).forEach(products::add);
     if (form.isGrowing()) {
       return new Bounds(sums(rest.least(), atLeast), sums(rest.greatest(), atGreatest), products);
     }
-    Set<Expression> least = sums(rest.least(), atLeast);
+    Set<KernelExpression> least = sums(rest.least(), atLeast);
     least.addAll(sums(rest.least(), atGreatest));
-    Set<Expression> greatest = sums(rest.greatest(), atLeast);
+    Set<KernelExpression> greatest = sums(rest.greatest(), atLeast);
     greatest.addAll(sums(rest.greatest(), atGreatest));
     return new Bounds(least, greatest, products);
   }
 
   /** What an axis adds to an index where it has a value; a long. */
-  private static Expression grown(Expression factor, Expression value) {
+  private static KernelExpression grown(KernelExpression factor, KernelExpression value) {
     return value.equals(Constant.of(0L)) ? value : new Affine(factor, Constant.of(0)).at(value);
   }
 
-  private static boolean isProduct(Expression value) {
-    return value instanceof Expression.Binary binary && binary.operator() == Operator.MULTIPLY;
+  private static boolean isProduct(KernelExpression value) {
+    return value instanceof KernelExpression.Binary binary && binary.operator() == Operator.MULTIPLY;
   }
 
-  private static Set<Expression> sums(Set<Expression> values, Expression added) {
-    Expression zero = Constant.of(0L);
-    Set<Expression> sums = new LinkedHashSet<>();
-    for (Expression value : values) {
+  private static Set<KernelExpression> sums(Set<KernelExpression> values, KernelExpression added) {
+    KernelExpression zero = Constant.of(0L);
+    Set<KernelExpression> sums = new LinkedHashSet<>();
+    for (KernelExpression value : values) {
       if (value.equals(zero) || added.equals(zero)) {
         sums.add(value.equals(zero) ? added : value);
       } else {
-        sums.add(new Expression.Binary(Operator.ADD, value, added));
+        sums.add(new KernelExpression.Binary(Operator.ADD, value, added));
       }
     }
     return sums;

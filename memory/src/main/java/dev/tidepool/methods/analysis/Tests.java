@@ -1,9 +1,9 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelArray;
 import java.util.Collection;
 import java.util.Iterator;
@@ -12,30 +12,30 @@ import java.util.Iterator;
 final class Tests {
   private Tests() {}
 
-  static Expression isNotNegative(Expression value) {
+  static KernelExpression isNotNegative(KernelExpression value) {
     return isAtLeast(value, 0);
   }
 
-  static Expression isAtLeast(Expression value, long least) {
-    return new Expression.Compare(Comparison.GREATER_EQUAL, value, Constant.of(least), false);
+  static KernelExpression isAtLeast(KernelExpression value, long least) {
+    return new KernelExpression.Compare(Comparison.GREATER_EQUAL, value, Constant.of(least), false);
   }
 
-  static Expression isAtMost(Expression value, long greatest) {
-    return new Expression.Compare(Comparison.LESS_EQUAL, value, Constant.of(greatest), false);
+  static KernelExpression isAtMost(KernelExpression value, long greatest) {
+    return new KernelExpression.Compare(Comparison.LESS_EQUAL, value, Constant.of(greatest), false);
   }
 
   /** Whether an index that is not negative is inside of an array. */
-  static Expression isBelow(Expression index, KernelArray array) {
-    return new Expression.Compare(
-        Comparison.LESS, index, Affine.wide(new Expression.Length(array)), false);
+  static KernelExpression isBelow(KernelExpression index, KernelArray array) {
+    return new KernelExpression.Compare(
+        Comparison.LESS, index, Affine.wide(new KernelExpression.Length(array)), false);
   }
 
   /** Whether all of at least one test hold. */
-  static Expression all(Collection<Expression> tests) {
-    Iterator<Expression> each = tests.iterator();
-    Expression all = each.next();
+  static KernelExpression all(Collection<KernelExpression> tests) {
+    Iterator<KernelExpression> each = tests.iterator();
+    KernelExpression all = each.next();
     while (each.hasNext()) {
-      all = new Expression.Binary(Operator.AND, all, each.next());
+      all = new KernelExpression.Binary(Operator.AND, all, each.next());
     }
     return all;
   }

@@ -1,7 +1,7 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.KernelCompilationException;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -89,13 +89,13 @@ public final class Uniformity {
   }
 
   /** Whether a value is the same for all items of a group. */
-  public boolean isUniform(Expression value) {
+  public boolean isUniform(KernelExpression value) {
     return !Walk.any(
         value,
         part ->
             switch (part) {
-              case Expression.Read(Variable variable) -> differing.contains(variable);
-              case Expression.ItemNumber number -> !number.kind().isUniform();
+              case KernelExpression.Read(Variable variable) -> differing.contains(variable);
+              case KernelExpression.ItemNumber number -> !number.kind().isUniform();
               default -> false;
             });
   }

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * inside.
  */
 final class UntestedCopy {
-  private final Function<Statement, @Nullable Expression> indices;
+  private final Function<Statement, @Nullable KernelExpression> indices;
   private final Map<Statement.Label, Statement.Label> renamed = new HashMap<>();
   private int labels;
 
@@ -25,7 +25,7 @@ final class UntestedCopy {
    * @param indices the index with which a load or store goes without a test; null where it keeps
    *     its own
    */
-  UntestedCopy(int labels, Function<Statement, @Nullable Expression> indices) {
+  UntestedCopy(int labels, Function<Statement, @Nullable KernelExpression> indices) {
     this.labels = labels;
     this.indices = indices;
   }
@@ -44,16 +44,16 @@ final class UntestedCopy {
   private Statement of(Statement statement) {
     return switch (statement) {
       case Statement.Load load -> {
-        Expression index = indices.apply(load);
+        KernelExpression index = indices.apply(load);
         yield index == null ? load : new Statement.Load(load.target(), load.array(), index, null);
       }
       case Statement.Store store -> {
-        Expression index = indices.apply(store);
+        KernelExpression index = indices.apply(store);
         yield index == null
             ? store
             : new Statement.Store(store.array(), index, store.value(), null);
       }
-      case Statement.If(Expression condition, var then, var otherwise) ->
+      case Statement.If(KernelExpression condition, var then, var otherwise) ->
           new Statement.If(condition, of(then), of(otherwise));
       case Statement.Loop(Statement.Label label, var body) -> {
         Statement.Label own = own(label);

@@ -6,18 +6,18 @@ import dev.tidepool.methods.bytecode.TranslatedBlock.Exit;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Jump;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Leave;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Selection;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Binary;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.Length;
-import dev.tidepool.methods.tree.Expression.Negate;
-import dev.tidepool.methods.tree.Expression.Operator;
-import dev.tidepool.methods.tree.Expression.Order;
-import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Binary;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.Length;
+import dev.tidepool.methods.tree.KernelExpression.Negate;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
+import dev.tidepool.methods.tree.KernelExpression.Order;
+import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
@@ -64,11 +64,11 @@ final class BlockTranslator {
   private final MethodTranslator method;
   private final MethodCode code;
   private final FlowGraph.BasicBlock block;
-  private final Frame frame;
+  private final StackFrame frame;
   private final List<Statement> statements = new ArrayList<>();
   private int at;
 
-  private BlockTranslator(MethodTranslator method, FlowGraph.BasicBlock block, Frame frame) {
+  private BlockTranslator(MethodTranslator method, FlowGraph.BasicBlock block, StackFrame frame) {
     this.method = method;
     this.code = method.code();
     this.block = block;
@@ -81,7 +81,7 @@ final class BlockTranslator {
    * @param frame what locals and stack hold at its start; becomes what they hold at its end
    */
   static TranslatedBlock translate(
-      MethodTranslator method, FlowGraph.BasicBlock block, Frame frame) {
+      MethodTranslator method, FlowGraph.BasicBlock block, StackFrame frame) {
     return new BlockTranslator(method, block, frame).translate();
   }
 
@@ -154,35 +154,35 @@ final class BlockTranslator {
 
   // Values
 
-  void push(Expression value) {
-    frame.stack().add(new Operand.Value(value));
+  void push(KernelExpression value) {
+    frame.stack().add(new StackOperand.Value(value));
   }
 
-  void push(Operand operand) {
+  void push(StackOperand operand) {
     frame.stack().add(operand);
   }
 
-  Operand pop() {
+  StackOperand pop() {
     return frame.stack().removeLast();
   }
 
   /** Pops a number. */
-  Expression value() {
+  KernelExpression value() {
     return switch (pop()) {
-      case Operand.Value(Expression value) -> value;
-      case Operand.Array(KernelArray array) ->
+      case StackOperand.Value(KernelExpression value) -> value;
+      case StackOperand.Array(KernelArray array) ->
           throw refuse("the array '" + array.name() + "' as a value", "use its elements");
-      case Operand.Item() -> throw refuse("the WorkItem as a value", "use its numbers");
-      case Operand.Mixed() -> throw mixed();
+      case StackOperand.Item() -> throw refuse("the WorkItem as a value", "use its numbers");
+      case StackOperand.Mixed() -> throw mixed();
     };
   }
 
   /** Pops an array. */
   KernelArray array() {
     return switch (pop()) {
-      case Operand.Array(KernelArray array) -> array;
-      case Operand.Mixed() -> throw mixed();
-      case Operand.Value _, Operand.Item _ ->
+      case StackOperand.Array(KernelArray array) -> array;
+      case StackOperand.Mixed() -> throw mixed();
+      case StackOperand.Value _, StackOperand.Item _ ->
           throw refuse("an object that is no array", "use arrays of primitives");
     };
   }
@@ -209,30 +209,30 @@ final class BlockTranslator {
   }
 
   /** The value in a variable of its own, unless it is as cheap as one. */
-  private Operand shared(Operand operand) {
-    if (!(operand instanceof Operand.Value(Expression value))
+  private StackOperand shared(StackOperand operand) {
+    if (!(operand instanceof StackOperand.Value(KernelExpression value))
         || value instanceof Read
         || value instanceof Constant) {
       return operand;
     }
     Variable saved = fresh(value.type());
     add(new Assign(saved, value));
-    return new Operand.Value(new Read(saved));
+    return new StackOperand.Value(new Read(saved));
   }
 
   /** Sets a variable; what the stack has of its old value is saved first. */
-  private void assign(Variable target, Expression value) {
+  private void assign(Variable target, KernelExpression value) {
     saveReaders(target);
     add(new Assign(target, value));
   }
 
   private void saveReaders(Variable target) {
-    List<Operand> stack = frame.stack();
+    List<StackOperand> stack = frame.stack();
     for (int i = 0; i < stack.size(); i++) {
-      if (stack.get(i) instanceof Operand.Value(Expression value) && Walk.reads(value, target)) {
+      if (stack.get(i) instanceof StackOperand.Value(KernelExpression value) && Walk.reads(value, target)) {
         Variable saved = fresh(value.type());
         add(new Assign(saved, value));
-        stack.set(i, new Operand.Value(new Read(saved)));
+        stack.set(i, new StackOperand.Value(new Read(saved)));
       }
     }
   }
@@ -267,7 +267,7 @@ final class BlockTranslator {
     if (store.typeKind() == TypeKind.REFERENCE) {
       frame.setLocal(store.slot(), pop());
     } else {
-      Expression value = value();
+      KernelExpression value = value();
       assign(local(value.type()), value);
     }
   }
@@ -276,7 +276,7 @@ final class BlockTranslator {
     if (load.typeKind() == TypeKind.REFERENCE || load.typeKind() == TypeKind.CHAR) {
       throw unsupportedElements(load.typeKind());
     }
-    Expression index = value();
+    KernelExpression index = value();
     KernelArray array = array();
     Variable loaded = fresh(array.kind().loaded());
     add(new Load(loaded, array, index, method.numbers().index(array, place().frame())));
@@ -287,8 +287,8 @@ final class BlockTranslator {
     if (store.typeKind() == TypeKind.REFERENCE || store.typeKind() == TypeKind.CHAR) {
       throw unsupportedElements(store.typeKind());
     }
-    Expression value = value();
-    Expression index = value();
+    KernelExpression value = value();
+    KernelExpression index = value();
     KernelArray array = array();
     add(new Store(array, index, value, method.numbers().index(array, place().frame())));
   }
@@ -303,7 +303,7 @@ final class BlockTranslator {
     if (kind == TypeKind.CHAR) {
       throw unsupportedElements(kind);
     }
-    Expression length = value();
+    KernelExpression length = value();
     if (!(length instanceof Constant(_, long count))) {
       throw refuse(
           "an array whose length is no constant", "give it a static final length that is enough");
@@ -313,7 +313,7 @@ final class BlockTranslator {
     }
     KernelArray.Private array = method.privateArray(at, Types.elements(kind), (int) count);
     add(new Clear(array));
-    push(new Operand.Array(array));
+    push(new StackOperand.Array(array));
   }
 
   private void convert(ConvertInstruction convert) {
@@ -337,20 +337,20 @@ final class BlockTranslator {
       case IDIV, LDIV -> divide(false);
       case IREM, LREM -> divide(true);
       default -> {
-        Expression right = value();
+        KernelExpression right = value();
         push(new Binary(Types.operator(opcode), value(), right));
       }
     }
   }
 
   private void order(int unordered) {
-    Expression right = value();
+    KernelExpression right = value();
     push(new Order(value(), right, unordered));
   }
 
   private void divide(boolean isRemainder) {
-    Expression divisor = value();
-    Expression dividend = value();
+    KernelExpression divisor = value();
+    KernelExpression dividend = value();
     Variable result = fresh(dividend.type());
     boolean isSafe = divisor instanceof Constant(_, long bits) && bits != 0;
     add(
@@ -369,7 +369,7 @@ final class BlockTranslator {
     if (FlowGraph.isGoto(branch)) {
       return new Jump(block.successors().getFirst());
     }
-    Expression condition =
+    KernelExpression condition =
         switch (branch.opcode()) {
           case IF_ICMPEQ -> compared(Comparison.EQUAL);
           case IF_ICMPNE -> compared(Comparison.NOT_EQUAL);
@@ -391,20 +391,20 @@ final class BlockTranslator {
         : new Branch(settled(condition), successors.get(1), successors.get(0));
   }
 
-  private Expression compared(Comparison comparison) {
-    Expression right = value();
+  private KernelExpression compared(Comparison comparison) {
+    KernelExpression right = value();
     return new Compare(comparison, value(), right, false);
   }
 
-  private Expression comparedToZero(Comparison comparison) {
-    Expression value = value();
+  private KernelExpression comparedToZero(Comparison comparison) {
+    KernelExpression value = value();
     return value instanceof Order order
         ? Types.ordered(order, comparison)
         : new Compare(comparison, value, Constant.of(0), false);
   }
 
   private Exit selection(List<SwitchCase> cases, int otherwise) {
-    Expression value = value();
+    KernelExpression value = value();
     Map<Integer, List<Integer>> keys = new LinkedHashMap<>();
     for (SwitchCase one : cases) {
       int target = code.target(one.target());
@@ -426,7 +426,7 @@ final class BlockTranslator {
   }
 
   /** A condition that the variables of the stack, which are set behind it, do not change. */
-  private Expression settled(Expression condition) {
+  private KernelExpression settled(KernelExpression condition) {
     if (frame.stack().isEmpty()) {
       return condition;
     }
@@ -437,10 +437,10 @@ final class BlockTranslator {
 
   /** What is on the stack when the block ends is handed on in variables, one for each depth. */
   private void saveStack() {
-    List<Operand> stack = frame.stack();
+    List<StackOperand> stack = frame.stack();
     List<Statement> moves = new ArrayList<>();
     for (int i = 0; i < stack.size(); i++) {
-      if (stack.get(i) instanceof Operand.Value(Expression value)) {
+      if (stack.get(i) instanceof StackOperand.Value(KernelExpression value)) {
         Variable target = method.stackVariable(i, value.type());
         if (!value.equals(new Read(target))) {
           // All are read before one of them changes.
@@ -448,7 +448,7 @@ final class BlockTranslator {
           add(new Assign(saved, value));
           moves.add(new Assign(target, new Read(saved)));
         }
-        stack.set(i, new Operand.Value(new Read(target)));
+        stack.set(i, new StackOperand.Value(new Read(target)));
       }
     }
     statements.addAll(moves);

@@ -3,12 +3,12 @@ package dev.tidepool.methods.bytecode;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
-import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement.Atomic;
@@ -57,9 +57,9 @@ final class CallTranslator {
     }
     Optional<Function> function = known(owner, name, type);
     if (function.isPresent()) {
-      List<Expression> arguments = new ArrayList<>();
+      List<KernelExpression> arguments = new ArrayList<>();
       function.get().parameters().forEach(_ -> arguments.addFirst(block.value()));
-      block.push(new Expression.Call(function.get(), arguments));
+      block.push(new KernelExpression.Call(function.get(), arguments));
     } else {
       staticCall(call, owner, name, type);
     }
@@ -87,10 +87,10 @@ final class CallTranslator {
 
   private void staticCall(InvokeInstruction call, String owner, String name, MethodTypeDesc type) {
     MethodCode called = code(call.owner().asInternalName(), shown(owner, name), name, type);
-    List<Operand> operands = new ArrayList<>();
+    List<StackOperand> operands = new ArrayList<>();
     type.parameterList().forEach(_ -> operands.addFirst(block.pop()));
-    for (Operand operand : operands) {
-      if (operand instanceof Operand.Mixed) {
+    for (StackOperand operand : operands) {
+      if (operand instanceof StackOperand.Mixed) {
         throw place.refuse(
             "a variable that may be one of two arrays", "call the method once for each array");
       }
@@ -161,13 +161,13 @@ final class CallTranslator {
   }
 
   private void popItem() {
-    if (!(block.pop() instanceof Operand.Item)) {
+    if (!(block.pop() instanceof StackOperand.Item)) {
       throw place.refuse("a WorkItem that is not the method's own", "use the parameter");
     }
   }
 
   private void number(ItemNumber.Kind kind) {
-    Expression dimension = block.value();
+    KernelExpression dimension = block.value();
     if (!(dimension instanceof Constant(_, long bits)) || bits < 0 || bits > 2) {
       throw place.refuse(
           "a dimension that is not the constant 0, 1 or 2",
@@ -178,21 +178,21 @@ final class CallTranslator {
   }
 
   private void shared(ElementKind kind) {
-    Expression length = block.value();
+    KernelExpression length = block.value();
     if (!(length instanceof Constant(_, long count)) || count < 0) {
       throw place.refuse(
           "memory of the group whose length is no constant",
           "give it a static final length that is enough for the largest group");
     }
     popItem();
-    block.push(new Operand.Array(method.sharedArray(place.instruction(), kind, (int) count)));
+    block.push(new StackOperand.Array(method.sharedArray(place.instruction(), kind, (int) count)));
   }
 
   private void atomic(AtomicOperation operation) {
     boolean compares = operation == AtomicOperation.COMPARE_AND_SET;
-    Expression value = block.value();
-    @Nullable Expression expected = compares ? block.value() : null;
-    Expression index = block.value();
+    KernelExpression value = block.value();
+    @Nullable KernelExpression expected = compares ? block.value() : null;
+    KernelExpression index = block.value();
     KernelArray array = block.array();
     popItem();
     if (array instanceof KernelArray.Private) {

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.bytecode;
 
-import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.spi.support.FailureText;
 import java.lang.classfile.Opcode;

@@ -4,10 +4,10 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelSource;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
-import dev.tidepool.methods.tree.Expression.ScalarArgument;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.ScalarArgument;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -62,7 +62,7 @@ public final class MethodReader {
     String shown = owner.getSimpleName() + "." + key.name();
     MethodCode code = code(owner, key, shown, files);
     List<KernelTree.Parameter> parameters = new ArrayList<>();
-    List<Operand> operands = operands(code, shown, parameters);
+    List<StackOperand> operands = operands(code, shown, parameters);
     Numbers numbers = new Numbers();
     List<Statement> statements =
         MethodTranslator.kernel(code, files, new FieldConstants(owner, files), numbers, operands);
@@ -106,15 +106,15 @@ public final class MethodReader {
             + "; declare it in a class that a class loader finds as a resource");
   }
 
-  private static List<Operand> operands(
+  private static List<StackOperand> operands(
       MethodCode code, String shown, List<KernelTree.Parameter> parameters) {
-    List<Operand> operands = new ArrayList<>();
+    List<StackOperand> operands = new ArrayList<>();
     Set<String> names = new HashSet<>();
     int slot = 0;
     for (int i = 0; i < code.type().parameterCount(); i++) {
       ClassDesc type = code.type().parameterType(i);
       if (i == 0 && type.equals(WORK_ITEM)) {
-        operands.add(new Operand.Item());
+        operands.add(new StackOperand.Item());
       } else if (i == 0
           && (type.descriptorString().equals("I") || type.descriptorString().equals("J"))) {
         operands.add(index(type));
@@ -137,13 +137,13 @@ public final class MethodReader {
             || source.type().parameterType(0) == long.class);
   }
 
-  private static Operand index(ClassDesc type) {
+  private static StackOperand index(ClassDesc type) {
     ItemNumber index = new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0);
-    return new Operand.Value(
+    return new StackOperand.Value(
         type.descriptorString().equals("J") ? index : new Convert(Conversion.L2I, index));
   }
 
-  private static Operand parameter(
+  private static StackOperand parameter(
       ClassDesc type, String name, String shown, List<KernelTree.Parameter> parameters) {
     int index = parameters.size();
     boolean isArray = type.isArray();
@@ -161,7 +161,7 @@ public final class MethodReader {
                             + " one-dimensional arrays of them"));
     parameters.add(new KernelTree.Parameter(name, kind, isArray));
     return isArray
-        ? new Operand.Array(new KernelArray.Argument(index, kind, name))
-        : new Operand.Value(new ScalarArgument(index, kind.loaded()));
+        ? new StackOperand.Array(new KernelArray.Argument(index, kind, name))
+        : new StackOperand.Value(new ScalarArgument(index, kind.loaded()));
   }
 }

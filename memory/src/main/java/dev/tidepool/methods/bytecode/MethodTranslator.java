@@ -2,7 +2,7 @@ package dev.tidepool.methods.bytecode;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
@@ -80,7 +80,7 @@ final class MethodTranslator {
       ClassFiles files,
       FieldConstants fields,
       Numbers numbers,
-      List<Operand> operands) {
+      List<StackOperand> operands) {
     return new MethodTranslator(code, files, fields, List.of(key(code)), numbers, false)
         .translate(operands);
   }
@@ -89,7 +89,7 @@ final class MethodTranslator {
   record Called(List<Statement> statements, @Nullable Variable result) {}
 
   /** Translates a method that this one calls. */
-  Called call(MethodCode called, List<Operand> operands, Place place) {
+  Called call(MethodCode called, List<StackOperand> operands, Place place) {
     String key = key(called);
     if (callers.contains(key)) {
       throw place.refuse("the recursive call of " + called.shown(), "write it as a loop");
@@ -112,7 +112,7 @@ final class MethodTranslator {
     return code.frame(0).getClassName() + "." + code.shown() + code.type().descriptorString();
   }
 
-  private List<Statement> translate(List<Operand> operands) {
+  private List<Statement> translate(List<StackOperand> operands) {
     if (code.isSynchronized()) {
       throw new Place(code, 0).refuse("synchronized", "use the atomic operations of WorkItem");
     }
@@ -130,18 +130,18 @@ final class MethodTranslator {
     LocalRanges ranges = LocalRanges.of(code.instructions(), graph, code.parameterSlots());
     locals = ranges;
     List<Statement> statements = new ArrayList<>();
-    Frame entry = new Frame();
+    StackFrame entry = new StackFrame();
     int slot = 0;
     for (int i = 0; i < operands.size(); i++) {
       TypeKind kind = TypeKind.from(code.type().parameterType(i));
-      if (operands.get(i) instanceof Operand.Value(Expression value)) {
+      if (operands.get(i) instanceof StackOperand.Value(KernelExpression value)) {
         statements.add(new Assign(local(ranges.parameter(slot), value.type()), value));
       } else {
         entry.setLocal(slot, operands.get(i));
       }
       slot += kind.slotSize();
     }
-    Frame[] frames = frames(graph, entry);
+    StackFrame[] frames = frames(graph, entry);
     List<TranslatedBlock> blocks = new ArrayList<>();
     for (int i = 0; i < frames.length; i++) {
       blocks.add(BlockTranslator.translate(this, graph.blocks().get(i), frames[i].copy()));
@@ -151,9 +151,9 @@ final class MethodTranslator {
   }
 
   /** What holds at the start of each block. */
-  private Frame[] frames(FlowGraph graph, Frame entry) {
+  private StackFrame[] frames(FlowGraph graph, StackFrame entry) {
     List<FlowGraph.BasicBlock> blocks = graph.blocks();
-    @Nullable Frame[] frames = new Frame[blocks.size()];
+    @Nullable StackFrame[] frames = new StackFrame[blocks.size()];
     frames[0] = entry;
     BitSet changed = new BitSet();
     changed.set(0);
@@ -161,10 +161,10 @@ final class MethodTranslator {
     for (int i = 0; i >= 0; i = changed.nextSetBit(0)) {
       changed.clear(i);
       trial = new Numbers();
-      Frame frame = Objects.requireNonNull(frames[i], "a block before it was first").copy();
+      StackFrame frame = Objects.requireNonNull(frames[i], "a block before it was first").copy();
       var _ = BlockTranslator.translate(this, blocks.get(i), frame);
       for (int next : blocks.get(i).successors()) {
-        Frame known = frames[next];
+        StackFrame known = frames[next];
         if (known == null) {
           frames[next] = frame.copy();
           changed.set(next);
@@ -176,7 +176,7 @@ final class MethodTranslator {
     trial = null;
     return Arrays.stream(frames)
         .map(frame -> Objects.requireNonNull(frame, "every block is reachable"))
-        .toArray(Frame[]::new);
+        .toArray(StackFrame[]::new);
   }
 
   /** Whether only frames are looked for. */
@@ -234,7 +234,7 @@ final class MethodTranslator {
   }
 
   /** Leaves the method with its result. */
-  void leave(List<Statement> statements, Expression value) {
+  void leave(List<Statement> statements, KernelExpression value) {
     if (result != null) {
       statements.add(new Assign(result, value));
     }

@@ -1,9 +1,9 @@
 package dev.tidepool.methods.bytecode;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Block;
 import dev.tidepool.methods.tree.Statement.Break;
@@ -121,7 +121,7 @@ final class Simplifier {
   }
 
   private static List<Statement> early(
-      Expression condition,
+      KernelExpression condition,
       List<Statement> returning,
       List<Statement> others,
       Set<Statement> ends) {
@@ -135,7 +135,7 @@ final class Simplifier {
     return !statements.isEmpty() && isJump(statements.getLast());
   }
 
-  private static Expression not(Expression condition) {
+  private static KernelExpression not(KernelExpression condition) {
     return condition instanceof Compare compare
         ? compare.not()
         : new Compare(Comparison.EQUAL, condition, Constant.of(0), false);
@@ -160,7 +160,7 @@ final class Simplifier {
             statement ->
                 switch (statement) {
                   case Break jump -> jump.equals(from) ? to : jump;
-                  case If(Expression condition, var then, var otherwise) ->
+                  case If(KernelExpression condition, var then, var otherwise) ->
                       new If(condition, renamed(then, from, to), renamed(otherwise, from, to));
                   case Block(Label label, var body) -> new Block(label, renamed(body, from, to));
                   case Loop(Label label, var body) -> new Loop(label, renamed(body, from, to));
@@ -175,7 +175,7 @@ final class Simplifier {
             statement ->
                 switch (statement) {
                   case Break(Label left) -> left.equals(label);
-                  case If(Expression _, var then, var otherwise) ->
+                  case If(KernelExpression _, var then, var otherwise) ->
                       leaves(then, label) || leaves(otherwise, label);
                   case Block(Label _, var body) -> leaves(body, label);
                   case Loop(Label _, var body) -> leaves(body, label);

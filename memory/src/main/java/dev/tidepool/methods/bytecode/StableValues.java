@@ -1,8 +1,8 @@
 package dev.tidepool.methods.bytecode;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
@@ -20,7 +20,7 @@ import java.util.Set;
  * one place; Java's compiler saw to it that it is set before it is read.
  */
 final class StableValues {
-  private final Map<Variable, Expression> values = new HashMap<>();
+  private final Map<Variable, KernelExpression> values = new HashMap<>();
   private final Set<Variable> others = new HashSet<>();
 
   private StableValues() {}
@@ -37,7 +37,7 @@ final class StableValues {
         Rewriter.rewrite(
             statements,
             statement ->
-                statement instanceof Assign(Variable target, Expression _)
+                statement instanceof Assign(Variable target, KernelExpression _)
                         && stable.values.containsKey(target)
                     ? List.of()
                     : List.of(statement),
@@ -51,28 +51,28 @@ final class StableValues {
     }
     boolean isFirst = others.add(target);
     boolean isSame =
-        statement instanceof Assign(Variable _, Expression value)
+        statement instanceof Assign(Variable _, KernelExpression value)
             && (isFirst ? isStable(value) : value.equals(values.get(target)));
     if (!isSame) {
       values.remove(target);
-    } else if (statement instanceof Assign(Variable _, Expression value)) {
+    } else if (statement instanceof Assign(Variable _, KernelExpression value)) {
       values.put(target, value);
     }
   }
 
-  private static boolean isStable(Expression value) {
+  private static boolean isStable(KernelExpression value) {
     return switch (value) {
-      case Expression.Constant _,
-          Expression.ScalarArgument _,
-          Expression.ItemNumber _,
-          Expression.Length _ ->
+      case KernelExpression.Constant _,
+          KernelExpression.ScalarArgument _,
+          KernelExpression.ItemNumber _,
+          KernelExpression.Length _ ->
           true;
       case Convert convert -> isStable(convert.operand());
       default -> false;
     };
   }
 
-  private Expression replaced(Expression expression) {
+  private KernelExpression replaced(KernelExpression expression) {
     return expression instanceof Read(Variable variable)
         ? values.getOrDefault(variable, expression)
         : expression;

@@ -16,12 +16,12 @@ final class StackShuffle {
    * @param stack the operands, the top last
    * @param shared makes an operand that may be used twice
    */
-  static void apply(Opcode opcode, List<Operand> stack, UnaryOperator<Operand> shared) {
+  static void apply(Opcode opcode, List<StackOperand> stack, UnaryOperator<StackOperand> shared) {
     switch (opcode) {
       case POP -> stack.removeLast();
       case POP2 -> remove(stack, 2);
       case SWAP -> {
-        Operand top = stack.removeLast();
+        StackOperand top = stack.removeLast();
         stack.add(stack.size() - 1, top);
       }
       case DUP -> duplicate(stack, 1, 0, shared);
@@ -36,9 +36,9 @@ final class StackShuffle {
 
   /** Puts copies of the operands in the top slots below the operands in the slots beneath. */
   private static void duplicate(
-      List<Operand> stack, int slots, int beneath, UnaryOperator<Operand> shared) {
-    List<Operand> top = remove(stack, slots);
-    List<Operand> below = remove(stack, beneath);
+      List<StackOperand> stack, int slots, int beneath, UnaryOperator<StackOperand> shared) {
+    List<StackOperand> top = remove(stack, slots);
+    List<StackOperand> below = remove(stack, beneath);
     top.replaceAll(shared);
     stack.addAll(top);
     stack.addAll(below);
@@ -46,19 +46,19 @@ final class StackShuffle {
   }
 
   /** Removes the operands in so many slots; a long or double has two. */
-  private static List<Operand> remove(List<Operand> stack, int slots) {
-    List<Operand> removed = new ArrayList<>();
+  private static List<StackOperand> remove(List<StackOperand> stack, int slots) {
+    List<StackOperand> removed = new ArrayList<>();
     int left = slots;
     while (left > 0) {
-      Operand top = stack.removeLast();
+      StackOperand top = stack.removeLast();
       removed.addFirst(top);
       left -= slotsOf(top);
     }
     return removed;
   }
 
-  private static int slotsOf(Operand operand) {
-    return operand instanceof Operand.Value(var value)
+  private static int slotsOf(StackOperand operand) {
+    return operand instanceof StackOperand.Value(var value)
             && (value.type() == ValueType.LONG || value.type() == ValueType.DOUBLE)
         ? 2
         : 1;

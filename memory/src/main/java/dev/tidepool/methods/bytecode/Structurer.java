@@ -5,13 +5,13 @@ import dev.tidepool.methods.bytecode.TranslatedBlock.Case;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Jump;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Leave;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Selection;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Binary;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Operator;
-import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Binary;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
+import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Block;
 import dev.tidepool.methods.tree.Statement.Break;
@@ -114,7 +114,7 @@ final class Structurer {
     List<Statement> statements = new ArrayList<>(own.statements());
     switch (own.exit()) {
       case Jump(int target) -> statements.addAll(jump(block, target));
-      case Branch(Expression condition, int ifTrue, int ifFalse) ->
+      case Branch(KernelExpression condition, int ifTrue, int ifFalse) ->
           statements.add(new If(condition, jump(block, ifTrue), jump(block, ifFalse)));
       case Selection selection -> statements.addAll(selection(block, selection));
       case Leave() -> {
@@ -133,15 +133,15 @@ final class Structurer {
     return otherwise;
   }
 
-  private static Expression anyOf(Variable key, List<Integer> keys) {
-    Expression any = isKey(key, keys.getFirst());
+  private static KernelExpression anyOf(Variable key, List<Integer> keys) {
+    KernelExpression any = isKey(key, keys.getFirst());
     for (int other : keys.subList(1, keys.size())) {
       any = new Binary(Operator.OR, any, isKey(key, other));
     }
     return any;
   }
 
-  private static Expression isKey(Variable key, int value) {
+  private static KernelExpression isKey(Variable key, int value) {
     return new Compare(Comparison.EQUAL, new Read(key), Constant.of(value), false);
   }
 

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.bytecode;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
 import java.util.List;
@@ -14,7 +14,7 @@ record TranslatedBlock(List<Statement> statements, Exit exit) {
   record Jump(int target) implements Exit {}
 
   /** Goes to one of two different blocks. */
-  record Branch(Expression condition, int ifTrue, int ifFalse) implements Exit {}
+  record Branch(KernelExpression condition, int ifTrue, int ifFalse) implements Exit {}
 
   /** Goes to the target of the case that has the key, or to another block. */
   record Selection(Variable key, List<Case> cases, int otherwise) implements Exit {}

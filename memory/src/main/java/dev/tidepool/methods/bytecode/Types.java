@@ -1,10 +1,10 @@
 package dev.tidepool.methods.bytecode;
 
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Operator;
-import dev.tidepool.methods.tree.Expression.Order;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
+import dev.tidepool.methods.tree.KernelExpression.Order;
 import dev.tidepool.methods.tree.ValueType;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.TypeKind;

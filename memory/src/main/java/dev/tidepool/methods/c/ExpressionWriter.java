@@ -3,16 +3,16 @@ package dev.tidepool.methods.c;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Binary;
-import dev.tidepool.methods.tree.Expression.Call;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
-import dev.tidepool.methods.tree.Expression.Negate;
-import dev.tidepool.methods.tree.Expression.Order;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Binary;
+import dev.tidepool.methods.tree.KernelExpression.Call;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.Negate;
+import dev.tidepool.methods.tree.KernelExpression.Order;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
@@ -111,28 +111,28 @@ final class ExpressionWriter {
   }
 
   /** A condition, true where an int is not 0. */
-  String condition(Expression condition) {
+  String condition(KernelExpression condition) {
     return condition instanceof Compare ? of(condition) : of(condition) + " != 0";
   }
 
   /** The text of an expression, in parentheses where it needs them. */
-  String of(Expression expression) {
+  String of(KernelExpression expression) {
     return switch (expression) {
       case Constant(ValueType type, long bits) -> constant(type, bits);
-      case Expression.Read(Variable variable) -> name(variable);
-      case Expression.ScalarArgument(int index, ValueType type) ->
+      case KernelExpression.Read(Variable variable) -> name(variable);
+      case KernelExpression.ScalarArgument(int index, ValueType type) ->
           type == ValueType.INT ? "((int)tp_scalar" + index + ")" : "tp_scalar" + index;
       case ItemNumber(ItemNumber.Kind kind, int dimension) ->
           kind == ItemNumber.Kind.GLOBAL_SIZE
               ? "((" + type(ValueType.LONG) + ")tp_items" + dimension + ")"
               : "(" + language.itemNumber(kind, dimension) + ")";
-      case Expression.Length(KernelArray array) ->
+      case KernelExpression.Length(KernelArray array) ->
           switch (array) {
             case KernelArray.Argument argument -> "tp_length" + argument.index();
             case KernelArray.Private own -> Integer.toString(own.length());
             case KernelArray.Shared shared -> Integer.toString(shared.length());
           };
-      case Negate(Expression operand) -> negate(operand);
+      case Negate(KernelExpression operand) -> negate(operand);
       case Convert convert -> convert(convert);
       case Binary binary -> binary(binary);
       case Compare compare -> {
@@ -174,7 +174,7 @@ final class ExpressionWriter {
     };
   }
 
-  private String negate(Expression operand) {
+  private String negate(KernelExpression operand) {
     ValueType type = operand.type();
     return type.isFloating()
         ? "(-" + of(operand) + ")"
@@ -209,14 +209,14 @@ final class ExpressionWriter {
   }
 
   /** Whether an expression is a function of doubles whose arguments are floats. */
-  private static boolean isFunctionOfFloats(Expression expression) {
-    return expression instanceof Call(Function function, List<Expression> arguments)
+  private static boolean isFunctionOfFloats(KernelExpression expression) {
+    return expression instanceof Call(Function function, List<KernelExpression> arguments)
         && function.result() == ValueType.DOUBLE
         && function.parameters().stream().allMatch(type -> type == ValueType.DOUBLE)
         && arguments.stream().allMatch(ExpressionWriter::isFloat);
   }
 
-  private static boolean isFloat(Expression argument) {
+  private static boolean isFloat(KernelExpression argument) {
     return switch (argument) {
       case Convert convert -> convert.conversion() == Conversion.F2D;
       case Constant(_, long bits) -> {
@@ -227,7 +227,7 @@ final class ExpressionWriter {
     };
   }
 
-  private static Expression asFloat(Expression argument) {
+  private static KernelExpression asFloat(KernelExpression argument) {
     return switch (argument) {
       case Convert convert -> convert.operand();
       case Constant(_, long bits) ->
@@ -305,9 +305,9 @@ final class ExpressionWriter {
         + ")";
   }
 
-  private String call(Function function, List<Expression> arguments, boolean single) {
+  private String call(Function function, List<KernelExpression> arguments, boolean single) {
     List<String> texts = new ArrayList<>();
-    for (Expression argument : arguments) {
+    for (KernelExpression argument : arguments) {
       texts.add(of(single ? asFloat(argument) : argument));
     }
     if (single && function == Function.SQRT && !device.exactFloatDivision()) {

@@ -9,7 +9,7 @@ import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.RangeChecks;
 import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Site;
@@ -237,7 +237,7 @@ public final class MethodGenerator {
           .append("(")
           .append(unsignedLong())
           .append(")")
-          .append(language.itemNumber(Expression.ItemNumber.Kind.GLOBAL_ID, dimension))
+          .append(language.itemNumber(KernelExpression.ItemNumber.Kind.GLOBAL_ID, dimension))
           .append(" >= tp_items")
           .append(dimension);
     }
@@ -290,7 +290,7 @@ public final class MethodGenerator {
 
   private void write(Statement statement) {
     switch (statement) {
-      case Assign(Variable target, Expression value) ->
+      case Assign(Variable target, KernelExpression value) ->
           line(ExpressionWriter.name(target) + " = " + values.of(value) + ";");
       case Load load -> load(load);
       case Store store -> store(store);
@@ -510,7 +510,7 @@ public final class MethodGenerator {
   }
 
   /** The element at an index; one outside of the array is a fault. */
-  private String element(KernelArray array, Expression index, @Nullable Site site) {
+  private String element(KernelArray array, KernelExpression index, @Nullable Site site) {
     if (!(array instanceof KernelArray.Argument)) {
       ownArrays.add(array);
     }
@@ -549,7 +549,7 @@ public final class MethodGenerator {
     String divisor = values.of(divide.divisor());
     String target = ExpressionWriter.name(divide.target());
     String operator = divide.isRemainder() ? " % " : " / ";
-    if (divide.divisor() instanceof Expression.Constant(_, long bits) && bits != -1 && bits != 0) {
+    if (divide.divisor() instanceof KernelExpression.Constant(_, long bits) && bits != -1 && bits != 0) {
       line(target + " = " + dividend + operator + divisor + ";");
       return;
     }
@@ -580,7 +580,7 @@ public final class MethodGenerator {
 
   private void atomic(Atomic atomic) {
     String value = values.of(atomic.value());
-    Expression expected = atomic.expected();
+    KernelExpression expected = atomic.expected();
     String address = "&" + element(atomic.array(), atomic.index(), atomic.site());
     String call =
         values.atomic(

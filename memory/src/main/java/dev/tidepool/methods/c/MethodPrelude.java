@@ -1,7 +1,7 @@
 package dev.tidepool.methods.c;
 
 import dev.tidepool.expression.syntax.ScalarType;
-import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.ValueType;
 import java.util.LinkedHashMap;

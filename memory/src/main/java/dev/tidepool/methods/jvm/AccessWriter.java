@@ -5,7 +5,7 @@ import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
 
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.ValueType;
@@ -26,12 +26,12 @@ final class AccessWriter {
 
   private final CodeBuilder code;
   private final Frame frame;
-  private final ExpressionWriter expressions;
+  private final BytecodeExpressionWriter expressions;
   private final boolean checked;
   private final boolean views;
 
   AccessWriter(
-      CodeBuilder code, Frame frame, ExpressionWriter expressions, boolean checked, boolean views) {
+      CodeBuilder code, Frame frame, BytecodeExpressionWriter expressions, boolean checked, boolean views) {
     this.code = code;
     this.frame = frame;
     this.expressions = expressions;
@@ -47,7 +47,7 @@ final class AccessWriter {
   }
 
   /** Pushes an element. The array of a private or shared one is in a local variable. */
-  void load(KernelArray array, int heapArray, Expression index, @Nullable Site site) {
+  void load(KernelArray array, int heapArray, KernelExpression index, @Nullable Site site) {
     ElementKind kind = array.kind();
     if (!(array instanceof KernelArray.Argument argument)) {
       Index at = index(array, index, site);
@@ -78,7 +78,7 @@ final class AccessWriter {
 
   /** Stores an element. */
   void store(
-      KernelArray array, int heapArray, Expression index, Expression value, @Nullable Site site) {
+      KernelArray array, int heapArray, KernelExpression index, KernelExpression value, @Nullable Site site) {
     ElementKind kind = array.kind();
     Index at = index(array, index, site);
     if (!(array instanceof KernelArray.Argument argument)) {
@@ -107,11 +107,11 @@ final class AccessWriter {
   }
 
   /** Tests an index, and keeps it where computing it again would take longer. */
-  Index index(KernelArray array, Expression index, @Nullable Site site) {
+  Index index(KernelArray array, KernelExpression index, @Nullable Site site) {
     Site tested = checked ? site : null;
     boolean isKept =
         tested != null
-            && !(index instanceof Expression.Read || index instanceof Expression.Constant);
+            && !(index instanceof KernelExpression.Read || index instanceof KernelExpression.Constant);
     if (isKept) {
       expressions.push(index);
       code.istore(frame.intScratch());
@@ -134,10 +134,10 @@ final class AccessWriter {
 
   /** An index, pushed as often as needed. */
   final class Index {
-    private final Expression index;
+    private final KernelExpression index;
     private final boolean isKept;
 
-    private Index(Expression index, boolean isKept) {
+    private Index(KernelExpression index, boolean isKept) {
       this.index = index;
       this.isKept = isKept;
     }
@@ -178,7 +178,7 @@ final class AccessWriter {
   }
 
   /** Pushes a value as an element has it. */
-  private void narrowed(ElementKind kind, Expression value) {
+  private void narrowed(ElementKind kind, KernelExpression value) {
     expressions.push(value);
     switch (kind) {
       case BOOLEAN -> code.iconst_1().iand();

@@ -1,7 +1,7 @@
 package dev.tidepool.methods.jvm;
 
 import dev.tidepool.methods.analysis.Uniformity;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Label;
@@ -93,7 +93,7 @@ final class BarrierFission {
       changed.add(
           switch (step) {
             case Step.Items(List<Statement> body) -> new Step.Items(change.apply(body));
-            case Step.Branch(Expression condition, List<Step> then, List<Step> otherwise) ->
+            case Step.Branch(KernelExpression condition, List<Step> then, List<Step> otherwise) ->
                 new Step.Branch(condition, mapped(then, change), mapped(otherwise, change));
             case Step.Repeat(Label label, List<Step> body) ->
                 new Step.Repeat(label, mapped(body, change));
@@ -147,7 +147,7 @@ final class BarrierFission {
       addRun(run, steps);
       run.clear();
       switch (statement) {
-        case Statement.If(Expression condition, var then, var otherwise) ->
+        case Statement.If(KernelExpression condition, var then, var otherwise) ->
             steps.add(new Step.Branch(condition, steps(then), steps(otherwise)));
         case Statement.Loop(Label label, var body) ->
             steps.add(new Step.Repeat(label, steps(body)));
@@ -184,7 +184,7 @@ final class BarrierFission {
         && !Walk.any(
             assign.value(),
             part ->
-                part instanceof Expression.Read(Variable variable)
+                part instanceof KernelExpression.Read(Variable variable)
                     && !groupVariables.contains(variable));
   }
 }

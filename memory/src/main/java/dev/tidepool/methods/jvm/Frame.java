@@ -1,7 +1,7 @@
 package dev.tidepool.methods.jvm;
 
 import dev.tidepool.expression.types.Known;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Variable;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.TypeKind;

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
@@ -57,7 +57,7 @@ final class KeptVariables {
           Walk.expressions(
               branch.condition(),
               part -> {
-                if (part instanceof Expression.Read(Variable variable)) {
+                if (part instanceof KernelExpression.Read(Variable variable)) {
                   kept.add(variable);
                 }
               });
@@ -87,7 +87,7 @@ final class KeptVariables {
                       Walk.expressions(
                           expression,
                           part -> {
-                            if (part instanceof Expression.Read(Variable variable)) {
+                            if (part instanceof KernelExpression.Read(Variable variable)) {
                               found.add(variable);
                             }
                           }));

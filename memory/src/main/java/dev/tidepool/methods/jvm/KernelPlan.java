@@ -1,7 +1,7 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -123,11 +123,11 @@ final class KernelPlan {
     }
   }
 
-  private void use(Expression expression) {
+  private void use(KernelExpression expression) {
     switch (expression) {
-      case Expression.ScalarArgument argument ->
+      case KernelExpression.ScalarArgument argument ->
           memory.need(new MemoryPlan.Scalar(argument.index(), false));
-      case Expression.Length(KernelArray.Argument array) ->
+      case KernelExpression.Length(KernelArray.Argument array) ->
           memory.need(new MemoryPlan.Scalar(array.index(), true));
       case ItemNumber(ItemNumber.Kind kind, int dimension) -> {
         switch (kind) {
@@ -172,12 +172,12 @@ final class KernelPlan {
   }
 
   /** Returns the kept variables that an expression reads. */
-  Set<Variable> keptIn(Expression expression) {
+  Set<Variable> keptIn(KernelExpression expression) {
     Set<Variable> read = new LinkedHashSet<>();
     Walk.expressions(
         expression,
         part -> {
-          if (part instanceof Expression.Read(Variable variable) && kept.contains(variable)) {
+          if (part instanceof KernelExpression.Read(Variable variable) && kept.contains(variable)) {
             read.add(variable);
           }
         });

@@ -33,7 +33,7 @@ final class KernelWriter {
   private final KernelPlan plan;
   private final CodeBuilder code;
   private final Frame frame;
-  private final ExpressionWriter expressions;
+  private final BytecodeExpressionWriter expressions;
   private final AccessWriter access;
   private final Map<Statement.Label, Label> behind = new HashMap<>();
   private final Map<Statement.Label, Label> again = new HashMap<>();
@@ -47,7 +47,7 @@ final class KernelWriter {
     this.plan = plan;
     this.code = code;
     frame = new Frame(code);
-    expressions = new ExpressionWriter(code, frame);
+    expressions = new BytecodeExpressionWriter(code, frame);
     access = new AccessWriter(code, frame, expressions, plan.checked(), plan.views());
     groupEnd = code.newLabel();
     item = code.allocateLocal(TypeKind.INT);

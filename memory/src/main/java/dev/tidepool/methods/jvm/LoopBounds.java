@@ -1,8 +1,8 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.ScalarArgument;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.ScalarArgument;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
@@ -41,14 +41,14 @@ record LoopBounds(List<Integer> parameters) {
       Walk.expressions(
           branch.condition(),
           part -> {
-            if (part instanceof Expression.Compare compare) {
+            if (part instanceof KernelExpression.Compare compare) {
               Walk.operands(compare).forEach(operand -> find(operand, found));
             }
           });
     }
   }
 
-  private static void find(Expression operand, boolean[] found) {
+  private static void find(KernelExpression operand, boolean[] found) {
     if (operand instanceof ScalarArgument scalar
         && (scalar.type() == ValueType.INT || scalar.type() == ValueType.LONG)) {
       found[scalar.index()] = true;

@@ -5,7 +5,7 @@ import static java.lang.constant.ConstantDescs.CD_void;
 
 import dev.tidepool.expression.types.Known;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
@@ -32,7 +32,7 @@ final class StatementWriter {
 
   private final CodeBuilder code;
   private final Frame frame;
-  private final ExpressionWriter expressions;
+  private final BytecodeExpressionWriter expressions;
   private final AccessWriter access;
   private final HeapArrays heap;
   private final Map<Statement.Label, Targets> targets = new HashMap<>();
@@ -57,7 +57,7 @@ final class StatementWriter {
   StatementWriter(
       CodeBuilder code,
       Frame frame,
-      ExpressionWriter expressions,
+      BytecodeExpressionWriter expressions,
       AccessWriter access,
       HeapArrays heap,
       ItemEnd end) {
@@ -75,15 +75,15 @@ final class StatementWriter {
 
   private void write(Statement statement) {
     switch (statement) {
-      case Statement.Assign(Variable target, Expression value) -> {
+      case Statement.Assign(Variable target, KernelExpression value) -> {
         expressions.push(value);
         set(target);
       }
-      case Statement.Load(Variable target, KernelArray array, Expression index, Site site) -> {
+      case Statement.Load(Variable target, KernelArray array, KernelExpression index, Site site) -> {
         access.load(array, heapArray(array), index, site);
         set(target);
       }
-      case Statement.Store(KernelArray array, Expression index, Expression value, Site site) ->
+      case Statement.Store(KernelArray array, KernelExpression index, KernelExpression value, Site site) ->
           access.store(array, heapArray(array), index, value, site);
       case Statement.Divide divide -> divide(divide);
       case Statement.Atomic atomic -> atomic(atomic);
@@ -165,7 +165,7 @@ final class StatementWriter {
     code.storeLocal(kind, divisor);
     Site site = divide.site();
     boolean isKnown =
-        divide.divisor() instanceof Expression.Constant constant && constant.bits() != 0;
+        divide.divisor() instanceof KernelExpression.Constant constant && constant.bits() != 0;
     if (!isKnown) {
       Label defined = code.newLabel();
       code.loadLocal(kind, divisor);
@@ -214,7 +214,7 @@ final class StatementWriter {
     index.pushInt();
     ClassDesc element = JvmNames.element(kind).upperBound();
     List<ClassDesc> parameters = new ArrayList<>(List.of(holder, CD_int, element));
-    Expression expected = atomic.expected();
+    KernelExpression expected = atomic.expected();
     if (expected != null) {
       expressions.push(expected);
       parameters.add(element);

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import java.util.List;
 
@@ -13,7 +13,7 @@ sealed interface Step {
   record Uniform(Statement.Assign assign) implements Step {}
 
   /** Takes one of two ways, all items the same. */
-  record Branch(Expression condition, List<Step> then, List<Step> otherwise) implements Step {}
+  record Branch(KernelExpression condition, List<Step> then, List<Step> otherwise) implements Step {}
 
   /** A loop that all items go through together. */
   record Repeat(Statement.Label label, List<Step> body) implements Step {}

@@ -1,11 +1,11 @@
 package dev.tidepool.methods.tree;
 
-import dev.tidepool.methods.tree.Expression.Binary;
-import dev.tidepool.methods.tree.Expression.Call;
-import dev.tidepool.methods.tree.Expression.Compare;
-import dev.tidepool.methods.tree.Expression.Convert;
-import dev.tidepool.methods.tree.Expression.Negate;
-import dev.tidepool.methods.tree.Expression.Order;
+import dev.tidepool.methods.tree.KernelExpression.Binary;
+import dev.tidepool.methods.tree.KernelExpression.Call;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.Negate;
+import dev.tidepool.methods.tree.KernelExpression.Order;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Statement.Atomic;
 import dev.tidepool.methods.tree.Statement.Block;
@@ -33,7 +33,7 @@ public final class Rewriter {
   public static List<Statement> rewrite(
       List<Statement> statements,
       Function<Statement, List<Statement>> replacement,
-      UnaryOperator<Expression> change) {
+      UnaryOperator<KernelExpression> change) {
     List<Statement> changed = new ArrayList<>();
     for (Statement statement : statements) {
       changed.addAll(replacement.apply(rewritten(statement, replacement, change)));
@@ -44,9 +44,9 @@ public final class Rewriter {
   private static Statement rewritten(
       Statement statement,
       Function<Statement, List<Statement>> replacement,
-      UnaryOperator<Expression> change) {
+      UnaryOperator<KernelExpression> change) {
     return switch (statement) {
-      case Assign(Variable target, Expression value) -> new Assign(target, rewrite(value, change));
+      case Assign(Variable target, KernelExpression value) -> new Assign(target, rewrite(value, change));
       case Load load ->
           new Load(load.target(), load.array(), rewrite(load.index(), change), load.site());
       case Store store ->
@@ -63,7 +63,7 @@ public final class Rewriter {
               rewrite(divide.divisor(), change),
               divide.site());
       case Atomic atomic -> {
-        @Nullable Expression expected = atomic.expected();
+        @Nullable KernelExpression expected = atomic.expected();
         yield new Atomic(
             atomic.target(),
             atomic.operation(),
@@ -85,8 +85,8 @@ public final class Rewriter {
   }
 
   /** Changes an expression: its parts first, then itself. */
-  public static Expression rewrite(Expression expression, UnaryOperator<Expression> change) {
-    Expression inner =
+  public static KernelExpression rewrite(KernelExpression expression, UnaryOperator<KernelExpression> change) {
+    KernelExpression inner =
         switch (expression) {
           case Negate negate -> new Negate(rewrite(negate.operand(), change));
           case Convert convert ->
@@ -109,11 +109,11 @@ public final class Rewriter {
               new Call(
                   call.function(),
                   call.arguments().stream().map(argument -> rewrite(argument, change)).toList());
-          case Expression.Constant _,
-              Expression.Read _,
-              Expression.ScalarArgument _,
-              Expression.ItemNumber _,
-              Expression.Length _ ->
+          case KernelExpression.Constant _,
+              KernelExpression.Read _,
+              KernelExpression.ScalarArgument _,
+              KernelExpression.ItemNumber _,
+              KernelExpression.Length _ ->
               expression;
         };
     return change.apply(inner);

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /** A step of a kernel. */
 public sealed interface Statement {
   /** Sets a variable. */
-  record Assign(Variable target, Expression value) implements Statement {}
+  record Assign(Variable target, KernelExpression value) implements Statement {}
 
   /**
    * Loads an element; fails if the index is outside of the array.
@@ -14,7 +14,7 @@ public sealed interface Statement {
    * @param index an int; where there is no site, an int or a long
    * @param site where; null if the index is known to be inside
    */
-  record Load(Variable target, KernelArray array, Expression index, @Nullable Site site)
+  record Load(Variable target, KernelArray array, KernelExpression index, @Nullable Site site)
       implements Statement {}
 
   /**
@@ -23,7 +23,7 @@ public sealed interface Statement {
    * @param index an int; where there is no site, an int or a long
    * @param site where; null if the index is known to be inside
    */
-  record Store(KernelArray array, Expression index, Expression value, @Nullable Site site)
+  record Store(KernelArray array, KernelExpression index, KernelExpression value, @Nullable Site site)
       implements Statement {}
 
   /**
@@ -35,8 +35,8 @@ public sealed interface Statement {
   record Divide(
       Variable target,
       boolean isRemainder,
-      Expression dividend,
-      Expression divisor,
+      KernelExpression dividend,
+      KernelExpression divisor,
       @Nullable Site site)
       implements Statement {}
 
@@ -51,9 +51,9 @@ public sealed interface Statement {
       @Nullable Variable target,
       AtomicOperation operation,
       KernelArray array,
-      Expression index,
-      @Nullable Expression expected,
-      Expression value,
+      KernelExpression index,
+      @Nullable KernelExpression expected,
+      KernelExpression value,
       @Nullable Site site)
       implements Statement {}
 
@@ -76,7 +76,7 @@ public sealed interface Statement {
   record Barrier(StackTraceElement frame) implements Statement {}
 
   /** Does one of two lists of statements, by whether an int is not 0. */
-  record If(Expression condition, List<Statement> then, List<Statement> otherwise)
+  record If(KernelExpression condition, List<Statement> then, List<Statement> otherwise)
       implements Statement {
     /** Copies the lists. */
     public If {

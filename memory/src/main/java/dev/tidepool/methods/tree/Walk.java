@@ -48,14 +48,14 @@ public final class Walk {
   }
 
   /** The expressions that a statement computes itself; those of statements inside it are not. */
-  public static List<Expression> expressions(Statement statement) {
+  public static List<KernelExpression> expressions(Statement statement) {
     return switch (statement) {
       case Statement.Assign assign -> List.of(assign.value());
       case Statement.Load load -> List.of(load.index());
       case Statement.Store store -> List.of(store.index(), store.value());
       case Statement.Divide divide -> List.of(divide.dividend(), divide.divisor());
       case Statement.Atomic atomic -> {
-        Expression expected = atomic.expected();
+        KernelExpression expected = atomic.expected();
         yield expected == null
             ? List.of(atomic.index(), atomic.value())
             : List.of(atomic.index(), expected, atomic.value());
@@ -66,28 +66,28 @@ public final class Walk {
   }
 
   /** Visits an expression and those inside it. */
-  public static void expressions(Expression expression, Consumer<Expression> visitor) {
+  public static void expressions(KernelExpression expression, Consumer<KernelExpression> visitor) {
     visitor.accept(expression);
-    for (Expression operand : operands(expression)) {
+    for (KernelExpression operand : operands(expression)) {
       expressions(operand, visitor);
     }
   }
 
   /** Whether an expression, or one inside it, passes a test. */
-  public static boolean any(Expression expression, Predicate<Expression> test) {
+  public static boolean any(KernelExpression expression, Predicate<KernelExpression> test) {
     return test.test(expression)
         || operands(expression).stream().anyMatch(operand -> any(operand, test));
   }
 
   /** The operands of an expression. */
-  public static List<Expression> operands(Expression expression) {
+  public static List<KernelExpression> operands(KernelExpression expression) {
     return switch (expression) {
-      case Expression.Negate negate -> List.of(negate.operand());
-      case Expression.Convert convert -> List.of(convert.operand());
-      case Expression.Binary binary -> List.of(binary.left(), binary.right());
-      case Expression.Compare compare -> List.of(compare.left(), compare.right());
-      case Expression.Order order -> List.of(order.left(), order.right());
-      case Expression.Call call -> call.arguments();
+      case KernelExpression.Negate negate -> List.of(negate.operand());
+      case KernelExpression.Convert convert -> List.of(convert.operand());
+      case KernelExpression.Binary binary -> List.of(binary.left(), binary.right());
+      case KernelExpression.Compare compare -> List.of(compare.left(), compare.right());
+      case KernelExpression.Order order -> List.of(order.left(), order.right());
+      case KernelExpression.Call call -> call.arguments();
       default -> List.of();
     };
   }
@@ -98,10 +98,10 @@ public final class Walk {
   }
 
   /** Whether an expression reads a variable. */
-  public static boolean reads(Expression expression, Variable variable) {
+  public static boolean reads(KernelExpression expression, Variable variable) {
     return any(
         expression,
-        part -> part instanceof Expression.Read read && read.variable().equals(variable));
+        part -> part instanceof KernelExpression.Read read && read.variable().equals(variable));
   }
 
   /** The variable that a statement itself sets; null if it sets none. */

@@ -7,7 +7,7 @@ import static dev.tidepool.methods.tree.TreeBuilder.index;
 import static dev.tidepool.methods.tree.TreeBuilder.multiply;
 import static dev.tidepool.methods.tree.TreeBuilder.read;
 
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -22,7 +22,7 @@ final class DotTree {
   private DotTree() {}
 
   static KernelTree of(
-      TreeBuilder tree, Expression dims, KernelArray rows, KernelArray query, KernelArray scores) {
+      TreeBuilder tree, KernelExpression dims, KernelArray rows, KernelArray query, KernelArray scores) {
     Variable row = tree.variable(ValueType.INT);
     ValueType type = rows.kind().loaded();
     Variable sum = tree.variable(type);
@@ -31,7 +31,7 @@ final class DotTree {
     Variable right = tree.variable(type);
     List<Statement> body = new ArrayList<>();
     body.add(assign(row, index()));
-    body.add(assign(sum, new Expression.Constant(type, 0)));
+    body.add(assign(sum, new KernelExpression.Constant(type, 0)));
     body.addAll(
         tree.loop(
             d,

@@ -18,10 +18,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.ItemNumber.Kind;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber.Kind;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -35,9 +35,9 @@ import org.junit.jupiter.api.Test;
 
 /** The items of a group meet at barriers, though one thread runs them. */
 class JvmBarriersTest {
-  private static final Expression LOCAL = toInt(number(Kind.LOCAL_ID, 0));
-  private static final Expression GROUP = toInt(number(Kind.GROUP_ID, 0));
-  private static final Expression SIZE = toInt(number(Kind.GROUP_SIZE, 0));
+  private static final KernelExpression LOCAL = toInt(number(Kind.LOCAL_ID, 0));
+  private static final KernelExpression GROUP = toInt(number(Kind.GROUP_ID, 0));
+  private static final KernelExpression SIZE = toInt(number(Kind.GROUP_SIZE, 0));
 
   private final TreeBuilder tree = new TreeBuilder();
 
@@ -104,7 +104,7 @@ class JvmBarriersTest {
   @Test
   void itemsThatHaveReturnedMeetTheBarriers() {
     KernelArray out = tree.array("out", ElementKind.INT);
-    Expression n = tree.scalar("n", ElementKind.INT);
+    KernelExpression n = tree.scalar("n", ElementKind.INT);
     KernelArray tile = tree.shared(ElementKind.INT, 8);
     Variable round = integer();
     Variable value = integer();
@@ -195,13 +195,13 @@ class JvmBarriersTest {
     KernelArray shared = tree.shared(ElementKind.LONG, 4);
     Variable mine = tree.variable(ValueType.LONG);
     Variable theirs = tree.variable(ValueType.LONG);
-    Expression id = number(Kind.LOCAL_ID, 0);
+    KernelExpression id = number(Kind.LOCAL_ID, 0);
     long[] found = new long[8];
     Run.all(
         tree.build(
             new Statement.Clear(own),
             tree.store(own, constant(1), id),
-            tree.store(shared, LOCAL, multiply(id, Expression.Constant.of(10L))),
+            tree.store(shared, LOCAL, multiply(id, KernelExpression.Constant.of(10L))),
             tree.barrier(),
             tree.load(theirs, shared, binary(Operator.SUBTRACT, constant(3), LOCAL)),
             tree.load(mine, own, constant(1)),
@@ -218,12 +218,12 @@ class JvmBarriersTest {
     KernelArray y = tree.array("y", ElementKind.INT);
     KernelArray tile = tree.shared(ElementKind.INT, 16);
     Variable value = integer();
-    Expression lx = toInt(number(Kind.LOCAL_ID, 0));
-    Expression ly = toInt(number(Kind.LOCAL_ID, 1));
-    Expression gx = toInt(number(Kind.GROUP_ID, 0));
-    Expression gy = toInt(number(Kind.GROUP_ID, 1));
-    Expression wide = toInt(number(Kind.GLOBAL_SIZE, 0));
-    Expression high = toInt(number(Kind.GLOBAL_SIZE, 1));
+    KernelExpression lx = toInt(number(Kind.LOCAL_ID, 0));
+    KernelExpression ly = toInt(number(Kind.LOCAL_ID, 1));
+    KernelExpression gx = toInt(number(Kind.GROUP_ID, 0));
+    KernelExpression gy = toInt(number(Kind.GROUP_ID, 1));
+    KernelExpression wide = toInt(number(Kind.GLOBAL_SIZE, 0));
+    KernelExpression high = toInt(number(Kind.GLOBAL_SIZE, 1));
     Run.all(
         tree.build(
             tree.load(value, x, add(multiply(toInt(number(Kind.GLOBAL_ID, 1)), wide), index())),
@@ -254,10 +254,10 @@ class JvmBarriersTest {
   void jumpsOfSomeItemsToTheEndOfABlockWithABarrier() {
     // block { barrier; if (all) { barrier; if (odd) break block; out += 1 } out += 10 } out += 100
     KernelArray out = tree.array("out", ElementKind.INT);
-    Expression all = tree.scalar("all", ElementKind.BOOLEAN);
+    KernelExpression all = tree.scalar("all", ElementKind.BOOLEAN);
     Variable value = integer();
     Statement.Label block = tree.label();
-    Expression odd =
+    KernelExpression odd =
         compare(Comparison.NOT_EQUAL, binary(Operator.AND, LOCAL, constant(1)), constant(0));
     List<Statement> plus1 = plus(out, value, 1);
     List<Statement> plus10 = plus(out, value, 10);

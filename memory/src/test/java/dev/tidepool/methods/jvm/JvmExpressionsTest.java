@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
@@ -127,7 +127,7 @@ class JvmExpressionsTest {
   }
 
   private interface Made {
-    Expression of(List<Expression> operands);
+    KernelExpression of(List<KernelExpression> operands);
   }
 
   private interface Expected {
@@ -144,7 +144,7 @@ class JvmExpressionsTest {
     TreeBuilder tree = new TreeBuilder();
     List<Statement> body = new ArrayList<>();
     List<Object> arguments = new ArrayList<>();
-    List<Expression> operands = new ArrayList<>();
+    List<KernelExpression> operands = new ArrayList<>();
     int stride = 1;
     for (ValueType type : types) {
       Object edges = edges(type);
@@ -191,7 +191,7 @@ class JvmExpressionsTest {
         check(
             List.of(type, right),
             type,
-            operands -> new Expression.Binary(operator, operands.get(0), operands.get(1)),
+            operands -> new KernelExpression.Binary(operator, operands.get(0), operands.get(1)),
             values -> Plain.binary(operator, values[0], values[1]));
       }
     }
@@ -203,7 +203,7 @@ class JvmExpressionsTest {
     check(
         List.of(type),
         type,
-        operands -> new Expression.Negate(operands.getFirst()),
+        operands -> new KernelExpression.Negate(operands.getFirst()),
         values -> Plain.negate(values[0]));
   }
 
@@ -213,7 +213,7 @@ class JvmExpressionsTest {
     check(
         List.of(conversion.from()),
         conversion.to(),
-        operands -> new Expression.Convert(conversion, operands.getFirst()),
+        operands -> new KernelExpression.Convert(conversion, operands.getFirst()),
         values -> Plain.convert(conversion, values[0]));
   }
 
@@ -231,7 +231,7 @@ class JvmExpressionsTest {
     check(
         function.parameters(),
         function.result(),
-        operands -> new Expression.Call(function, operands),
+        operands -> new KernelExpression.Call(function, operands),
         method::invokeWithArguments);
   }
 
@@ -244,7 +244,7 @@ class JvmExpressionsTest {
             List.of(type, type),
             ValueType.INT,
             operands ->
-                new Expression.Compare(comparison, operands.get(0), operands.get(1), negated),
+                new KernelExpression.Compare(comparison, operands.get(0), operands.get(1), negated),
             values -> Plain.holds(comparison, values[0], values[1]) != negated ? 1 : 0);
       }
     }
@@ -257,7 +257,7 @@ class JvmExpressionsTest {
       check(
           List.of(type, type),
           ValueType.INT,
-          operands -> new Expression.Order(operands.get(0), operands.get(1), unordered),
+          operands -> new KernelExpression.Order(operands.get(0), operands.get(1), unordered),
           values -> {
             if (Plain.holds(Comparison.LESS, values[0], values[1])) {
               return -1;
@@ -275,18 +275,18 @@ class JvmExpressionsTest {
     for (boolean negated : new boolean[] {false, true}) {
       TreeBuilder tree = new TreeBuilder();
       KernelArray left = tree.array("left", ElementKind.FLOAT);
-      Expression right = tree.scalar("right", ElementKind.FLOAT);
+      KernelExpression right = tree.scalar("right", ElementKind.FLOAT);
       KernelArray out = tree.array("out", ElementKind.INT);
       Variable value = tree.variable(ValueType.FLOAT);
-      Expression condition = new Expression.Compare(comparison, read(value), right, negated);
+      KernelExpression condition = new KernelExpression.Compare(comparison, read(value), right, negated);
       int[] ways = new int[FLOATS.length];
       Run.all(
           tree.build(
               tree.load(value, left, index()),
               new Statement.If(
                   condition,
-                  List.of(tree.store(out, index(), Expression.Constant.of(1))),
-                  List.of(tree.store(out, index(), Expression.Constant.of(2))))),
+                  List.of(tree.store(out, index(), KernelExpression.Constant.of(1))),
+                  List.of(tree.store(out, index(), KernelExpression.Constant.of(2))))),
           LaunchRange.of(FLOATS.length),
           FLOATS,
           1.5f,
@@ -304,7 +304,7 @@ class JvmExpressionsTest {
       for (boolean isRemainder : new boolean[] {false, true}) {
         TreeBuilder tree = new TreeBuilder();
         KernelArray left = tree.array("left", kind(type));
-        Expression right = tree.scalar("right", kind(type));
+        KernelExpression right = tree.scalar("right", kind(type));
         KernelArray out = tree.array("out", kind(type));
         Variable value = tree.variable(type);
         Variable quotient = tree.variable(type);
@@ -340,26 +340,26 @@ class JvmExpressionsTest {
       assertThat(
               constant(
                   new float[1],
-                  new Expression.Constant(ValueType.FLOAT, Float.floatToRawIntBits(value))))
+                  new KernelExpression.Constant(ValueType.FLOAT, Float.floatToRawIntBits(value))))
           .isEqualTo(new float[] {value});
     }
     for (double value : DOUBLES) {
       assertThat(
               constant(
                   new double[1],
-                  new Expression.Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(value))))
+                  new KernelExpression.Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(value))))
           .isEqualTo(new double[] {value});
     }
     for (long value : LONGS) {
-      assertThat(constant(new long[1], Expression.Constant.of(value)))
+      assertThat(constant(new long[1], KernelExpression.Constant.of(value)))
           .isEqualTo(new long[] {value});
     }
     for (int value : INTS) {
-      assertThat(constant(new int[1], Expression.Constant.of(value))).isEqualTo(new int[] {value});
+      assertThat(constant(new int[1], KernelExpression.Constant.of(value))).isEqualTo(new int[] {value});
     }
   }
 
-  private static <A> A constant(A out, Expression value) {
+  private static <A> A constant(A out, KernelExpression value) {
     TreeBuilder tree = new TreeBuilder();
     KernelArray array = tree.array("out", kind(value.type()));
     Run.all(tree.build(tree.store(array, index(), value)), LaunchRange.of(1), out);
@@ -421,13 +421,13 @@ class JvmExpressionsTest {
   @Test
   void scalarsOfEveryType() {
     TreeBuilder tree = new TreeBuilder();
-    Expression truth = tree.scalar("z", ElementKind.BOOLEAN);
-    Expression small = tree.scalar("b", ElementKind.BYTE);
-    Expression shorter = tree.scalar("s", ElementKind.SHORT);
-    Expression integer = tree.scalar("i", ElementKind.INT);
-    Expression wide = tree.scalar("l", ElementKind.LONG);
-    Expression single = tree.scalar("f", ElementKind.FLOAT);
-    Expression twice = tree.scalar("d", ElementKind.DOUBLE);
+    KernelExpression truth = tree.scalar("z", ElementKind.BOOLEAN);
+    KernelExpression small = tree.scalar("b", ElementKind.BYTE);
+    KernelExpression shorter = tree.scalar("s", ElementKind.SHORT);
+    KernelExpression integer = tree.scalar("i", ElementKind.INT);
+    KernelExpression wide = tree.scalar("l", ElementKind.LONG);
+    KernelExpression single = tree.scalar("f", ElementKind.FLOAT);
+    KernelExpression twice = tree.scalar("d", ElementKind.DOUBLE);
     KernelArray ints = tree.array("ints", ElementKind.INT);
     KernelArray longs = tree.array("longs", ElementKind.LONG);
     KernelArray floats = tree.array("floats", ElementKind.FLOAT);

@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -29,7 +29,7 @@ class JvmFaultsTest {
   /** {@code y[i] = x[i + shift]}. */
   private static KernelTree shifted() {
     TreeBuilder tree = new TreeBuilder();
-    Expression shift = tree.scalar("shift", ElementKind.INT);
+    KernelExpression shift = tree.scalar("shift", ElementKind.INT);
     KernelArray x = tree.array("x", ElementKind.INT);
     KernelArray y = tree.array("y", ElementKind.INT);
     Variable value = tree.variable(ValueType.INT);
@@ -63,7 +63,7 @@ class JvmFaultsTest {
   @Test
   void aDivisionByZeroNamesItsSource() {
     TreeBuilder tree = new TreeBuilder();
-    Expression divisor = tree.scalar("divisor", ElementKind.INT);
+    KernelExpression divisor = tree.scalar("divisor", ElementKind.INT);
     KernelArray y = tree.array("y", ElementKind.INT);
     Variable value = tree.variable(ValueType.INT);
     KernelTree kernel =
@@ -79,12 +79,12 @@ class JvmFaultsTest {
   @Test
   void aDivisionOfLongsByZeroFails() {
     TreeBuilder tree = new TreeBuilder();
-    Expression divisor = tree.scalar("divisor", ElementKind.LONG);
+    KernelExpression divisor = tree.scalar("divisor", ElementKind.LONG);
     KernelArray y = tree.array("y", ElementKind.LONG);
     Variable value = tree.variable(ValueType.LONG);
     KernelTree kernel =
         tree.build(
-            tree.divide(value, Expression.Constant.of(7L), divisor),
+            tree.divide(value, KernelExpression.Constant.of(7L), divisor),
             tree.store(y, index(), read(value)));
 
     assertThatThrownBy(() -> Run.all(kernel, LaunchRange.of(1), 0, new long[1]))
@@ -104,7 +104,7 @@ class JvmFaultsTest {
   @Test
   void aDivisionByZeroWithoutSiteFailsToo() {
     TreeBuilder tree = new TreeBuilder();
-    Expression divisor = tree.scalar("divisor", ElementKind.INT);
+    KernelExpression divisor = tree.scalar("divisor", ElementKind.INT);
     KernelArray y = tree.array("y", ElementKind.INT);
     Variable value = tree.variable(ValueType.INT);
     KernelTree kernel =
@@ -121,14 +121,14 @@ class JvmFaultsTest {
   void arraysOfTheItemAndOfTheGroupAreChecked() {
     TreeBuilder tree = new TreeBuilder();
     KernelArray own = tree.own(ElementKind.FLOAT, 4);
-    Expression at = tree.scalar("at", ElementKind.INT);
+    KernelExpression at = tree.scalar("at", ElementKind.INT);
     KernelTree kernel =
-        tree.build(tree.store(own, at, new Expression.Constant(ValueType.FLOAT, 0)));
+        tree.build(tree.store(own, at, new KernelExpression.Constant(ValueType.FLOAT, 0)));
 
     TreeBuilder other = new TreeBuilder();
     KernelArray shared = other.shared(ElementKind.LONG, 3);
-    Expression where = other.scalar("at", ElementKind.INT);
-    KernelTree ofGroup = other.build(other.store(shared, where, Expression.Constant.of(0L)));
+    KernelExpression where = other.scalar("at", ElementKind.INT);
+    KernelTree ofGroup = other.build(other.store(shared, where, KernelExpression.Constant.of(0L)));
 
     assertThatThrownBy(() -> Run.all(kernel, LaunchRange.of(1), 4))
         .hasMessage("Index 4 out of bounds for length 4 of 'new float[4]'");

@@ -17,8 +17,8 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.LogLines;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.ItemNumber.Kind;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber.Kind;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -46,7 +46,7 @@ class JvmKernelTest {
   void loopsBlocksAndJumps() {
     // for (k = 0; ; k++) { if (k >= n) break; if (k == 2) continue; sum += k; }, then a block.
     TreeBuilder tree = new TreeBuilder();
-    Expression n = tree.scalar("n", ElementKind.INT);
+    KernelExpression n = tree.scalar("n", ElementKind.INT);
     KernelArray out = tree.array("out", ElementKind.INT);
     Variable k = tree.variable(ValueType.INT);
     Variable sum = tree.variable(ValueType.INT);
@@ -62,7 +62,7 @@ class JvmKernelTest {
                     assign(k, add(read(k), constant(1))),
                     when(less(read(k), n).not(), new Statement.Break(loop)),
                     when(
-                        TreeBuilder.compare(Expression.Comparison.EQUAL, read(k), constant(2)),
+                        TreeBuilder.compare(KernelExpression.Comparison.EQUAL, read(k), constant(2)),
                         new Statement.Continue(loop)),
                     assign(sum, add(read(sum), read(k))))),
             new Statement.Block(
@@ -109,7 +109,7 @@ class JvmKernelTest {
             tree.store(
                 own,
                 constant(1),
-                add(read(value), new Expression.Convert(Expression.Conversion.I2D, index()))),
+                add(read(value), new KernelExpression.Convert(KernelExpression.Conversion.I2D, index()))),
             tree.load(value, own, constant(1)),
             tree.store(out, index(), read(value))),
         LaunchRange.of(4),
@@ -122,7 +122,7 @@ class JvmKernelTest {
   private static KernelTree numbers(Kind kind, int dimension) {
     TreeBuilder tree = new TreeBuilder();
     KernelArray out = tree.array("out", ElementKind.LONG);
-    Expression at =
+    KernelExpression at =
         add(
             toInt(number(Kind.GLOBAL_ID, 0)),
             multiply(
@@ -184,7 +184,7 @@ class JvmKernelTest {
     LaunchRange range = LaunchRange.of(6, 4, 2).inGroupsOf(2, 1, 1);
     TreeBuilder tree = new TreeBuilder();
     KernelArray out = tree.array("out", ElementKind.INT);
-    Expression at =
+    KernelExpression at =
         add(
             index(),
             multiply(
@@ -228,17 +228,17 @@ class JvmKernelTest {
     // Only the items of two groups around 2^31 are run.
     TreeBuilder tree = new TreeBuilder();
     KernelArray out = tree.array("out", ElementKind.LONG);
-    Expression id = number(Kind.GLOBAL_ID, 0);
-    Expression first = new Expression.Convert(Expression.Conversion.I2L, constant(-16));
-    Expression at =
+    KernelExpression id = number(Kind.GLOBAL_ID, 0);
+    KernelExpression first = new KernelExpression.Convert(KernelExpression.Conversion.I2L, constant(-16));
+    KernelExpression at =
         toInt(
             TreeBuilder.binary(
-                Expression.Operator.SUBTRACT,
+                KernelExpression.Operator.SUBTRACT,
                 id,
                 TreeBuilder.binary(
-                    Expression.Operator.SUBTRACT,
-                    Expression.Constant.of(1L << 31),
-                    new Expression.Negate(first))));
+                    KernelExpression.Operator.SUBTRACT,
+                    KernelExpression.Constant.of(1L << 31),
+                    new KernelExpression.Negate(first))));
     long[] found = new long[32];
     JvmKernel.compile(tree.build(tree.store(out, at, id)), true)
         .run(
@@ -294,13 +294,13 @@ class JvmKernelTest {
         List.of(ElementKind.INT, ElementKind.LONG, ElementKind.FLOAT, ElementKind.DOUBLE)) {
       TreeBuilder tree = new TreeBuilder();
       KernelArray out = tree.array("out", kind);
-      Expression id = converted(kind, index());
+      KernelExpression id = converted(kind, index());
       List<Statement> body = new ArrayList<>();
       body.add(tree.atomic(AtomicOperation.ADD, out, constant(0), converted(kind, constant(1))));
       boolean isInteger = kind == ElementKind.INT || kind == ElementKind.LONG;
       if (isInteger) {
         body.add(tree.atomic(AtomicOperation.MAX, out, constant(1), id));
-        body.add(tree.atomic(AtomicOperation.MIN, out, constant(2), new Expression.Negate(id)));
+        body.add(tree.atomic(AtomicOperation.MIN, out, constant(2), new KernelExpression.Negate(id)));
       }
       JvmKernel kernel = JvmKernel.compile(tree.build(body), true);
       try (Arena arena = Arena.ofShared()) {
@@ -331,11 +331,11 @@ class JvmKernelTest {
     }
   }
 
-  private static Expression converted(ElementKind kind, Expression value) {
+  private static KernelExpression converted(ElementKind kind, KernelExpression value) {
     return switch (kind) {
-      case LONG -> new Expression.Convert(Expression.Conversion.I2L, value);
-      case FLOAT -> new Expression.Convert(Expression.Conversion.I2F, value);
-      case DOUBLE -> new Expression.Convert(Expression.Conversion.I2D, value);
+      case LONG -> new KernelExpression.Convert(KernelExpression.Conversion.I2L, value);
+      case FLOAT -> new KernelExpression.Convert(KernelExpression.Conversion.I2F, value);
+      case DOUBLE -> new KernelExpression.Convert(KernelExpression.Conversion.I2D, value);
       default -> value;
     };
   }
@@ -361,7 +361,7 @@ class JvmKernelTest {
         int step = 0;
         for (AtomicOperation operation : AtomicOperation.values()) {
           Variable before = tree.variable(kind.loaded());
-          Expression expected =
+          KernelExpression expected =
               operation == AtomicOperation.COMPARE_AND_SET ? converted(kind, constant(20)) : null;
           body.add(
               new Statement.Atomic(

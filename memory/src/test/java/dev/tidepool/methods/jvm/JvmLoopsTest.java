@@ -15,10 +15,10 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -68,7 +68,7 @@ class JvmLoopsTest {
     UNEVEN
   }
 
-  private static Expression index(Shape shape, Expression v, Expression factor, Expression offset) {
+  private static KernelExpression index(Shape shape, KernelExpression v, KernelExpression factor, KernelExpression offset) {
     return switch (shape) {
       case PLAIN, BEHIND_STEP -> v;
       case SHIFTED -> add(offset, v);
@@ -78,8 +78,8 @@ class JvmLoopsTest {
       case BY_LONG ->
           TreeBuilder.toInt(
               add(
-                  new Expression.Convert(Conversion.I2L, offset),
-                  new Expression.Convert(Conversion.I2L, v)));
+                  new KernelExpression.Convert(Conversion.I2L, offset),
+                  new KernelExpression.Convert(Conversion.I2L, v)));
       case UNEVEN -> binary(Operator.XOR, v, offset);
     };
   }
@@ -99,10 +99,10 @@ class JvmLoopsTest {
 
   /** {@code for (v = from; v ? to; v += step) y[0] += x[index]}; at most 20 rounds. */
   private KernelTree kernel(Shape shape, Comparison stays, int step) {
-    Expression from = tree.scalar("from", ElementKind.INT);
-    Expression to = tree.scalar("to", ElementKind.INT);
-    Expression factor = tree.scalar("factor", ElementKind.INT);
-    Expression offset = tree.scalar("offset", ElementKind.INT);
+    KernelExpression from = tree.scalar("from", ElementKind.INT);
+    KernelExpression to = tree.scalar("to", ElementKind.INT);
+    KernelExpression factor = tree.scalar("factor", ElementKind.INT);
+    KernelExpression offset = tree.scalar("offset", ElementKind.INT);
     KernelArray x = tree.array("x", ElementKind.INT);
     KernelArray y = tree.array("y", ElementKind.INT);
     Variable v = tree.variable(ValueType.INT);
@@ -204,7 +204,7 @@ class JvmLoopsTest {
 
   @Test
   void aBoundMayBeAnotherInALaterLaunch() {
-    Expression dims = tree.scalar("dims", ElementKind.INT);
+    KernelExpression dims = tree.scalar("dims", ElementKind.INT);
     KernelArray rows = tree.array("rows", ElementKind.FLOAT);
     KernelArray query = tree.array("query", ElementKind.FLOAT);
     KernelArray scores = tree.array("scores", ElementKind.FLOAT);
@@ -225,7 +225,7 @@ class JvmLoopsTest {
 
   @Test
   void productsOfRowsAndAQueryAndTheirFaults() {
-    Expression dims = tree.scalar("dims", ElementKind.INT);
+    KernelExpression dims = tree.scalar("dims", ElementKind.INT);
     KernelArray rows = tree.array("rows", ElementKind.FLOAT);
     KernelArray query = tree.array("query", ElementKind.FLOAT);
     KernelArray scores = tree.array("scores", ElementKind.FLOAT);

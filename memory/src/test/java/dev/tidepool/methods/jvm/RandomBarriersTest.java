@@ -13,9 +13,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
@@ -67,7 +67,7 @@ class RandomBarriersTest {
     private final TreeBuilder tree = new TreeBuilder();
     private final SplittableRandom random;
     private final KernelArray out = tree.array("out", ElementKind.INT);
-    private final Expression n = tree.scalar("n", ElementKind.INT);
+    private final KernelExpression n = tree.scalar("n", ElementKind.INT);
     private final Variable value = tree.variable(ValueType.INT);
     private final Variable sum = tree.variable(ValueType.INT);
     private final List<Variable> counters = new ArrayList<>();
@@ -117,7 +117,7 @@ class RandomBarriersTest {
 
     /** Changes the item's element, or its sum; perhaps not for all items. */
     private List<Statement> update() {
-      Expression changed =
+      KernelExpression changed =
           switch (random.nextInt(3)) {
             case 0 -> add(read(value), constant(1 + random.nextInt(9)));
             case 1 -> binary(Operator.XOR, read(value), read(sum));
@@ -137,7 +137,7 @@ class RandomBarriersTest {
       Variable counter = tree.variable(ValueType.INT);
       Label end = tree.label();
       Label next = tree.label();
-      Expression bound = random.nextInt(3) == 0 ? n : constant(2 + random.nextInt(2));
+      KernelExpression bound = random.nextInt(3) == 0 ? n : constant(2 + random.nextInt(2));
       counters.add(counter);
       jumps.add(end);
       jumps.add(next);
@@ -159,9 +159,9 @@ class RandomBarriersTest {
     }
 
     /** A condition that is the same for all items. */
-    private Expression together() {
-      Expression left = number();
-      Expression right = random.nextBoolean() ? number() : constant(random.nextInt(4));
+    private KernelExpression together() {
+      KernelExpression left = number();
+      KernelExpression right = random.nextBoolean() ? number() : constant(random.nextInt(4));
       return switch (random.nextInt(3)) {
         case 0 -> less(left, right);
         case 1 -> compare(Comparison.EQUAL, left, right);
@@ -169,13 +169,13 @@ class RandomBarriersTest {
       };
     }
 
-    private Expression number() {
+    private KernelExpression number() {
       int choice = random.nextInt(counters.size() + 1);
       return choice == counters.size() ? n : read(counters.get(choice));
     }
 
     /** A condition of each item. */
-    private Expression alone() {
+    private KernelExpression alone() {
       return random.nextBoolean()
           ? less(index(), constant(1 + random.nextInt(ITEMS - 1)))
           : compare(
@@ -192,7 +192,7 @@ class RandomBarriersTest {
     private Statement withoutBarriers(Statement statement) {
       return switch (statement) {
         case Statement.Barrier _ -> assign(sum, read(sum));
-        case Statement.If(Expression condition, var then, var otherwise) ->
+        case Statement.If(KernelExpression condition, var then, var otherwise) ->
             new Statement.If(condition, withoutBarriers(then), withoutBarriers(otherwise));
         case Statement.Loop(Label label, var body) ->
             new Statement.Loop(label, withoutBarriers(body));

@@ -14,63 +14,63 @@ public final class TreeBuilder {
   private int arrays;
 
   /** The index of the item in dimension 0, as an int. */
-  public static Expression index() {
-    return toInt(number(Expression.ItemNumber.Kind.GLOBAL_ID, 0));
+  public static KernelExpression index() {
+    return toInt(number(KernelExpression.ItemNumber.Kind.GLOBAL_ID, 0));
   }
 
   /** A number of the item. */
-  public static Expression number(Expression.ItemNumber.Kind kind, int dimension) {
-    return new Expression.ItemNumber(kind, dimension);
+  public static KernelExpression number(KernelExpression.ItemNumber.Kind kind, int dimension) {
+    return new KernelExpression.ItemNumber(kind, dimension);
   }
 
   /** The lowest bits of a long. */
-  public static Expression toInt(Expression value) {
-    return new Expression.Convert(Expression.Conversion.L2I, value);
+  public static KernelExpression toInt(KernelExpression value) {
+    return new KernelExpression.Convert(KernelExpression.Conversion.L2I, value);
   }
 
   /** An int constant. */
-  public static Expression constant(int value) {
-    return Expression.Constant.of(value);
+  public static KernelExpression constant(int value) {
+    return KernelExpression.Constant.of(value);
   }
 
   /** What a variable holds. */
-  public static Expression read(Variable variable) {
-    return new Expression.Read(variable);
+  public static KernelExpression read(Variable variable) {
+    return new KernelExpression.Read(variable);
   }
 
   /** An operation. */
-  public static Expression binary(Expression.Operator operator, Expression left, Expression right) {
-    return new Expression.Binary(operator, left, right);
+  public static KernelExpression binary(KernelExpression.Operator operator, KernelExpression left, KernelExpression right) {
+    return new KernelExpression.Binary(operator, left, right);
   }
 
   /** A sum. */
-  public static Expression add(Expression left, Expression right) {
-    return binary(Expression.Operator.ADD, left, right);
+  public static KernelExpression add(KernelExpression left, KernelExpression right) {
+    return binary(KernelExpression.Operator.ADD, left, right);
   }
 
   /** A product. */
-  public static Expression multiply(Expression left, Expression right) {
-    return binary(Expression.Operator.MULTIPLY, left, right);
+  public static KernelExpression multiply(KernelExpression left, KernelExpression right) {
+    return binary(KernelExpression.Operator.MULTIPLY, left, right);
   }
 
   /** A comparison. */
-  public static Expression.Compare compare(
-      Expression.Comparison comparison, Expression left, Expression right) {
-    return new Expression.Compare(comparison, left, right, false);
+  public static KernelExpression.Compare compare(
+      KernelExpression.Comparison comparison, KernelExpression left, KernelExpression right) {
+    return new KernelExpression.Compare(comparison, left, right, false);
   }
 
   /** Whether one is less. */
-  public static Expression.Compare less(Expression left, Expression right) {
-    return compare(Expression.Comparison.LESS, left, right);
+  public static KernelExpression.Compare less(KernelExpression left, KernelExpression right) {
+    return compare(KernelExpression.Comparison.LESS, left, right);
   }
 
   /** Sets a variable. */
-  public static Statement assign(Variable target, Expression value) {
+  public static Statement assign(Variable target, KernelExpression value) {
     return new Statement.Assign(target, value);
   }
 
   /** A condition without another way. */
-  public static Statement when(Expression condition, Statement... then) {
+  public static Statement when(KernelExpression condition, Statement... then) {
     return new Statement.If(condition, List.of(then), List.of());
   }
 
@@ -91,9 +91,9 @@ public final class TreeBuilder {
   }
 
   /** A further parameter, a scalar. */
-  public Expression scalar(String name, ElementKind kind) {
+  public KernelExpression scalar(String name, ElementKind kind) {
     parameters.add(new KernelTree.Parameter(name, kind, false));
-    return new Expression.ScalarArgument(parameters.size() - 1, kind.loaded());
+    return new KernelExpression.ScalarArgument(parameters.size() - 1, kind.loaded());
   }
 
   /** An array of the item. */
@@ -107,28 +107,28 @@ public final class TreeBuilder {
   }
 
   /** Loads an element. */
-  public Statement load(Variable target, KernelArray array, Expression index) {
+  public Statement load(Variable target, KernelArray array, KernelExpression index) {
     return new Statement.Load(target, array, index, site(array));
   }
 
   /** Stores an element. */
-  public Statement store(KernelArray array, Expression index, Expression value) {
+  public Statement store(KernelArray array, KernelExpression index, KernelExpression value) {
     return new Statement.Store(array, index, value, site(array));
   }
 
   /** A quotient of integers. */
-  public Statement divide(Variable target, Expression dividend, Expression divisor) {
+  public Statement divide(Variable target, KernelExpression dividend, KernelExpression divisor) {
     return new Statement.Divide(target, false, dividend, divisor, division());
   }
 
   /** A remainder of integers. */
-  public Statement remainder(Variable target, Expression dividend, Expression divisor) {
+  public Statement remainder(Variable target, KernelExpression dividend, KernelExpression divisor) {
     return new Statement.Divide(target, true, dividend, divisor, division());
   }
 
   /** An atomic step that needs no expected value and whose result is not used. */
   public Statement atomic(
-      Statement.AtomicOperation operation, KernelArray array, Expression index, Expression value) {
+      Statement.AtomicOperation operation, KernelArray array, KernelExpression index, KernelExpression value) {
     return new Statement.Atomic(null, operation, array, index, null, value, site(array));
   }
 
@@ -139,7 +139,7 @@ public final class TreeBuilder {
 
   /** {@code for (variable = from; variable < to; variable += step) body}, as readers give it. */
   public List<Statement> loop(
-      Variable variable, Expression from, Expression to, int step, List<Statement> body) {
+      Variable variable, KernelExpression from, KernelExpression to, int step, List<Statement> body) {
     Statement.Label end = label();
     List<Statement> round = new ArrayList<>();
     round.add(

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * (BLOCK / LANES + 4 + log2(n / BLOCK)) * 2^-53} of the sum of magnitudes (Higham, Accuracy and
  * Stability of Numerical Algorithms, 4.2).
  */
-public final class Reductions {
+public final class SegmentReductions {
   private static final int BLOCK = 4096;
   private static final int LANES = 16;
 
@@ -47,7 +47,7 @@ public final class Reductions {
     }
   }
 
-  private Reductions() {}
+  private SegmentReductions() {}
 
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
   public static double ofDoubles(

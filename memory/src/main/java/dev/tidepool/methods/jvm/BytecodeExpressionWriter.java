@@ -2,10 +2,10 @@ package dev.tidepool.methods.jvm;
 
 import static java.lang.constant.ConstantDescs.CD_int;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Conversion;
-import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.ValueType;
@@ -16,25 +16,25 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 
 /** Writes expressions as the instructions of the virtual machine that they were read from. */
-final class ExpressionWriter {
+final class BytecodeExpressionWriter {
   private final CodeBuilder code;
   private final Frame frame;
 
-  ExpressionWriter(CodeBuilder code, Frame frame) {
+  BytecodeExpressionWriter(CodeBuilder code, Frame frame) {
     this.code = code;
     this.frame = frame;
   }
 
   /** Pushes the value of an expression. */
-  void push(Expression expression) {
+  void push(KernelExpression expression) {
     switch (expression) {
-      case Expression.Constant constant -> constant(constant);
-      case Expression.Read(var variable) ->
+      case KernelExpression.Constant constant -> constant(constant);
+      case KernelExpression.Read(var variable) ->
           code.loadLocal(JvmNames.kind(variable.type()), frame.of(variable));
-      case Expression.ScalarArgument argument -> scalar(argument);
-      case Expression.ItemNumber number -> frame.push(number);
-      case Expression.Length(KernelArray array) -> length(array);
-      case Expression.Negate(Expression operand) -> {
+      case KernelExpression.ScalarArgument argument -> scalar(argument);
+      case KernelExpression.ItemNumber number -> frame.push(number);
+      case KernelExpression.Length(KernelArray array) -> length(array);
+      case KernelExpression.Negate(KernelExpression operand) -> {
         push(operand);
         switch (operand.type()) {
           case INT -> code.ineg();
@@ -43,31 +43,31 @@ final class ExpressionWriter {
           case DOUBLE -> code.dneg();
         }
       }
-      case Expression.Convert(Conversion conversion, Expression operand) -> {
-        if (conversion == Conversion.L2I && operand instanceof Expression.ItemNumber number) {
+      case KernelExpression.Convert(Conversion conversion, KernelExpression operand) -> {
+        if (conversion == Conversion.L2I && operand instanceof KernelExpression.ItemNumber number) {
           frame.pushInt(number);
         } else {
           push(operand);
           convert(conversion);
         }
       }
-      case Expression.Binary(Operator operator, Expression left, Expression right) -> {
+      case KernelExpression.Binary(Operator operator, KernelExpression left, KernelExpression right) -> {
         push(left);
         push(right);
         binary(operator, left.type());
       }
-      case Expression.Compare compare -> {
+      case KernelExpression.Compare compare -> {
         Label holds = code.newLabel();
         Label end = code.newLabel();
         jump(compare, true, holds);
         code.iconst_0().goto_(end).labelBinding(holds).iconst_1().labelBinding(end);
       }
-      case Expression.Order(Expression left, Expression right, int unordered) -> {
+      case KernelExpression.Order(KernelExpression left, KernelExpression right, int unordered) -> {
         push(left);
         push(right);
         order(left.type(), unordered);
       }
-      case Expression.Call(Function function, var arguments) -> {
+      case KernelExpression.Call(Function function, var arguments) -> {
         arguments.forEach(this::push);
         code.invokestatic(
             ClassDesc.of(function.owner()),
@@ -90,10 +90,10 @@ final class ExpressionWriter {
   }
 
   /** Jumps if an int is not 0, or if it is. */
-  void jump(Expression condition, boolean ifTrue, Label target) {
-    if (condition instanceof Expression.Compare compare) {
+  void jump(KernelExpression condition, boolean ifTrue, Label target) {
+    if (condition instanceof KernelExpression.Compare compare) {
       jump(compare, ifTrue != compare.negated(), compare.comparison(), target);
-    } else if (condition instanceof Expression.Binary(Operator operator, var left, var right)
+    } else if (condition instanceof KernelExpression.Binary(Operator operator, var left, var right)
         && (operator == Operator.AND || operator == Operator.OR)
         && isTruth(condition)) {
       // Values are computed without effects: the second need not be, where the first decides.
@@ -114,22 +114,22 @@ final class ExpressionWriter {
   }
 
   /** Whether a value is 0 or 1 always. */
-  private static boolean isTruth(Expression value) {
+  private static boolean isTruth(KernelExpression value) {
     return switch (value) {
-      case Expression.Compare _ -> true;
-      case Expression.Binary(Operator operator, var left, var right) ->
+      case KernelExpression.Compare _ -> true;
+      case KernelExpression.Binary(Operator operator, var left, var right) ->
           (operator == Operator.AND || operator == Operator.OR) && isTruth(left) && isTruth(right);
       default -> false;
     };
   }
 
   private void jump(
-      Expression.Compare compare, boolean ifHolds, Comparison comparison, Label target) {
+      KernelExpression.Compare compare, boolean ifHolds, Comparison comparison, Label target) {
     ValueType type = compare.left().type();
     push(compare.left());
     boolean isZero =
         type == ValueType.INT
-            && compare.right() instanceof Expression.Constant constant
+            && compare.right() instanceof KernelExpression.Constant constant
             && constant.bits() == 0;
     if (!isZero) {
       push(compare.right());
@@ -168,7 +168,7 @@ final class ExpressionWriter {
     };
   }
 
-  private void constant(Expression.Constant constant) {
+  private void constant(KernelExpression.Constant constant) {
     long bits = constant.bits();
     switch (constant.type()) {
       case INT -> code.loadConstant((int) bits);
@@ -178,7 +178,7 @@ final class ExpressionWriter {
     }
   }
 
-  private void scalar(Expression.ScalarArgument argument) {
+  private void scalar(KernelExpression.ScalarArgument argument) {
     code.lload(frame.of(new MemoryPlan.Scalar(argument.index(), false)));
     switch (argument.type()) {
       case INT -> code.l2i();

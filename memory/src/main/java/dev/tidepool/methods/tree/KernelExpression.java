@@ -3,12 +3,12 @@ package dev.tidepool.methods.tree;
 import java.util.List;
 
 /** A value, computed without effects. It has Java's meaning: integers wrap, shifts are masked. */
-public sealed interface Expression {
+public sealed interface KernelExpression {
   /** Its type. */
   ValueType type();
 
   /** A constant, as the bits of an int, long, float or double. */
-  record Constant(ValueType type, long bits) implements Expression {
+  record Constant(ValueType type, long bits) implements KernelExpression {
     /** An int. */
     public static Constant of(int value) {
       return new Constant(ValueType.INT, value);
@@ -21,7 +21,7 @@ public sealed interface Expression {
   }
 
   /** The value that a variable has now. */
-  record Read(Variable variable) implements Expression {
+  record Read(Variable variable) implements KernelExpression {
     @Override
     public ValueType type() {
       return variable.type();
@@ -33,10 +33,10 @@ public sealed interface Expression {
    *
    * @param index of the parameter among those of the kernel
    */
-  record ScalarArgument(int index, ValueType type) implements Expression {}
+  record ScalarArgument(int index, ValueType type) implements KernelExpression {}
 
   /** A number of the work item in a dimension from 0 to 2; a long. */
-  record ItemNumber(Kind kind, int dimension) implements Expression {
+  record ItemNumber(Kind kind, int dimension) implements KernelExpression {
     /** Which number; as the methods of {@code WorkItem} with these names. */
     public enum Kind {
       GLOBAL_ID,
@@ -58,7 +58,7 @@ public sealed interface Expression {
   }
 
   /** The length of an array; an int. */
-  record Length(KernelArray array) implements Expression {
+  record Length(KernelArray array) implements KernelExpression {
     @Override
     public ValueType type() {
       return ValueType.INT;
@@ -66,7 +66,7 @@ public sealed interface Expression {
   }
 
   /** A negated number; a float or double changes its sign, also of zero. */
-  record Negate(Expression operand) implements Expression {
+  record Negate(KernelExpression operand) implements KernelExpression {
     @Override
     public ValueType type() {
       return operand.type();
@@ -74,7 +74,7 @@ public sealed interface Expression {
   }
 
   /** A conversion between types, or the narrowing of an int. */
-  record Convert(Conversion conversion, Expression operand) implements Expression {
+  record Convert(Conversion conversion, KernelExpression operand) implements KernelExpression {
     @Override
     public ValueType type() {
       return conversion.to();
@@ -122,7 +122,7 @@ public sealed interface Expression {
    * Arithmetic of two numbers of one type, which is the result's; the right operand of a shift is
    * an int. Quotients of integers are {@link Statement.Divide}.
    */
-  record Binary(Operator operator, Expression left, Expression right) implements Expression {
+  record Binary(Operator operator, KernelExpression left, KernelExpression right) implements KernelExpression {
     @Override
     public ValueType type() {
       return left.type();
@@ -162,8 +162,8 @@ public sealed interface Expression {
    *
    * @param negated whether the result is the opposite: {@code !(a < b)} also holds if one is NaN
    */
-  record Compare(Comparison comparison, Expression left, Expression right, boolean negated)
-      implements Expression {
+  record Compare(Comparison comparison, KernelExpression left, KernelExpression right, boolean negated)
+      implements KernelExpression {
     @Override
     public ValueType type() {
       return ValueType.INT;
@@ -201,7 +201,7 @@ public sealed interface Expression {
    *
    * @param unordered the result where one is NaN: -1 or 1
    */
-  record Order(Expression left, Expression right, int unordered) implements Expression {
+  record Order(KernelExpression left, KernelExpression right, int unordered) implements KernelExpression {
     @Override
     public ValueType type() {
       return ValueType.INT;
@@ -209,7 +209,7 @@ public sealed interface Expression {
   }
 
   /** A function of the Java library. */
-  record Call(Function function, List<Expression> arguments) implements Expression {
+  record Call(Function function, List<KernelExpression> arguments) implements KernelExpression {
     /** Copies the list. */
     public Call {
       arguments = List.copyOf(arguments);
