@@ -518,7 +518,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** {@link #snapshot} in the background. */
   CompletableFuture<Snapshot> snapshotAsync();
 
-  /** Gives idle pooled blocks back to the driver; answers how many bytes. */
+  /** Gives idle pooled blocks back to the driver; returns how many bytes. */
   long trimExcess();
 
   /** {@link #trimExcess()} in the background. */

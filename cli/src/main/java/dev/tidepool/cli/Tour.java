@@ -73,7 +73,7 @@ final class Tour {
     return (int) Math.min(MOST_ELEMENTS, room / Float.BYTES);
   }
 
-  /** Shows all exhibits; answers whether every result was right. */
+  /** Shows all exhibits; returns whether every result was right. */
   boolean run() {
     Accelerator accelerator = memory.accelerator();
     table.title(accelerator.id() + "  " + accelerator.name());

@@ -72,7 +72,7 @@ final class Lz4BlockCache {
 
   /**
    * Copies bytes of a block, from its byte {@code from} on, as many as it has and the destination
-   * takes; answers how many.
+   * takes; returns how many.
    */
   long copy(int block, long from, MemorySegment destination) throws IOException {
     Slot slot = hold(block);

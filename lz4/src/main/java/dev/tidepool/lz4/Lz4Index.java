@@ -79,7 +79,7 @@ final class Lz4Index {
     this.measured = Arena.ofAuto().allocate(largest);
   }
 
-  /** Reads where the blocks of a frame are; answers where the frame ends. */
+  /** Reads where the blocks of a frame are; returns where the frame ends. */
   private long readFrame(long position, long end, Lz4Frame header) throws IOException {
     int first = blocks;
     long at = position + header.headerBytes();

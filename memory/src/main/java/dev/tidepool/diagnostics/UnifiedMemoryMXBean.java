@@ -18,10 +18,10 @@ public interface UnifiedMemoryMXBean {
   /** The part of blocks that a pool served so far, from 0 to 1. */
   double getHitRate();
 
-  /** Gives idle pooled blocks back; answers how many bytes. */
+  /** Gives idle pooled blocks back; returns how many bytes. */
   long trim();
 
-  /** Moves small buffers of the device together; answers how many bytes went back. */
+  /** Moves small buffers of the device together; returns how many bytes went back. */
   long defragment();
 
   /**

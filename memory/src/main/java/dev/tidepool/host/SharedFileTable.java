@@ -272,7 +272,7 @@ final class SharedFileTable {
     }
   }
 
-  /** From now on no file is used any more; those that were. */
+  /** Ends the use of all files; returns those that were in use. */
   private static synchronized List<SharedFile> leave() {
     ending = true;
     List<Entry> used =

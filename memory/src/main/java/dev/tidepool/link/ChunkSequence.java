@@ -24,7 +24,7 @@ final class ChunkSequence {
     return Math.min(step, bytes - at);
   }
 
-  /** From now on there is none. */
+  /** Ends the sequence: no thread takes a further chunk. */
   void stop() {
     next.set(bytes);
   }

@@ -170,7 +170,7 @@ public final class DeviceLink implements AutoCloseable {
     return paths.calibration();
   }
 
-  /** From now on costs decide which way bytes go, and how they are cut. */
+  /** Takes measured costs, which choose the way of later transfers and how they are cut. */
   public void calibrated(TransferCalibration calibration) {
     paths.calibrated(calibration);
   }

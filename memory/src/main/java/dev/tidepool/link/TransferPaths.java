@@ -69,7 +69,7 @@ final class TransferPaths {
     this.chunk = chunk;
   }
 
-  /** From now on costs decide. */
+  /** Takes measured costs, which choose the way of later transfers. */
   void calibrated(TransferCalibration measured) {
     for (boolean pinned : new boolean[] {false, true}) {
       for (boolean up : new boolean[] {false, true}) {

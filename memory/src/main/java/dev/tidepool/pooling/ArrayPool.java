@@ -80,7 +80,7 @@ public interface ArrayPool<A> extends AutoCloseable {
    */
   void giveBack(A array);
 
-  /** Leaves idle arrays to the collector; answers how many bytes. */
+  /** Leaves idle arrays to the collector; returns how many bytes. */
   long trim();
 
   /** The figures now; takes time in proportion to the arrays. */

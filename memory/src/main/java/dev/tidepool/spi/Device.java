@@ -209,7 +209,7 @@ public interface Device extends AutoCloseable {
   boolean copiesFrom(Device other);
 
   /**
-   * Whether such copies go straight, rather than by a detour of the driver's own. Answers the same
+   * Whether such copies go straight, rather than by a detour of the driver's own. Returns the same
    * each time; devices answer yes for those that they copy from, unless they know better.
    */
   default boolean copiesDirectlyFrom(Device other) {

@@ -76,7 +76,7 @@ final class NpyInputs implements AutoCloseable {
     return readers.values().iterator().next();
   }
 
-  /** From now on elements come in C order, whatever the order of the files. */
+  /** Lets elements come in C order, whatever the order of the files. */
   void inCOrder() {
     anyC = true;
   }
@@ -160,7 +160,7 @@ final class NpyInputs implements AutoCloseable {
     }
   }
 
-  /** Closes all, whatever fails; answers the first failure, with the others attached. */
+  /** Closes all, whatever fails; returns the first failure, with the others attached. */
   static @Nullable TidepoolException closeAll(Collection<? extends AutoCloseable> files) {
     TidepoolException failure = null;
     for (AutoCloseable file : files) {

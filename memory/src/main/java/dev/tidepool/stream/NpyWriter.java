@@ -193,7 +193,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     writeHeader();
   }
 
-  /** From now on it is not kept: closing deletes it. */
+  /** Lets closing delete a file that was to be kept. */
   void discard() {
     file.discard();
   }

@@ -125,7 +125,7 @@ final class PythonLiteralParser {
     return new Items(items, comma);
   }
 
-  /** Takes a comma, unless the end follows; answers whether there was one. */
+  /** Takes a comma, unless the end follows; returns whether there was one. */
   private boolean separator(char end) {
     skipSpace();
     if (peek() == ',') {

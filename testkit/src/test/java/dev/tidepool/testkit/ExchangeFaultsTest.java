@@ -51,7 +51,7 @@ class ExchangeFaultsTest {
     assertThat(broken).isEmpty();
   }
 
-  /** Runs the scenario with one failing call, or none for 0; answers how many may fail. */
+  /** Runs the scenario with one failing call, or none for 0; returns how many may fail. */
   private static long run(long nth, Failure failure) {
     SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
     FaultInjector faults = new FaultInjector(simulated);

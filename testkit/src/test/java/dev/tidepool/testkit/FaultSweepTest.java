@@ -59,7 +59,7 @@ class FaultSweepTest {
     assertThat(broken).isEmpty();
   }
 
-  /** Runs the scenario with one failing call, or none for 0; answers how many may fail. */
+  /** Runs the scenario with one failing call, or none for 0; returns how many may fail. */
   private static long run(SimulatedHardware hardware, long nth, Failure failure) {
     SimulatedProvider simulated = new SimulatedProvider(hardware);
     FaultInjector faults = new FaultInjector(simulated);

@@ -17,7 +17,7 @@ final class CPrelude {
   private final Map<String, String> functions = new LinkedHashMap<>();
 
   /**
-   * No functions yet.
+   * Creates a prelude without functions.
    *
    * @param called takes the names of the dialect's functions of floats that these call
    */

@@ -156,7 +156,7 @@ public final class LibC {
 
   /**
    * Allocates the blocks on disk of a file's first bytes, if the system can; its length stays.
-   * Answers whether it did.
+   * Returns whether it did.
    */
   public static boolean preallocate(String path, long bytes) {
     int file = openFile(path, true);

@@ -27,7 +27,7 @@ public final class OwnMemory {
 
   private OwnMemory() {}
 
-  /** From now on the bytes of a native segment are known. */
+  /** Adds the bytes of a native segment. */
   public static void add(MemorySegment memory) {
     if (memory.byteSize() > 0) {
       RANGES.put(memory.address(), memory.address() + memory.byteSize());

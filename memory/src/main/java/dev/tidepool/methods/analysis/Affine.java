@@ -29,11 +29,15 @@ record Affine(KernelExpression factor, KernelExpression offset) {
    * @return null if it has none
    */
   static @Nullable Affine of(
-      KernelExpression value, Map<Variable, Affine> known, Predicate<KernelExpression> isInvariant) {
+      KernelExpression value,
+      Map<Variable, Affine> known,
+      Predicate<KernelExpression> isInvariant) {
     if (isInvariant.test(value)) {
       return new Affine(
           ZERO,
-          value.type() == ValueType.LONG ? new KernelExpression.Convert(Conversion.L2I, value) : value);
+          value.type() == ValueType.LONG
+              ? new KernelExpression.Convert(Conversion.L2I, value)
+              : value);
     }
     return switch (value) {
       case KernelExpression.Read(Variable variable) -> known.get(variable);
@@ -45,7 +49,10 @@ record Affine(KernelExpression factor, KernelExpression offset) {
           conversion == Conversion.I2L || conversion == Conversion.L2I
               ? of(operand, known, isInvariant)
               : null;
-      case KernelExpression.Binary(Operator operator, KernelExpression left, KernelExpression right) -> {
+      case KernelExpression.Binary(
+              Operator operator,
+              KernelExpression left,
+              KernelExpression right) -> {
         Affine first = of(left, known, isInvariant);
         Affine second = of(right, known, isInvariant);
         yield first == null || second == null ? null : first.combined(operator, second, right);
@@ -92,7 +99,9 @@ record Affine(KernelExpression factor, KernelExpression offset) {
         factor.equals(ONE)
             ? variable
             : new KernelExpression.Binary(Operator.MULTIPLY, wide(factor), variable);
-    return offset.equals(ZERO) ? product : new KernelExpression.Binary(Operator.ADD, wideOffset, product);
+    return offset.equals(ZERO)
+        ? product
+        : new KernelExpression.Binary(Operator.ADD, wideOffset, product);
   }
 
   /** An int as a long. */

@@ -1,11 +1,11 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.KernelExpression.Convert;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Atomic;

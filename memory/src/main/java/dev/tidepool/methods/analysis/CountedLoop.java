@@ -23,7 +23,11 @@ import org.jspecify.annotations.Nullable;
  * @param assigned the variables that the loop sets
  */
 record CountedLoop(
-    Statement.Loop loop, Variable variable, int step, KernelExpression last, Set<Variable> assigned) {
+    Statement.Loop loop,
+    Variable variable,
+    int step,
+    KernelExpression last,
+    Set<Variable> assigned) {
 
   /** The loop as a counted one; null if it is none. */
   static @Nullable CountedLoop of(Statement.Loop loop) {
@@ -97,7 +101,8 @@ record CountedLoop(
 
   /** Whether the variable stays an int when the step is added to the last value. */
   KernelExpression.Compare doesNotWrap() {
-    KernelExpression beyond = new KernelExpression.Binary(Operator.ADD, last, Constant.of((long) step));
+    KernelExpression beyond =
+        new KernelExpression.Binary(Operator.ADD, last, Constant.of((long) step));
     return step > 0
         ? new KernelExpression.Compare(
             Comparison.LESS_EQUAL, beyond, Constant.of((long) Integer.MAX_VALUE), false)
@@ -131,8 +136,10 @@ record CountedLoop(
       if (statement instanceof Statement.Assign(Variable target, KernelExpression value)
           && target.equals(variable)
           && value instanceof KernelExpression.Binary(Operator operator, var left, var right)) {
-        boolean first = left instanceof KernelExpression.Read(Variable read) && read.equals(variable);
-        boolean second = right instanceof KernelExpression.Read(Variable read) && read.equals(variable);
+        boolean first =
+            left instanceof KernelExpression.Read(Variable read) && read.equals(variable);
+        boolean second =
+            right instanceof KernelExpression.Read(Variable read) && read.equals(variable);
         if (operator == Operator.ADD && first && right instanceof Constant constant) {
           return (int) constant.bits();
         }

@@ -1,7 +1,7 @@
 package dev.tidepool.methods.analysis;
 
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;

@@ -1,11 +1,11 @@
 package dev.tidepool.methods.analysis;
 
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
@@ -67,7 +67,10 @@ public final class RangeChecks {
    * @param test whether it is between them, and an int
    */
   private record Axis(
-      Variable variable, KernelExpression least, KernelExpression greatest, @Nullable KernelExpression test) {}
+      Variable variable,
+      KernelExpression least,
+      KernelExpression greatest,
+      @Nullable KernelExpression test) {}
 
   private RangeChecks(int firstId) {
     this.firstId = firstId;
@@ -196,11 +199,13 @@ public final class RangeChecks {
             value,
             part ->
                 switch (part) {
-                  case KernelExpression.Read(Variable variable) -> known.getOrDefault(variable, part);
+                  case KernelExpression.Read(Variable variable) ->
+                      known.getOrDefault(variable, part);
                   case ItemNumber(ItemNumber.Kind kind, int dimension)
                       when kind == ItemNumber.Kind.GLOBAL_ID ->
                       new KernelExpression.Convert(
-                          Conversion.I2L, new KernelExpression.Read(axes.get(dimension).variable()));
+                          Conversion.I2L,
+                          new KernelExpression.Read(axes.get(dimension).variable()));
                   default -> part;
                 });
     int[] parts = {0};
@@ -239,7 +244,9 @@ public final class RangeChecks {
    * @param products what they add up that may be more than an int
    */
   private record Bounds(
-      Set<KernelExpression> least, Set<KernelExpression> greatest, List<KernelExpression> products) {}
+      Set<KernelExpression> least,
+      Set<KernelExpression> greatest,
+      List<KernelExpression> products) {}
 
   /** The bounds of an index that has no numbers in front of one; null if it is not even. */
   private @Nullable Bounds bounds(KernelExpression index, int from) {
@@ -280,7 +287,8 @@ public final class RangeChecks {
   }
 
   private static boolean isProduct(KernelExpression value) {
-    return value instanceof KernelExpression.Binary binary && binary.operator() == Operator.MULTIPLY;
+    return value instanceof KernelExpression.Binary binary
+        && binary.operator() == Operator.MULTIPLY;
   }
 
   private static Set<KernelExpression> sums(Set<KernelExpression> values, KernelExpression added) {

@@ -1,10 +1,10 @@
 package dev.tidepool.methods.analysis;
 
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Comparison;
 import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
-import dev.tidepool.methods.tree.KernelArray;
 import java.util.Collection;
 import java.util.Iterator;
 

@@ -6,6 +6,7 @@ import dev.tidepool.methods.bytecode.TranslatedBlock.Exit;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Jump;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Leave;
 import dev.tidepool.methods.bytecode.TranslatedBlock.Selection;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Binary;
 import dev.tidepool.methods.tree.KernelExpression.Compare;
@@ -18,7 +19,6 @@ import dev.tidepool.methods.tree.KernelExpression.Negate;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelExpression.Order;
 import dev.tidepool.methods.tree.KernelExpression.Read;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Statement.Clear;
@@ -229,7 +229,8 @@ final class BlockTranslator {
   private void saveReaders(Variable target) {
     List<StackOperand> stack = frame.stack();
     for (int i = 0; i < stack.size(); i++) {
-      if (stack.get(i) instanceof StackOperand.Value(KernelExpression value) && Walk.reads(value, target)) {
+      if (stack.get(i) instanceof StackOperand.Value(KernelExpression value)
+          && Walk.reads(value, target)) {
         Variable saved = fresh(value.type());
         add(new Assign(saved, value));
         stack.set(i, new StackOperand.Value(new Read(saved)));

@@ -2,8 +2,8 @@ package dev.tidepool.methods.bytecode;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Statement.Block;

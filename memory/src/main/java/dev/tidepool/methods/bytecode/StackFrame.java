@@ -48,7 +48,8 @@ final class StackFrame {
       }
     }
     for (int i = 0; i < stack.size(); i++) {
-      if (!stack.get(i).equals(other.stack.get(i)) && !(stack.get(i) instanceof StackOperand.Mixed)) {
+      if (!stack.get(i).equals(other.stack.get(i))
+          && !(stack.get(i) instanceof StackOperand.Mixed)) {
         stack.set(i, new StackOperand.Mixed());
         changed = true;
       }

@@ -1,7 +1,7 @@
 package dev.tidepool.methods.bytecode;
 
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 
 /** What a slot of the operand stack or a local variable holds. */
 sealed interface StackOperand {

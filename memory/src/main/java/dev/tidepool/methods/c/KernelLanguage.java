@@ -2,8 +2,8 @@ package dev.tidepool.methods.c;
 
 import dev.tidepool.expression.c.Dialect;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Function;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
 import java.util.List;
 

@@ -9,8 +9,8 @@ import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.RangeChecks;
 import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
@@ -549,7 +549,9 @@ public final class MethodGenerator {
     String divisor = values.of(divide.divisor());
     String target = ExpressionWriter.name(divide.target());
     String operator = divide.isRemainder() ? " % " : " / ";
-    if (divide.divisor() instanceof KernelExpression.Constant(_, long bits) && bits != -1 && bits != 0) {
+    if (divide.divisor() instanceof KernelExpression.Constant(_, long bits)
+        && bits != -1
+        && bits != 0) {
       line(target + " = " + dividend + operator + divisor + ";");
       return;
     }

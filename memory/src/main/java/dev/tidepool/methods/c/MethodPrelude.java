@@ -1,8 +1,8 @@
 package dev.tidepool.methods.c;
 
 import dev.tidepool.expression.syntax.ScalarType;
-import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.Function;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.ValueType;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -5,8 +5,8 @@ import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
 
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.ValueType;
 import java.lang.classfile.CodeBuilder;
@@ -31,7 +31,11 @@ final class AccessWriter {
   private final boolean views;
 
   AccessWriter(
-      CodeBuilder code, Frame frame, BytecodeExpressionWriter expressions, boolean checked, boolean views) {
+      CodeBuilder code,
+      Frame frame,
+      BytecodeExpressionWriter expressions,
+      boolean checked,
+      boolean views) {
     this.code = code;
     this.frame = frame;
     this.expressions = expressions;
@@ -78,7 +82,11 @@ final class AccessWriter {
 
   /** Stores an element. */
   void store(
-      KernelArray array, int heapArray, KernelExpression index, KernelExpression value, @Nullable Site site) {
+      KernelArray array,
+      int heapArray,
+      KernelExpression index,
+      KernelExpression value,
+      @Nullable Site site) {
     ElementKind kind = array.kind();
     Index at = index(array, index, site);
     if (!(array instanceof KernelArray.Argument argument)) {
@@ -111,7 +119,8 @@ final class AccessWriter {
     Site tested = checked ? site : null;
     boolean isKept =
         tested != null
-            && !(index instanceof KernelExpression.Read || index instanceof KernelExpression.Constant);
+            && !(index instanceof KernelExpression.Read
+                || index instanceof KernelExpression.Constant);
     if (isKept) {
       expressions.push(index);
       code.istore(frame.intScratch());

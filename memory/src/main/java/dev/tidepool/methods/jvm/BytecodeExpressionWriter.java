@@ -2,12 +2,12 @@ package dev.tidepool.methods.jvm;
 
 import static java.lang.constant.ConstantDescs.CD_int;
 
+import dev.tidepool.methods.tree.Function;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Comparison;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
-import dev.tidepool.methods.tree.Function;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.ValueType;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
@@ -51,7 +51,10 @@ final class BytecodeExpressionWriter {
           convert(conversion);
         }
       }
-      case KernelExpression.Binary(Operator operator, KernelExpression left, KernelExpression right) -> {
+      case KernelExpression.Binary(
+              Operator operator,
+              KernelExpression left,
+              KernelExpression right) -> {
         push(left);
         push(right);
         binary(operator, left.type());

@@ -1,8 +1,8 @@
 package dev.tidepool.methods.jvm;
 
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;

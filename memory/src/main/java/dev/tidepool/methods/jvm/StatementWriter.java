@@ -5,8 +5,8 @@ import static java.lang.constant.ConstantDescs.CD_void;
 
 import dev.tidepool.expression.types.Known;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
@@ -79,11 +79,19 @@ final class StatementWriter {
         expressions.push(value);
         set(target);
       }
-      case Statement.Load(Variable target, KernelArray array, KernelExpression index, Site site) -> {
+      case Statement.Load(
+              Variable target,
+              KernelArray array,
+              KernelExpression index,
+              Site site) -> {
         access.load(array, heapArray(array), index, site);
         set(target);
       }
-      case Statement.Store(KernelArray array, KernelExpression index, KernelExpression value, Site site) ->
+      case Statement.Store(
+              KernelArray array,
+              KernelExpression index,
+              KernelExpression value,
+              Site site) ->
           access.store(array, heapArray(array), index, value, site);
       case Statement.Divide divide -> divide(divide);
       case Statement.Atomic atomic -> atomic(atomic);

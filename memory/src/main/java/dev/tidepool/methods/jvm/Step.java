@@ -13,7 +13,8 @@ sealed interface Step {
   record Uniform(Statement.Assign assign) implements Step {}
 
   /** Takes one of two ways, all items the same. */
-  record Branch(KernelExpression condition, List<Step> then, List<Step> otherwise) implements Step {}
+  record Branch(KernelExpression condition, List<Step> then, List<Step> otherwise)
+      implements Step {}
 
   /** A loop that all items go through together. */
   record Repeat(Statement.Label label, List<Step> body) implements Step {}

@@ -122,7 +122,8 @@ public sealed interface KernelExpression {
    * Arithmetic of two numbers of one type, which is the result's; the right operand of a shift is
    * an int. Quotients of integers are {@link Statement.Divide}.
    */
-  record Binary(Operator operator, KernelExpression left, KernelExpression right) implements KernelExpression {
+  record Binary(Operator operator, KernelExpression left, KernelExpression right)
+      implements KernelExpression {
     @Override
     public ValueType type() {
       return left.type();
@@ -162,7 +163,8 @@ public sealed interface KernelExpression {
    *
    * @param negated whether the result is the opposite: {@code !(a < b)} also holds if one is NaN
    */
-  record Compare(Comparison comparison, KernelExpression left, KernelExpression right, boolean negated)
+  record Compare(
+      Comparison comparison, KernelExpression left, KernelExpression right, boolean negated)
       implements KernelExpression {
     @Override
     public ValueType type() {
@@ -201,7 +203,8 @@ public sealed interface KernelExpression {
    *
    * @param unordered the result where one is NaN: -1 or 1
    */
-  record Order(KernelExpression left, KernelExpression right, int unordered) implements KernelExpression {
+  record Order(KernelExpression left, KernelExpression right, int unordered)
+      implements KernelExpression {
     @Override
     public ValueType type() {
       return ValueType.INT;

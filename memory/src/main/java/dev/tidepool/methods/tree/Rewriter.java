@@ -46,7 +46,8 @@ public final class Rewriter {
       Function<Statement, List<Statement>> replacement,
       UnaryOperator<KernelExpression> change) {
     return switch (statement) {
-      case Assign(Variable target, KernelExpression value) -> new Assign(target, rewrite(value, change));
+      case Assign(Variable target, KernelExpression value) ->
+          new Assign(target, rewrite(value, change));
       case Load load ->
           new Load(load.target(), load.array(), rewrite(load.index(), change), load.site());
       case Store store ->
@@ -85,7 +86,8 @@ public final class Rewriter {
   }
 
   /** Changes an expression: its parts first, then itself. */
-  public static KernelExpression rewrite(KernelExpression expression, UnaryOperator<KernelExpression> change) {
+  public static KernelExpression rewrite(
+      KernelExpression expression, UnaryOperator<KernelExpression> change) {
     KernelExpression inner =
         switch (expression) {
           case Negate negate -> new Negate(rewrite(negate.operand(), change));

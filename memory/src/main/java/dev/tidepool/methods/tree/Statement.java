@@ -23,7 +23,8 @@ public sealed interface Statement {
    * @param index an int; where there is no site, an int or a long
    * @param site where; null if the index is known to be inside
    */
-  record Store(KernelArray array, KernelExpression index, KernelExpression value, @Nullable Site site)
+  record Store(
+      KernelArray array, KernelExpression index, KernelExpression value, @Nullable Site site)
       implements Statement {}
 
   /**

@@ -32,7 +32,7 @@ final class HighWater {
   private final AtomicLong evictions = new AtomicLong();
 
   /**
-   * Nothing was in use yet.
+   * Creates a mark of zero.
    *
    * @param evict gives an idle block or slab back to the source; false if there is none
    */

@@ -52,7 +52,7 @@ final class IdleBlocks implements IdleSet {
   private final BooleanSupplier evictSlab;
 
   /**
-   * Nothing idle yet.
+   * Creates a set without blocks.
    *
    * @param evict takes over a block that is evicted
    * @param evictSlab frees an idle slab, if there is one

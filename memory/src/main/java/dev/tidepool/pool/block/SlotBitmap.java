@@ -77,7 +77,7 @@ final class SlotBitmap {
     return Long.bitCount(used) == PLACES;
   }
 
-  /** Ends the place of a block, which its caller owns; answers whether all places were taken. */
+  /** Ends the place of a block, which its caller owns; returns whether all places were taken. */
   synchronized boolean vacate(PooledBlock block) {
     boolean full = isFull();
     used &= ~block.bit();

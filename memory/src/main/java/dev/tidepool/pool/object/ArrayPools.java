@@ -43,7 +43,7 @@ public final class ArrayPools implements AutoCloseable {
   }
 
   /**
-   * No pools yet.
+   * Creates it without pools.
    *
    * @param maximumBytes of idle arrays of all types
    * @param clearing when arrays are filled with zeros

@@ -50,7 +50,7 @@ final class ObjectSlots<T> {
   private volatile boolean sharedEmpty = true;
 
   /**
-   * No members yet.
+   * Creates slots without members.
    *
    * @param charge what each idle member costs of the quota
    * @param processors decides how many stripes there are

@@ -47,7 +47,7 @@ public final class Lender {
     }
   }
 
-  /** Nothing is lent. */
+  /** Creates a lender that has lent nothing. */
   public Lender(StorageContext context, DiagnosticSink reports) {
     this.context = context;
     this.reports = reports;

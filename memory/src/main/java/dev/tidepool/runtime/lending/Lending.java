@@ -35,7 +35,7 @@ final class Lending {
   private boolean ordered;
 
   /**
-   * Not begun.
+   * Creates a lending that has not begun.
    *
    * @param foreign the queue that commands go to, which this closes; null for one of the manager's
    */

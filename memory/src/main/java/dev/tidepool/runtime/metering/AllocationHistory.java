@@ -22,7 +22,7 @@ public final class AllocationHistory {
   private record Entry(long number, long nanos, long bytes, String tag) {}
 
   /**
-   * No events yet.
+   * Creates a history without events.
    *
    * @param capacity events that are kept, at least 1
    * @param createdNanos when the manager was made

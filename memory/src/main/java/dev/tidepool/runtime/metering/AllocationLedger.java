@@ -15,7 +15,7 @@ public final class AllocationLedger {
   private final long createdNanos = System.nanoTime();
   private final @Nullable AllocationHistory history;
 
-  /** Nothing was allocated yet. */
+  /** Creates a ledger without allocations. */
   public AllocationLedger(MemoryOptions options, AllocationCounters counters) {
     this.counters = counters;
     this.history = history(options, createdNanos);

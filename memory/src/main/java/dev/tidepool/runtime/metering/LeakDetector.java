@@ -22,7 +22,7 @@ public class LeakDetector {
   private final AllocationCounters counters;
 
   /**
-   * None yet, of a manager's buffers.
+   * Creates a detector for a manager's buffers.
    *
    * @param counters with a place for the open leak group of each stripe, which costs no second look
    */

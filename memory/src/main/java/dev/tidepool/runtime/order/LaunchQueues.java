@@ -20,7 +20,7 @@ public final class LaunchQueues {
   private final AtomicInteger turn = new AtomicInteger();
 
   /**
-   * Nothing is under way.
+   * Creates the queues of a device.
    *
    * @param queues of the device
    * @param order what the device promises

@@ -17,7 +17,7 @@ public final class ManagerState {
   // Ends the manager if nothing keeps it any more; null until closing has got that far.
   private volatile @Nullable Runnable ending;
 
-  /** Open. */
+  /** Creates the state of an open manager. */
   ManagerState(String accelerator) {
     this.accelerator = accelerator;
   }
@@ -53,7 +53,7 @@ public final class ManagerState {
     gate.close();
   }
 
-  /** From now on whatever may have been the last to keep the manager runs this. */
+  /** Sets what is run by whatever may have been the last to keep the manager. */
   public void endBy(Runnable attempt) {
     ending = attempt;
   }

@@ -22,7 +22,7 @@ public record RetryPolicy(
   private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Never. */
+  /** Never tries again. */
   public static final RetryPolicy NONE = new RetryPolicy(0, 0, new TransferMeter());
 
   /** Whenever time and number allow it. */

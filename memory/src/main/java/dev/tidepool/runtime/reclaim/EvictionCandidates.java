@@ -66,7 +66,7 @@ final class EvictionCandidates {
   }
 
   /**
-   * Nothing is remembered yet.
+   * Creates a search that remembers no blocks yet.
    *
    * @param own whether a buffer is the manager's, because other managers have blocks of these pools
    *     too

@@ -255,7 +255,7 @@ final class ReleaseWait implements AutoCloseable {
     return request.isServedBy(storage.context()) && storage.isClosing();
   }
 
-  /** From now on, other requests count the work of this one as waiting for memory. */
+  /** Lets other requests count the work of this one as waiting for memory. */
   private void stop() {
     if (request.isInWork() && !stopped) {
       stopped = true;

@@ -37,7 +37,7 @@ final class ManagerShutdown {
   private boolean changed;
 
   /**
-   * Not begun.
+   * Creates the shutdown of a manager, which has not begun.
    *
    * @param last frees what the manager owns besides its buffers; runs once
    */

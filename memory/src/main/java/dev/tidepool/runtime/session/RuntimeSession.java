@@ -395,7 +395,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     closeDevicesIfLast();
   }
 
-  /** Its threads. */
+  /** Returns its threads. */
   SessionExecutors workers() {
     return workers;
   }

@@ -27,7 +27,7 @@ final class SessionMaintenance implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * Not begun.
+   * Creates the maintenance of a session, which has not begun.
    *
    * @param resources of the session, which do not refer to it
    * @param clock its clock

@@ -18,7 +18,7 @@ final class ExtentAllocator {
 
   private long end;
 
-  /** Takes so many bytes, rounded up to pages; answers where they begin. */
+  /** Takes so many bytes, rounded up to pages; returns where they begin. */
   long take(long bytes) {
     long length = pages(bytes);
     OptionalLong fitting =

@@ -161,8 +161,7 @@ public final class MemoryPools implements AutoCloseable {
     }
     MemoryPool pool =
         placed.computeIfAbsent(
-            new Placed(kind, placement),
-            _ -> owned(factory.placedPool(kind, placement, kept)));
+            new Placed(kind, placement), _ -> owned(factory.placedPool(kind, placement, kept)));
     if (closed) {
       // The manager ended meanwhile: what comes back is not kept.
       pool.close();

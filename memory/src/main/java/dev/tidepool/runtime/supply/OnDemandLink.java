@@ -24,7 +24,7 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   private record Open(DeviceLink link, Runnable closing) {}
 
   /**
-   * Not open.
+   * Creates a link that is not open.
    *
    * @param staging gives blocks for bytes on their way
    * @param helpers help to fill and empty them

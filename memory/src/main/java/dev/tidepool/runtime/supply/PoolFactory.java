@@ -153,18 +153,18 @@ public final class PoolFactory {
   private MemoryPool pool(Kind kind, Placement placement, PoolLimits limits) {
     long largest = kind.isOfDevice() ? largest(kind) : Long.MAX_VALUE;
     return new MemoryPool(
-            device.info().id() + " " + kind,
-            guarded(
-                options,
-                within(
-                    limit,
-                    kind.isOfDevice()
-                        ? reservations.over(source(kind, placement))
-                        : source(kind, placement)),
-                largest),
-            MemoryAllocator.SMALL_ALIGNMENT,
-            largest,
-            limits);
+        device.info().id() + " " + kind,
+        guarded(
+            options,
+            within(
+                limit,
+                kind.isOfDevice()
+                    ? reservations.over(source(kind, placement))
+                    : source(kind, placement)),
+            largest),
+        MemoryAllocator.SMALL_ALIGNMENT,
+        largest,
+        limits);
   }
 
   private MemoryPool.Source source(Kind kind, Placement placement) {

@@ -34,7 +34,7 @@ public final class ReservationLedger {
   private final List<DeviceReservation> open = new ArrayList<>();
   private final Deque<Turn> queue = new ArrayDeque<>();
 
-  /** No reservation. */
+  /** Creates a ledger without reservations. */
   public ReservationLedger(Device device) {
     this.device = device;
   }

@@ -39,7 +39,7 @@ public final class FutureCompleter extends Resumable {
   private int seen;
 
   /**
-   * Nothing is to be completed.
+   * Creates a completer without futures.
    *
    * @param threads starts a thread for each task
    */

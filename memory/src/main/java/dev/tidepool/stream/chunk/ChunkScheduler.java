@@ -210,7 +210,7 @@ public final class ChunkScheduler {
 
   /**
    * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
-   * half of it. Answers whether that is worth another try.
+   * half of it. Returns whether that is worth another try.
    */
   public static boolean halve(AcceleratorRate rate, long count) {
     if (count <= ChunkPlan.SMALLEST_CHUNK) {
@@ -343,7 +343,7 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A worker found nothing more to do and ends. Answers false if a range was given back meanwhile:
+   * A worker found nothing more to do and ends. Returns false if a range was given back meanwhile:
    * then the worker must go on.
    */
   public boolean leave(AcceleratorRate rate) {
@@ -365,7 +365,7 @@ public final class ChunkScheduler {
     changed.signalAll();
   }
 
-  /** Waits until all workers have left, or for some time; answers whether they have. */
+  /** Waits until all workers have left, or for some time; returns whether they have. */
   public boolean await(long milliseconds) throws InterruptedException {
     return running.await(milliseconds, TimeUnit.MILLISECONDS);
   }

@@ -397,7 +397,7 @@ public final class AtomicFile implements AutoCloseable {
     file.force();
   }
 
-  /** From now on it is not kept: closing deletes it. */
+  /** Lets closing delete a file that was to be kept. */
   public synchronized void discard() {
     kept = false;
   }

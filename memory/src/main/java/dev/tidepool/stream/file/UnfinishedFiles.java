@@ -21,7 +21,7 @@ public final class UnfinishedFiles {
   private UnfinishedFiles() {}
 
   /**
-   * From now on the path is deleted when the virtual machine ends.
+   * Lets the end of the virtual machine delete a path.
    *
    * @throws IllegalStateException if it is ending already
    */

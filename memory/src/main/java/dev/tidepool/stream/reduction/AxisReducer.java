@@ -139,7 +139,7 @@ public final class AxisReducer extends OrderedConsumer {
     }
   }
 
-  /** Folds elements up to the end of a row, or along the last axis of a block; answers how many. */
+  /** Folds elements up to the end of a row, or along the last axis of a block; returns how many. */
   private int run(
       double[] reals, long[] longs, byte @Nullable [] truths, int at, int from, int size) {
     long left = inner == 1 ? extent - row : inner - column;

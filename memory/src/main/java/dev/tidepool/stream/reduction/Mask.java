@@ -46,7 +46,7 @@ public final class Mask implements RangeConsumer {
     return selected;
   }
 
-  /** Brings the selected ones of some elements together at the front; answers how many. */
+  /** Brings the selected ones of some elements together at the front; returns how many. */
   static int gather(MemorySegment elements, byte[] truths, int width, MemorySegment target) {
     int count = 0;
     for (int i = 0; i < truths.length; i++) {

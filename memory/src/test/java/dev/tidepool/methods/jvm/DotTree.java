@@ -7,8 +7,8 @@ import static dev.tidepool.methods.tree.TreeBuilder.index;
 import static dev.tidepool.methods.tree.TreeBuilder.multiply;
 import static dev.tidepool.methods.tree.TreeBuilder.read;
 
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.TreeBuilder;
@@ -22,7 +22,11 @@ final class DotTree {
   private DotTree() {}
 
   static KernelTree of(
-      TreeBuilder tree, KernelExpression dims, KernelArray rows, KernelArray query, KernelArray scores) {
+      TreeBuilder tree,
+      KernelExpression dims,
+      KernelArray rows,
+      KernelArray query,
+      KernelArray scores) {
     Variable row = tree.variable(ValueType.INT);
     ValueType type = rows.kind().loaded();
     Variable sum = tree.variable(type);

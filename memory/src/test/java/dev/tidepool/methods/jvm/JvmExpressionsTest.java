@@ -7,12 +7,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.Function;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Comparison;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
-import dev.tidepool.methods.tree.Function;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.TreeBuilder;
 import dev.tidepool.methods.tree.ValueType;
@@ -278,7 +278,8 @@ class JvmExpressionsTest {
       KernelExpression right = tree.scalar("right", ElementKind.FLOAT);
       KernelArray out = tree.array("out", ElementKind.INT);
       Variable value = tree.variable(ValueType.FLOAT);
-      KernelExpression condition = new KernelExpression.Compare(comparison, read(value), right, negated);
+      KernelExpression condition =
+          new KernelExpression.Compare(comparison, read(value), right, negated);
       int[] ways = new int[FLOATS.length];
       Run.all(
           tree.build(
@@ -347,7 +348,8 @@ class JvmExpressionsTest {
       assertThat(
               constant(
                   new double[1],
-                  new KernelExpression.Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(value))))
+                  new KernelExpression.Constant(
+                      ValueType.DOUBLE, Double.doubleToRawLongBits(value))))
           .isEqualTo(new double[] {value});
     }
     for (long value : LONGS) {
@@ -355,7 +357,8 @@ class JvmExpressionsTest {
           .isEqualTo(new long[] {value});
     }
     for (int value : INTS) {
-      assertThat(constant(new int[1], KernelExpression.Constant.of(value))).isEqualTo(new int[] {value});
+      assertThat(constant(new int[1], KernelExpression.Constant.of(value)))
+          .isEqualTo(new int[] {value});
     }
   }
 

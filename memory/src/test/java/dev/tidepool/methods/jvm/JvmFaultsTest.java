@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.tree.ElementKind;
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.TreeBuilder;

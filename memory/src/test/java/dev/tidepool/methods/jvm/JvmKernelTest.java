@@ -17,9 +17,9 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.LogLines;
 import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber.Kind;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
@@ -62,7 +62,8 @@ class JvmKernelTest {
                     assign(k, add(read(k), constant(1))),
                     when(less(read(k), n).not(), new Statement.Break(loop)),
                     when(
-                        TreeBuilder.compare(KernelExpression.Comparison.EQUAL, read(k), constant(2)),
+                        TreeBuilder.compare(
+                            KernelExpression.Comparison.EQUAL, read(k), constant(2)),
                         new Statement.Continue(loop)),
                     assign(sum, add(read(sum), read(k))))),
             new Statement.Block(
@@ -109,7 +110,9 @@ class JvmKernelTest {
             tree.store(
                 own,
                 constant(1),
-                add(read(value), new KernelExpression.Convert(KernelExpression.Conversion.I2D, index()))),
+                add(
+                    read(value),
+                    new KernelExpression.Convert(KernelExpression.Conversion.I2D, index()))),
             tree.load(value, own, constant(1)),
             tree.store(out, index(), read(value))),
         LaunchRange.of(4),
@@ -229,7 +232,8 @@ class JvmKernelTest {
     TreeBuilder tree = new TreeBuilder();
     KernelArray out = tree.array("out", ElementKind.LONG);
     KernelExpression id = number(Kind.GLOBAL_ID, 0);
-    KernelExpression first = new KernelExpression.Convert(KernelExpression.Conversion.I2L, constant(-16));
+    KernelExpression first =
+        new KernelExpression.Convert(KernelExpression.Conversion.I2L, constant(-16));
     KernelExpression at =
         toInt(
             TreeBuilder.binary(
@@ -300,7 +304,8 @@ class JvmKernelTest {
       boolean isInteger = kind == ElementKind.INT || kind == ElementKind.LONG;
       if (isInteger) {
         body.add(tree.atomic(AtomicOperation.MAX, out, constant(1), id));
-        body.add(tree.atomic(AtomicOperation.MIN, out, constant(2), new KernelExpression.Negate(id)));
+        body.add(
+            tree.atomic(AtomicOperation.MIN, out, constant(2), new KernelExpression.Negate(id)));
       }
       JvmKernel kernel = JvmKernel.compile(tree.build(body), true);
       try (Arena arena = Arena.ofShared()) {

@@ -15,11 +15,11 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Comparison;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
-import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.TreeBuilder;
@@ -68,7 +68,8 @@ class JvmLoopsTest {
     UNEVEN
   }
 
-  private static KernelExpression index(Shape shape, KernelExpression v, KernelExpression factor, KernelExpression offset) {
+  private static KernelExpression index(
+      Shape shape, KernelExpression v, KernelExpression factor, KernelExpression offset) {
     return switch (shape) {
       case PLAIN, BEHIND_STEP -> v;
       case SHIFTED -> add(offset, v);

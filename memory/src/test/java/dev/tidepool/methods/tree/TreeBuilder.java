@@ -39,7 +39,8 @@ public final class TreeBuilder {
   }
 
   /** An operation. */
-  public static KernelExpression binary(KernelExpression.Operator operator, KernelExpression left, KernelExpression right) {
+  public static KernelExpression binary(
+      KernelExpression.Operator operator, KernelExpression left, KernelExpression right) {
     return new KernelExpression.Binary(operator, left, right);
   }
 
@@ -128,7 +129,10 @@ public final class TreeBuilder {
 
   /** An atomic step that needs no expected value and whose result is not used. */
   public Statement atomic(
-      Statement.AtomicOperation operation, KernelArray array, KernelExpression index, KernelExpression value) {
+      Statement.AtomicOperation operation,
+      KernelArray array,
+      KernelExpression index,
+      KernelExpression value) {
     return new Statement.Atomic(null, operation, array, index, null, value, site(array));
   }
 
@@ -139,7 +143,11 @@ public final class TreeBuilder {
 
   /** {@code for (variable = from; variable < to; variable += step) body}, as readers give it. */
   public List<Statement> loop(
-      Variable variable, KernelExpression from, KernelExpression to, int step, List<Statement> body) {
+      Variable variable,
+      KernelExpression from,
+      KernelExpression to,
+      int step,
+      List<Statement> body) {
     Statement.Label end = label();
     List<Statement> round = new ArrayList<>();
     round.add(
