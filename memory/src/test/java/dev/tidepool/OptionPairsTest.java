@@ -18,6 +18,7 @@ import java.util.SplittableRandom;
 import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -117,13 +118,16 @@ final class OptionPairsTest {
 
   private static void assertTrimmed(UnifiedMemoryManager memory) {
     // Maintenance may have blocks in its hands just then.
-    await()
-        .atMost(Duration.ofSeconds(60))
+    awaiting()
         .untilAsserted(
             () -> {
               memory.trimExcess();
               assertThat(memory.pools()).allSatisfy(pool -> assertThat(keptBytes(pool)).isZero());
             });
+  }
+
+  private static ConditionFactory awaiting() {
+    return await().pollDelay(Duration.ZERO).atMost(Duration.ofSeconds(60));
   }
 
   /** Nothing is allocated meanwhile, so what is said to go back is missing afterwards. */
@@ -177,7 +181,7 @@ final class OptionPairsTest {
       }
       held.forEach(Held::checkAndClose);
       // Maintenance may have blocks in its hands just then.
-      await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> assertEmpty(memory));
+      awaiting().untilAsserted(() -> assertEmpty(memory));
     }
   }
 

@@ -12,11 +12,13 @@ import java.lang.reflect.Method;
 import java.net.URI;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import javax.tools.ForwardingJavaFileManager;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileManager;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
+import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
 
@@ -138,12 +140,22 @@ final class KernelClass {
     }
   }
 
-  /** Keeps the only class file. */
+  /** Keeps the only class file. The class uses those of the JDK alone. */
   private static final class Output extends ForwardingJavaFileManager<JavaFileManager> {
     private final ByteArrayOutputStream file = new ByteArrayOutputStream();
 
     Output(JavaFileManager manager) {
       super(manager);
+    }
+
+    /** Leaves the class path out, whose archives would be opened for each class. */
+    @Override
+    public Iterable<JavaFileObject> list(
+        Location location, String packageName, Set<JavaFileObject.Kind> kinds, boolean recurse)
+        throws IOException {
+      return location == StandardLocation.CLASS_PATH
+          ? List.of()
+          : super.list(location, packageName, kinds, recurse);
     }
 
     @Override
