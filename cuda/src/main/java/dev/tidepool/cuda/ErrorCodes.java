@@ -16,6 +16,7 @@ final class ErrorCodes {
   static final int CUDA_ERROR_NVLINK_UNCORRECTABLE = 220;
   static final int CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221;
   static final int CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222;
+  static final int CUDA_ERROR_CONTAINED = 226;
   static final int CUDA_ERROR_INVALID_SOURCE = 300;
   static final int CUDA_ERROR_OPERATING_SYSTEM = 304;
   static final int CUDA_ERROR_NOT_FOUND = 500;
@@ -23,6 +24,7 @@ final class ErrorCodes {
   static final int CUDA_ERROR_ILLEGAL_ADDRESS = 700;
   static final int CUDA_ERROR_LAUNCH_TIMEOUT = 702;
   static final int CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704;
+  static final int CUDA_ERROR_CONTEXT_IS_DESTROYED = 709;
   static final int CUDA_ERROR_ASSERT = 710;
   static final int CUDA_ERROR_HARDWARE_STACK_ERROR = 714;
   static final int CUDA_ERROR_ILLEGAL_INSTRUCTION = 715;
@@ -30,10 +32,13 @@ final class ErrorCodes {
   static final int CUDA_ERROR_INVALID_ADDRESS_SPACE = 717;
   static final int CUDA_ERROR_INVALID_PC = 718;
   static final int CUDA_ERROR_LAUNCH_FAILED = 719;
+  static final int CUDA_ERROR_TENSOR_MEMORY_LEAK = 721;
   static final int CUDA_ERROR_NOT_SUPPORTED = 801;
   static final int CUDA_ERROR_SYSTEM_NOT_READY = 802;
   static final int CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803;
   static final int CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804;
+  static final int CUDA_ERROR_MPS_CLIENT_TERMINATED = 810;
+  static final int CUDA_ERROR_EXTERNAL_DEVICE = 911;
   static final int CUDA_ERROR_UNKNOWN = 999;
 
   private ErrorCodes() {}
@@ -43,21 +48,30 @@ final class ErrorCodes {
     return Cuda.cuGetErrorName(code).orElse("an unknown error");
   }
 
-  /** Whether the same call may succeed later; what spoils a context spoils all calls after it. */
+  /**
+   * Whether the same call may succeed later. What spoils a context spoils all calls after it: these
+   * are the errors of which the driver's documentation says that the process must be started again,
+   * those of the hardware, and contexts that are no more.
+   */
   static AcceleratorException.Kind kindOf(int code) {
     return switch (code) {
       case CUDA_ERROR_OUT_OF_MEMORY -> AcceleratorException.Kind.TRANSIENT;
       case CUDA_ERROR_ECC_UNCORRECTABLE,
           CUDA_ERROR_NVLINK_UNCORRECTABLE,
+          CUDA_ERROR_CONTAINED,
           CUDA_ERROR_ILLEGAL_ADDRESS,
           CUDA_ERROR_LAUNCH_TIMEOUT,
+          CUDA_ERROR_CONTEXT_IS_DESTROYED,
           CUDA_ERROR_ASSERT,
           CUDA_ERROR_HARDWARE_STACK_ERROR,
           CUDA_ERROR_ILLEGAL_INSTRUCTION,
           CUDA_ERROR_MISALIGNED_ADDRESS,
           CUDA_ERROR_INVALID_ADDRESS_SPACE,
           CUDA_ERROR_INVALID_PC,
-          CUDA_ERROR_LAUNCH_FAILED ->
+          CUDA_ERROR_LAUNCH_FAILED,
+          CUDA_ERROR_TENSOR_MEMORY_LEAK,
+          CUDA_ERROR_MPS_CLIENT_TERMINATED,
+          CUDA_ERROR_EXTERNAL_DEVICE ->
           AcceleratorException.Kind.DEVICE_LOST;
       default -> AcceleratorException.Kind.PERMANENT;
     };

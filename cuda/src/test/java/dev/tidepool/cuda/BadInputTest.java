@@ -42,7 +42,12 @@ class BadInputTest {
       ints = {
         ErrorCodes.CUDA_ERROR_ILLEGAL_ADDRESS,
         ErrorCodes.CUDA_ERROR_LAUNCH_FAILED,
-        ErrorCodes.CUDA_ERROR_ECC_UNCORRECTABLE
+        ErrorCodes.CUDA_ERROR_ECC_UNCORRECTABLE,
+        ErrorCodes.CUDA_ERROR_CONTAINED,
+        ErrorCodes.CUDA_ERROR_CONTEXT_IS_DESTROYED,
+        ErrorCodes.CUDA_ERROR_TENSOR_MEMORY_LEAK,
+        ErrorCodes.CUDA_ERROR_MPS_CLIENT_TERMINATED,
+        ErrorCodes.CUDA_ERROR_EXTERNAL_DEVICE
       })
   void aDeviceThatIsLostAtWorkIsNamedAndTheOthersGoOn(int code) {
     SimulatedCuda simulated = Simulation.with(2);
