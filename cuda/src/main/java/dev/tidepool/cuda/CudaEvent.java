@@ -1,11 +1,13 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongToIntFunction;
 
 /**
  * The end of a command.
@@ -24,6 +26,11 @@ final class CudaEvent implements Event {
 
   /** It sleeps in between for a part of the time that it has waited for, and is late by that. */
   private static final int LATENESS = 16;
+
+  /** So often a wait is tried that the driver refuses. */
+  private static final int ATTEMPTS = 100;
+
+  private static final long PAUSE_NANOS = 1_000_000;
 
   private final Context context;
   private final EventPool pool;
@@ -60,10 +67,9 @@ final class CudaEvent implements Event {
     }
     users.enter();
     try {
-      int code = context.call(() -> Cuda.cuEventQuery(event));
+      int code = ask(Cuda::cuEventQuery);
       ended = code == ErrorCodes.CUDA_SUCCESS;
-      // A failed command has ended too; await says how.
-      return code != ErrorCodes.CUDA_ERROR_NOT_READY;
+      return isAnswer(code);
     } finally {
       leave();
     }
@@ -85,6 +91,24 @@ final class CudaEvent implements Event {
     }
   }
 
+  /** Calls a function of the event; a refusal to enter the context is its code too. */
+  private int ask(LongToIntFunction function) {
+    try {
+      return context.call(() -> function.applyAsInt(event));
+    } catch (AcceleratorException refused) {
+      return refused.code();
+    }
+  }
+
+  /**
+   * Whether a code says that the command has ended, well or not: a command that fails takes the
+   * device with it. A question that failed otherwise says nothing of the command.
+   */
+  private static boolean isAnswer(int code) {
+    return code == ErrorCodes.CUDA_SUCCESS
+        || ErrorCodes.kindOf(code) == AcceleratorException.Kind.DEVICE_LOST;
+  }
+
   /**
    * Waits. A thread that sleeps in the driver is woken by an interrupt of the device, long after
    * the command has ended (35 us after short sleeps, 250 us after long ones, on an H200 in a
@@ -92,7 +116,7 @@ final class CudaEvent implements Event {
    */
   private int waitForEnd() {
     long start = System.nanoTime();
-    int code = context.call(() -> spin(start));
+    int code = ask(_ -> spin(start));
     long waited = System.nanoTime() - start;
     // A virtual thread might go on under a carrier's context, and an interrupt keeps from sleeping.
     boolean sleeps = !Thread.currentThread().isVirtual();
@@ -101,10 +125,10 @@ final class CudaEvent implements Event {
         && waited < POLL_NANOS
         && !Thread.currentThread().isInterrupted()) {
       LockSupport.parkNanos(this, waited / LATENESS);
-      code = context.call(() -> Cuda.cuEventQuery(event));
+      code = ask(Cuda::cuEventQuery);
       waited = System.nanoTime() - start;
     }
-    return code == ErrorCodes.CUDA_SUCCESS ? code : context.call(this::waitInDriver);
+    return code == ErrorCodes.CUDA_SUCCESS ? code : waitInDriver();
   }
 
   private int spin(long start) {
@@ -117,13 +141,14 @@ final class CudaEvent implements Event {
   }
 
   /**
-   * A question or a wait that failed does not say that the command has ended, and its memory must
-   * not go before: so it is waited for once more.
+   * A wait that failed does not say that the command has ended, and its memory must not go before:
+   * so it is tried again, but not for ever, since some failures last.
    */
   private int waitInDriver() {
-    int code = Cuda.cuEventSynchronize(event);
-    if (code != ErrorCodes.CUDA_SUCCESS) {
-      Cuda.cuEventSynchronize(event);
+    int code = ask(Cuda::cuEventSynchronize);
+    for (int attempt = 1; !isAnswer(code) && attempt < ATTEMPTS; attempt++) {
+      LockSupport.parkNanos(this, PAUSE_NANOS);
+      code = ask(Cuda::cuEventSynchronize);
     }
     return code;
   }
