@@ -286,14 +286,14 @@ final class CudaDevice implements Device {
     if (context.call(() -> Cuda.cuCtxEnablePeerAccess(peer.context.handle()))) {
       enabled.add(peer);
     }
-    peer.context.run(() -> peer.memory.share(properties.handle(), true));
+    peer.memory.share(properties.handle(), true);
   }
 
   /** What others in this process had enabled before stays enabled. */
   @Override
   public void disablePeer(Device other) {
     CudaDevice peer = peer(other);
-    peer.context.run(() -> peer.memory.share(properties.handle(), false));
+    peer.memory.share(properties.handle(), false);
     if (enabled.remove(peer)) {
       context.run(() -> Cuda.cuCtxDisablePeerAccess(peer.context.handle()));
     }

@@ -423,14 +423,17 @@ final class DeviceMemory {
     }
   }
 
-  /** Lets another device reach what this one has, or not, if its memory is a pool's or mapped. */
+  /**
+   * Lets another device reach what this one has, or not, if its memory is a pool's or mapped; no
+   * context is pushed.
+   */
   void share(int peer, boolean reachable) {
     if (mapped != null) {
       mapped.share(peer, reachable);
     }
     // Others may have come to rely on the access to a pool that they share.
     if (ownsPool || (deviceSource == MemorySource.POOL && reachable)) {
-      Cuda.cuMemPoolSetAccess(pool, peer, reachable);
+      context.run(() -> Cuda.cuMemPoolSetAccess(pool, peer, reachable));
     }
   }
 

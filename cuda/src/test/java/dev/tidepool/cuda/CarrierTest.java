@@ -262,6 +262,25 @@ class CarrierTest {
     }
   }
 
+  /** The devices that reach mapped memory are noted under a lock. */
+  @Test
+  void noneKeepsAContextOnACarrierWhenPeersAreEnabled() throws Exception {
+    SimulatedCuda simulated = Simulation.with(2);
+    List<Device> devices = Simulation.devices();
+    try (Device first = devices.get(0);
+        Device second = devices.get(1)) {
+      onVirtualThreads(
+          () -> {
+            for (int i = 0; i < 500; i++) {
+              first.enablePeer(second);
+              first.disablePeer(second);
+            }
+          });
+      assertThat(simulated.violations()).isEmpty();
+      onVirtualThreads(() -> assertThat(refusal(Cuda::cuCtxGetDevice)).isNotNull());
+    }
+  }
+
   private static void onVirtualThreads(Runnable task) throws InterruptedException {
     List<Throwable> failures = new CopyOnWriteArrayList<>();
     List<Thread> threads = new ArrayList<>();
