@@ -95,7 +95,7 @@ final class CudaDevice implements Device {
     OptionalLong stream = adopted.map(AdoptedContext::stream).orElseGet(OptionalLong::empty);
     try {
       return context.call(() -> new CudaDevice(id, properties, driver, context, stream, settings));
-    } catch (RuntimeException failed) {
+    } catch (RuntimeException | Error failed) {
       Closing.surviving(context::release);
       throw failed;
     }

@@ -10,6 +10,8 @@ import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.DriverLog;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -32,10 +34,13 @@ final class DeviceMemory {
   /** The host's memory that the driver has locked, for any of its devices. */
   static final PinnedRanges LOCKED = new PinnedRanges();
 
+  private static final long NO_POOL = 0;
+
   /** Where device memory comes from. */
   enum Origin {
     /**
-     * A pool of the driver's that no other library uses; calls for each block where it has none.
+     * A pool of the driver's that no other library uses; calls for each block where it has none, or
+     * refuses to make one.
      */
     OWN_POOL,
     /** The device's pool that libraries share, as it is set up; likewise. */
@@ -61,18 +66,13 @@ final class DeviceMemory {
     this.device = device;
     this.context = context;
     this.managed = new ManagedMemory(name, device, settings.managed());
-    Origin origin = device.memoryPools() ? settings.deviceMemory() : Origin.PLAIN;
-    this.deviceSource = origin == Origin.PLAIN ? MemorySource.PLAIN : MemorySource.POOL;
-    this.ownsPool = origin == Origin.OWN_POOL;
-    this.pool =
-        switch (origin) {
-          case OWN_POOL -> createPool(settings.releaseThreshold());
-          case CURRENT_POOL -> Cuda.cuDeviceGetMemPool(device.handle());
-          case PLAIN -> 0;
-        };
+    Origin wanted = device.memoryPools() ? settings.deviceMemory() : Origin.PLAIN;
+    this.pool = pool(wanted, settings.releaseThreshold());
+    this.deviceSource = pool == NO_POOL ? MemorySource.PLAIN : MemorySource.POOL;
+    this.ownsPool = pool != NO_POOL && wanted == Origin.OWN_POOL;
     try {
       this.service = Cuda.cuStreamCreateWithPriority(0);
-    } catch (RuntimeException refused) {
+    } catch (RuntimeException | Error refused) {
       destroyPool();
       throw refused;
     }
@@ -83,13 +83,31 @@ final class DeviceMemory {
             : null;
   }
 
+  /** The pool that device memory is to come from; none where the driver refuses that. */
+  private long pool(Origin origin, long threshold) {
+    try {
+      return switch (origin) {
+        case OWN_POOL -> createPool(threshold);
+        case CURRENT_POOL -> Cuda.cuDeviceGetMemPool(device.handle());
+        case PLAIN -> NO_POOL;
+      };
+    } catch (AcceleratorException refused) {
+      DriverLog.write(
+          DeviceMemory.class,
+          Level.INFO,
+          name + " has no pool of device memory, and frees wait for the device",
+          refused);
+      return NO_POOL;
+    }
+  }
+
   private long createPool(long threshold) {
     long created = Cuda.cuMemPoolCreate(device.handle());
     try {
       Cuda.cuMemPoolSetReleaseThreshold(created, threshold);
       Cuda.cuMemPoolForbidWaits(created);
       return created;
-    } catch (RuntimeException refused) {
+    } catch (RuntimeException | Error refused) {
       Closing.surviving(() -> Cuda.cuMemPoolDestroy(created));
       throw refused;
     }
@@ -273,13 +291,20 @@ final class DeviceMemory {
       start = taken(bytes + alignment, source);
     }
     long address = (start + alignment - 1) & -alignment;
-    if (source == MemorySource.MANAGED) {
-      managed.allocated(address, bytes, placement);
+    long allocation = start;
+    try {
+      CudaBlock block = new CudaBlock(this, source, hostAccess(source), allocation, address, bytes);
+      if (source.kind() == BlockKind.PINNED) {
+        LOCKED.add(allocation, address + bytes - allocation);
+      }
+      if (source == MemorySource.MANAGED) {
+        managed.allocated(address, bytes, placement);
+      }
+      return block;
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving(() -> giveBack(allocation, source));
+      throw failed;
     }
-    if (source.kind() == BlockKind.PINNED) {
-      LOCKED.add(start, address + bytes - start);
-    }
-    return new CudaBlock(this, source, hostAccess(source), start, address, bytes);
   }
 
   private HostAccess hostAccess(MemorySource source) {
@@ -308,7 +333,7 @@ final class DeviceMemory {
       // All streams may use it from here on, not only this one.
       Cuda.cuStreamSynchronize(service);
       return address;
-    } catch (AcceleratorException failed) {
+    } catch (RuntimeException | Error failed) {
       Closing.surviving(() -> Cuda.cuMemFreeAsync(address, service));
       throw failed;
     }

@@ -45,15 +45,17 @@ record LoadedKernel(
       int threads = Cuda.cuFuncGetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
       int shared = Cuda.cuFuncGetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
       return new LoadedKernel(device, entry, loaded.module(), function, threads, shared);
-    } catch (AcceleratorException failed) {
+    } catch (RuntimeException | Error failed) {
       Closing.surviving(() -> Cuda.cuModuleUnload(loaded.module()));
-      throw failed.code() == ErrorCodes.CUDA_ERROR_NOT_FOUND
-          ? new KernelCompilationException(
-              "the code has no kernel function '"
-                  + entry
-                  + "'; declare it extern \"C\" __global__ void, or give the name that it has",
-              loaded.log())
-          : failed;
+      if (failed instanceof AcceleratorException refused
+          && refused.code() == ErrorCodes.CUDA_ERROR_NOT_FOUND) {
+        throw new KernelCompilationException(
+            "the code has no kernel function '"
+                + entry
+                + "'; declare it extern \"C\" __global__ void, or give the name that it has",
+            loaded.log());
+      }
+      throw failed;
     }
   }
 

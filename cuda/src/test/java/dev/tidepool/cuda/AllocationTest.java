@@ -72,6 +72,17 @@ class AllocationTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"cuMemPoolCreate", "cuMemPoolSetAttribute"})
+  void whereTheDriverRefusesAPoolItIsPlain(String function) {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.fail(function, 1, ErrorCodes.CUDA_ERROR_NOT_SUPPORTED);
+    try (Device device = Simulation.devices().getFirst()) {
+      device.allocate(1 << 20, 256, BlockKind.DEVICE).free();
+      assertThat(simulated.calls("cuMemAlloc_v2")).isOne();
+    }
+  }
+
   @Test
   void whatTheDriversPoolKeepsIsASetting() {
     SimulatedCuda simulated = Simulation.with(1);

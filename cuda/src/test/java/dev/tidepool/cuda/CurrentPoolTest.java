@@ -83,6 +83,16 @@ class CurrentPoolTest {
   }
 
   @Test
+  void aDeviceThatDoesNotTellItsPoolHasPlainMemory() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.fail("cuDeviceGetMemPool", 1, ErrorCodes.CUDA_ERROR_NOT_SUPPORTED);
+    try (Device device = devices().getFirst()) {
+      device.allocate(MIB, 256, BlockKind.DEVICE).free();
+      assertThat(simulated.calls("cuMemAlloc_v2")).isOne();
+    }
+  }
+
+  @Test
   void accessOfAPeerIsGrantedAndNotTakenFromOthers() {
     SimulatedCuda simulated = Simulation.with(2);
     List<Device> devices = devices();
