@@ -140,7 +140,7 @@ final class Compiler {
     long program = Nvrtc.nvrtcCreateProgram(source, FILE);
     try {
       if (!Nvrtc.nvrtcCompileProgram(program, all)) {
-        String log = Nvrtc.nvrtcGetProgramLog(program);
+        String log = CompilerLog.of(() -> Nvrtc.nvrtcGetProgramLog(program));
         throw new KernelCompilationException(
             "NVRTC "
                 + version()

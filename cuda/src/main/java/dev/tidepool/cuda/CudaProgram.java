@@ -31,9 +31,15 @@ abstract sealed class CudaProgram implements Program
       throw new IllegalStateException(
           "kernel '" + kernel.entry() + "' is launched after its close");
     }
-    try (KernelArguments arguments = new KernelArguments(kernel.device(), stream, submission)) {
+    try (KernelArguments arguments =
+        new KernelArguments(kernel.device(), stream, submission, overread())) {
       bind(arguments, launch);
     }
+  }
+
+  /** Bytes that the kernel may read behind a value; 0 where its parameters are as declared. */
+  long overread() {
+    return 0;
   }
 
   /** Hands the arguments over and runs the kernel. */

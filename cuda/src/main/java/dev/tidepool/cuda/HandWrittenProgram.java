@@ -11,6 +11,7 @@ import dev.tidepool.spi.support.DeclaredParameters;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * CUDA C++ or compiled code that a user wrote. Its arrays are pointers to the first byte of each
@@ -22,14 +23,16 @@ final class HandWrittenProgram extends CudaProgram {
   private static final int GROUP = 256;
   // What a multiprocessor runs at once: a smaller block leaves the rest of it idle.
   private static final int WARP = 32;
-  // Every parameter has room for the largest, in case the kernel has a larger one there.
+  // Every parameter has room for the largest scalar.
   private static final long VALUE_BYTES = 16;
 
   private final DeclaredParameters parameters;
+  private final boolean checked;
 
-  private HandWrittenProgram(LoadedKernel kernel, DeclaredParameters parameters) {
+  private HandWrittenProgram(LoadedKernel kernel, DeclaredParameters parameters, boolean checked) {
     super(kernel);
     this.parameters = parameters;
+    this.checked = checked;
   }
 
   static HandWrittenProgram compile(CudaDevice device, KernelSource.Cuda source) {
@@ -50,9 +53,10 @@ final class HandWrittenProgram extends CudaProgram {
 
   private static HandWrittenProgram checked(LoadedKernel kernel, DeclaredParameters parameters) {
     try {
-      kernel.parameterSizes().ifPresent(sizes -> requireDeclared(kernel, sizes, parameters.all()));
-      return new HandWrittenProgram(kernel, parameters);
-    } catch (RuntimeException refused) {
+      Optional<List<Long>> sizes = kernel.parameterSizes();
+      sizes.ifPresent(known -> requireDeclared(kernel, known, parameters.all()));
+      return new HandWrittenProgram(kernel, parameters, sizes.isPresent());
+    } catch (RuntimeException | Error refused) {
       kernel.close();
       throw refused;
     }
@@ -115,6 +119,12 @@ final class HandWrittenProgram extends CudaProgram {
         .findFirst()
         .filter(line -> line.startsWith(".version"))
         .isPresent();
+  }
+
+  /** A driver before CUDA 12.4 does not tell how many bytes of a value the code reads. */
+  @Override
+  long overread() {
+    return checked ? 0 : KernelArguments.LARGEST_PARAMETER;
   }
 
   @Override

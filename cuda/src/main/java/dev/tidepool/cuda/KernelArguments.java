@@ -25,9 +25,11 @@ import java.util.Map;
  * order. Arguments that are the same bytes share one stage.
  */
 final class KernelArguments implements AutoCloseable {
+  /** Bytes of the largest parameter that code may have, since CUDA 12.1. */
+  static final long LARGEST_PARAMETER = 32764;
+
   // What a kernel reads that has more parameters than were declared: zeros, not what lies about.
   private static final int UNDECLARED = 64;
-  private static final long LARGEST_PARAMETER = 4096;
   private static final MemorySegment ZEROS = Arena.global().allocate(LARGEST_PARAMETER, 16);
   // The values of most launches are one allocation of the system's.
   private static final long ROOM = 1024;
@@ -35,8 +37,9 @@ final class KernelArguments implements AutoCloseable {
   private final CudaDevice device;
   private final long stream;
   private final Submission submission;
+  private final long overread;
   private final Arena arena = Arena.ofConfined();
-  private final MemorySegment room = arena.allocate(ROOM, 16);
+  private final MemorySegment room;
   private long used;
   private final List<MemorySegment> values = new ArrayList<>();
   private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
@@ -53,9 +56,21 @@ final class KernelArguments implements AutoCloseable {
   }
 
   KernelArguments(CudaDevice device, long stream, Submission submission) {
+    this(device, stream, submission, 0);
+  }
+
+  /**
+   * Creates a list that is empty.
+   *
+   * @param overread bytes behind a value that the driver may read too: it reads as many as the code
+   *     of the kernel declares
+   */
+  KernelArguments(CudaDevice device, long stream, Submission submission, long overread) {
     this.device = device;
     this.stream = stream;
     this.submission = submission;
+    this.overread = overread;
+    this.room = arena.allocate(ROOM + overread, 16);
   }
 
   /** Memory for values until the launch. */
@@ -66,7 +81,7 @@ final class KernelArguments implements AutoCloseable {
   private MemorySegment allocate(long bytes, long alignment) {
     long from = (used + alignment - 1) & -alignment;
     if (alignment > room.maxByteAlignment() || from + bytes > ROOM) {
-      return arena.allocate(bytes, alignment);
+      return arena.allocate(bytes + overread, alignment).asSlice(0, bytes);
     }
     used = from + bytes;
     return room.asSlice(from, bytes);
@@ -109,7 +124,9 @@ final class KernelArguments implements AutoCloseable {
 
   /** Runs the kernel, and sends back what it writes to stages. */
   void run(LoadedKernel kernel, long[] grid, long[] block, long sharedBytes) {
-    MemorySegment parameters = scratch().allocate(ADDRESS, values.size() + (long) UNDECLARED);
+    // Apart from the values: what a kernel reads behind them is zero.
+    SegmentAllocator apart = overread > 0 ? arena : scratch();
+    MemorySegment parameters = apart.allocate(ADDRESS, values.size() + (long) UNDECLARED);
     for (int i = 0; i < values.size(); i++) {
       parameters.setAtIndex(ADDRESS, i, values.get(i));
     }

@@ -23,7 +23,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -104,6 +103,43 @@ class KernelTest {
                       List.of()))
           .isInstanceOf(KernelCompilationException.class)
           .hasMessageContaining("'width' was declared as an array of INT");
+    }
+  }
+
+  /** Drivers before CUDA 12.4 do not tell what parameters a kernel has. */
+  @Test
+  void whatAKernelReadsBehindAValueIsZero() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.fail("cuFuncGetParamInfo", 1, ErrorCodes.CUDA_ERROR_NOT_SUPPORTED, -1);
+    String source =
+        """
+        struct Words {
+          int words[1000];
+        };
+        extern "C" __global__ void sum(int* out, const Words read) {
+          int all = 0;
+          for (int i = 0; i < 1000; i++) all |= read.words[i];
+          out[0] = all;
+        }
+        """;
+    try (Device device = Simulation.devices().getFirst();
+        Queue queue = device.createQueue();
+        Program program =
+            device.compile(
+                KernelSource.cuda(
+                    source,
+                    "sum",
+                    KernelParameter.out("out", ElementType.INT),
+                    KernelParameter.scalar("read", ElementType.INT)),
+                List.of())) {
+      Block out = device.allocate(4, 64, BlockKind.DEVICE);
+      launch(
+          queue,
+          program,
+          LaunchRange.of(1),
+          List.of(new KernelArgument.Array(out, 0, 4), new KernelArgument.Scalar(5)));
+      assertThat(new Bytes(device, queue).read(out, 0, 4)).containsExactly(5, 0, 0, 0);
+      out.free();
     }
   }
 
@@ -544,8 +580,6 @@ class KernelTest {
       throws IOException {
     SimulatedCuda simulated = Simulation.with(1);
     Compiler compiler = new Compiler(80, new KernelCache(folder));
-    String wrong = "extern \"C\" __global__ void f() { missing(); }";
-    Map<String, String> sources = new LinkedHashMap<>();
     for (String function :
         List.of(
             "nvrtcVersion",
@@ -555,23 +589,31 @@ class KernelTest {
             "nvrtcCompileProgram",
             "nvrtcGetCUBINSize",
             "nvrtcGetCUBIN")) {
-      sources.put(function, TRACE);
+      // NVRTC_ERROR_OUT_OF_MEMORY
+      simulated.fail(function, 1, 1);
+      assertThatThrownBy(() -> compiler.compile("trace", TRACE, List.of()))
+          .as(function)
+          .isInstanceOf(AcceleratorException.class)
+          .hasMessageContaining("NVRTC_ERROR_OUT_OF_MEMORY");
+      assertThat(simulated.leaks()).as(function).isEmpty();
     }
-    sources.put("nvrtcGetProgramLogSize", wrong);
-    sources.put("nvrtcGetProgramLog", wrong);
-    sources.forEach(
-        (function, source) -> {
-          // NVRTC_ERROR_OUT_OF_MEMORY
-          simulated.fail(function, 1, 1);
-          assertThatThrownBy(() -> compiler.compile("trace", source, List.of()))
-              .as(function)
-              .isInstanceOf(AcceleratorException.class)
-              .hasMessageContaining("NVRTC_ERROR_OUT_OF_MEMORY");
-          assertThat(simulated.leaks()).as(function).isEmpty();
-        });
     try (Stream<Path> kept = Files.list(folder)) {
       assertThat(kept).isEmpty();
     }
     assertThat(compiler.compile("trace", TRACE, List.of())).isNotEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"nvrtcGetProgramLogSize", "nvrtcGetProgramLog"})
+  void aSourceIsRefusedAlsoWhereTheLogCannotBeRead(String function, @TempDir Path folder) {
+    SimulatedCuda simulated = Simulation.with(1);
+    Compiler compiler = new Compiler(80, new KernelCache(folder));
+    String wrong = "extern \"C\" __global__ void f() { missing(); }";
+    simulated.fail(function, 1, 1);
+    assertThatThrownBy(() -> compiler.compile("f", wrong, List.of()))
+        .isInstanceOfSatisfying(
+            KernelCompilationException.class,
+            refused -> assertThat(refused.log()).contains("NVRTC_ERROR_OUT_OF_MEMORY"));
+    assertThat(simulated.leaks()).isEmpty();
   }
 }
