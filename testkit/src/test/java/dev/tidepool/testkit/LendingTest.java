@@ -19,6 +19,7 @@ import dev.tidepool.NativeKind;
 import dev.tidepool.NativeUse;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticReport;
@@ -401,6 +402,25 @@ class LendingTest {
       rig.add(access.queue(), access.handle(x), 1);
     }
     assertThat(valueOf(x)).isEqualTo(2);
+  }
+
+  @Test
+  void aLendingThatFailsOverwritesNothing() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> x = rig.filled(1);
+    UnifiedBuffer<int[]> y = rig.filled(2);
+    x.synchronize();
+    Kernel twice = rig.kernel("y = y * 2");
+    twice.execute(Arguments.of("y", x));
+    twice.execute(Arguments.of("y", y));
+    rig.faults().fail(SpiCall.READ, 1, Failure.REFUSED);
+    NativeUse overwritten = NativeUse.write(x).as(NativeKind.HOST_POINTER);
+    NativeUse fetched = NativeUse.read(y).as(NativeKind.HOST_POINTER);
+    assertThatThrownBy(() -> rig.memory().lend(overwritten, fetched))
+        .isInstanceOf(TransferException.class)
+        .hasRootCauseInstanceOf(AcceleratorException.class);
+    assertThat(valueOf(x)).isEqualTo(2);
+    assertThat(valueOf(y)).isEqualTo(4);
   }
 
   @ParameterizedTest

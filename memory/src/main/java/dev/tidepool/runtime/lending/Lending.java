@@ -6,12 +6,15 @@ import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class Lending {
   private final StorageContext context;
   private final List<LentRange> ranges;
+  private final List<Lent> storages;
   private final @Nullable NativeQueue foreign;
   private final DeviceLaunch launch;
   private final Operation operation;
@@ -33,6 +37,13 @@ final class Lending {
   private volatile @Nullable Runnable ending;
   // What comes after that is not tried again. Attempts follow each other.
   private boolean ordered;
+
+  /**
+   * A storage, which knows of one lending however many of its ranges are lent.
+   *
+   * @param writes whether native code writes any of them
+   */
+  private record Lent(Storage storage, boolean writes) {}
 
   /**
    * Creates a lending that has not begun.
@@ -46,11 +57,15 @@ final class Lending {
     boolean usesHost = false;
     boolean usesBlocks = foreign != null;
     List<ResourceAccess> accesses = new ArrayList<>(ranges.size());
+    Map<Storage, Boolean> written = new LinkedHashMap<>();
     for (LentRange range : ranges) {
+      written.merge(range.storage(), range.writes(), Boolean::logicalOr);
       usesHost |= range.toHost();
       usesBlocks |= !range.toHost();
       accesses.add(range.access());
     }
+    this.storages =
+        written.entrySet().stream().map(one -> new Lent(one.getKey(), one.getValue())).toList();
     this.usesDevice = usesBlocks;
     this.launch = DeviceLaunch.lending(context.launchQueues(), foreign, usesHost, this::settled);
     this.operation =
@@ -106,6 +121,8 @@ final class Lending {
       }
       ordered = true;
       queue = usesDevice ? launch.lend() : null;
+      // Only now: if another range could not be lent, no byte must count as overwritten.
+      ranges.forEach(LentRange::begin);
     } catch (RuntimeException | Error e) {
       releaseRanges();
       throw Exceptions.transfer(e, "lending");
@@ -174,9 +191,9 @@ final class Lending {
   }
 
   private void tellStorages() {
-    for (int i = 0; i < ranges.size(); i++) {
-      LentRange range = ranges.get(i);
-      range.storage().holds().lendingEnded(range.writes());
+    for (int i = 0; i < storages.size(); i++) {
+      Lent lent = storages.get(i);
+      lent.storage().holds().lendingEnded(lent.writes());
     }
   }
 

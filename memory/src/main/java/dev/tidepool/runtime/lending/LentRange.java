@@ -84,7 +84,7 @@ final class LentRange {
           NativeMemory.of(
               NativeHandle.of(
                   (writes
-                          ? coherence.hostForWrite(from, to, !reads)
+                          ? coherence.hostBeforeWrite(from, to, !reads)
                           : coherence.hostForRead(from, to))
                       .asSlice(from, to - from)));
       return;
@@ -93,6 +93,13 @@ final class LentRange {
     Block block =
         writes ? coherence.deviceForWrite(from, to, !reads) : coherence.deviceForRead(from, to);
     memory = device.lend(block.whole(), block.start() + from, to - from, kind);
+  }
+
+  /** Native code may begin: what it writes on the host counts from now on. */
+  void begin() {
+    if (writes && toHost) {
+      coherence().state().hostWritten(from, to);
+    }
   }
 
   NativeHandle handle() {

@@ -144,6 +144,21 @@ public final class Coherence {
   public MemorySegment hostForWrite(long from, long to, boolean overwritten) {
     lockMoving();
     try {
+      MemorySegment host = hostBeforeWrite(from, to, overwritten);
+      state.hostWritten(from, to);
+      return host;
+    } finally {
+      moving().unlock();
+    }
+  }
+
+  /**
+   * Like {@link #hostForWrite}, but does not count as a write: {@link CoherenceState#hostWritten}
+   * does.
+   */
+  public MemorySegment hostBeforeWrite(long from, long to, boolean overwritten) {
+    lockMoving();
+    try {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = state.isHostNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
@@ -152,7 +167,6 @@ public final class Coherence {
         beginOnHost();
         fetchAllBut(from, to, overwritten);
       }
-      state.hostWritten(from, to);
       return backing.host();
     } finally {
       moving().unlock();

@@ -99,7 +99,7 @@ public final class CoherenceState {
   }
 
   /** The host has written a range, or may do so at any moment. */
-  void hostWritten(long from, long to) {
+  public void hostWritten(long from, long to) {
     synchronized (monitor) {
       if (state == BufferState.HOST_ONLY) {
         return;

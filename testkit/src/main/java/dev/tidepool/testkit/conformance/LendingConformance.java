@@ -159,6 +159,49 @@ public abstract class LendingConformance extends Topic {
   }
 
   @TestFactory
+  Stream<DynamicTest> aBufferThatWasLentInPartsIsRefusedToOthersWhenItIsLentAgain() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> x = patterned(LENGTH, location, 1);
+          UnifiedBuffer<float[]> front = x.slice(0, 640);
+          UnifiedBuffer<float[]> back = x.slice(640, LENGTH - 640);
+          memory().lend(NativeUse.readWrite(front), NativeUse.readWrite(back)).close();
+          memory().lend(NativeUse.read(front), NativeUse.write(back.slice(0, 0))).close();
+          try (NativeAccess access = memory().lend(NativeUse.readWrite(x))) {
+            assertThatThrownBy(() -> contents(x))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("lent");
+            assertThat(access.handle(x).byteSize()).isEqualTo(x.byteSize());
+          }
+          Patterns.assertEqual(contents(x), pattern(LENGTH, 1), "contents");
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> whatIsReadIsThereThoughItOverlapsWhatIsWritten() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> x = patterned(LENGTH, location, 1);
+          UnifiedBuffer<float[]> y = buffer(ElementType.FLOAT, LENGTH, location);
+          y.fill((byte) 0);
+          y.synchronize();
+          bench().kernel("y = x").execute(Arguments.of("x", x, "y", y));
+          UnifiedBuffer<float[]> written = y.slice(0, 500);
+          UnifiedBuffer<float[]> read = y.slice(400, 600);
+          try (NativeAccess access =
+              memory()
+                  .lend(
+                      NativeUse.write(written).as(NativeKind.HOST_POINTER),
+                      NativeUse.read(read).as(NativeKind.HOST_POINTER))) {
+            Patterns.assertEqual(
+                contents(ElementType.FLOAT, access.handle(read).segment()),
+                Patterns.range(ElementType.FLOAT, pattern(LENGTH, 1), 400, LENGTH),
+                "what is read");
+          }
+        });
+  }
+
+  @TestFactory
   Stream<DynamicTest> whatIsLentForWritingIsRefusedToAllOthers() {
     return inEveryLocation(
         location -> {
