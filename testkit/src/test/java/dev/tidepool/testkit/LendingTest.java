@@ -24,11 +24,13 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticReport;
 import dev.tidepool.diagnostics.UnclosedAccessReport;
+import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.FailureModel;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
@@ -421,6 +423,38 @@ class LendingTest {
         .hasRootCauseInstanceOf(AcceleratorException.class);
     assertThat(valueOf(x)).isEqualTo(2);
     assertThat(valueOf(y)).isEqualTo(4);
+  }
+
+  /**
+   * The second kernel has not ended, and the bytes are on the host again since the first failed.
+   */
+  @ParameterizedTest
+  @EnumSource(FailureModel.class)
+  void aLendingBehindAKernelThatFailsHasTheKernelsError(FailureModel failures) throws Exception {
+    Rig rig =
+        open(
+            SimulatedHardware.discrete()
+                .withLaunchOrder(LaunchOrder.ACROSS_QUEUES)
+                .withFailures(failures));
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    twice.execute(Arguments.of("y", y));
+    y.synchronize();
+    rig.device().pause();
+    rig.device().failLaunch(1);
+    CompletableFuture<Void> first = twice.executeAsync(Arguments.of("y", y));
+    CompletableFuture<Void> second = twice.executeAsync(Arguments.of("y", y));
+    rig.device().admit(1);
+    assertThat(first).failsWithin(60, SECONDS);
+    CompletableFuture<NativeAccess> lending =
+        CompletableFuture.supplyAsync(() -> rig.memory().lend(NativeUse.readWrite(y)));
+    await().until(() -> lending.isDone() || ((BufferHandle<?>) y).storage().holds().isLent());
+    rig.device().resume();
+    assertThat(second).failsWithin(60, SECONDS);
+    assertThat(lending)
+        .failsWithin(60, SECONDS)
+        .withThrowableThat()
+        .withCause(first.exceptionNow());
   }
 
   @ParameterizedTest

@@ -281,15 +281,14 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
           awaitTurn();
         }
         run();
-      } else {
-        if (isReady) {
-          ready();
-        }
-        if (launch == null) {
-          await();
-        } else {
-          KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isLentOrDone));
-        }
+      } else if (isReady) {
+        ready();
+      }
+      if (launch != null) {
+        // What failed before it was lent may fail with a launch ahead, once that has ended.
+        KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isLentOrDone));
+      } else if (!awaited) {
+        await();
       }
       return true;
     } catch (Throwable e) {
