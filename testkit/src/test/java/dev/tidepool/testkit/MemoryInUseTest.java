@@ -19,6 +19,11 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.interop.DLPack;
+import dev.tidepool.interop.DLPackExport;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
@@ -231,6 +236,26 @@ class MemoryInUseTest {
               request.awaitWaiting();
             }
             request.assertServed();
+          }
+        });
+  }
+
+  @Test
+  void theEndOfAnExportIsToldToRequestsThatWait() {
+    on(
+        MemoryOptions.builder(),
+        memory -> {
+          try (UnifiedBuffer<byte[]> exported = memory.allocate(ElementType.BYTE, MEBIBYTE)) {
+            Storage storage = ((BufferHandle<?>) exported).storage();
+            for (DLPackExport export :
+                List.of(DLPack.exportReadOnly(exported), DLPack.exportHost(exported))) {
+              memory.synchronize();
+              try (MemoryWaiters.Waiter waiter =
+                  storage.context().waiters().enter(storage.context().device())) {
+                export.close();
+                assertThat(waiter.await(0).released()).containsExactly(storage);
+              }
+            }
           }
         });
   }

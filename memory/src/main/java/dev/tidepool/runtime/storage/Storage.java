@@ -511,8 +511,15 @@ public final class Storage extends PendingReleases.Link {
       holds.unhold(onDevice);
       frees = freeable && !holds.keepMemory();
     }
+    letGo(frees);
+  }
+
+  /** A user has let the bytes go: frees them, or tells requests that wait for memory. */
+  private void letGo(boolean frees) {
     if (frees) {
       release();
+    } else {
+      context.waiters().released(context.device(), this);
     }
   }
 
@@ -523,11 +530,7 @@ public final class Storage extends PendingReleases.Link {
       holds.mappingEnded(mode, opened);
       frees = freeable && !holds.keepMemory();
     }
-    if (frees) {
-      release();
-    } else {
-      context.waiters().released(context.device(), this);
-    }
+    letGo(frees);
   }
 
   /** Keeps a prefetch's failure for the next use. */
