@@ -377,7 +377,8 @@ public final class MemoryOption<T> {
   T checked(T value) {
     Objects.requireNonNull(value, key);
     if (!range.test(value)) {
-      throw new IllegalArgumentException(key + " is " + value + "; it must be " + rule);
+      Object shown = value instanceof Optional<?> file ? file.orElseThrow() : value;
+      throw new IllegalArgumentException(key + " is " + shown + "; it must be " + rule);
     }
     return value;
   }

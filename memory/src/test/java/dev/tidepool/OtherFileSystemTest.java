@@ -71,8 +71,7 @@ class OtherFileSystemTest {
   void isNoFileOfAnOption() {
     assertThatThrownBy(() -> MemoryOptions.builder().sharedDirectory(file))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage(
-            "shared-directory is Optional[/x.npy]; it must be a path of the default file system");
+        .hasMessage("shared-directory is /x.npy; it must be a path of the default file system");
   }
 
   private void assertRefused(String action, ThrowingCallable use) {
