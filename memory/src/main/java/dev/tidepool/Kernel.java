@@ -20,7 +20,9 @@ import java.util.concurrent.CompletableFuture;
  * {@linkplain KernelSource#java Java bodies}.
  *
  * <p>Only what it reads travels to the device, and only what it writes becomes newer there. Buffers
- * of another manager of the same process are copied in and back.
+ * of another manager of the same process are copied in and back. Each copy is work of its own in
+ * the order of such a buffer, so work that other threads ask for may come in between: what they
+ * write there meanwhile may be overwritten by the copy back.
  */
 public interface Kernel extends AutoCloseable {
   /** What it was compiled from. */

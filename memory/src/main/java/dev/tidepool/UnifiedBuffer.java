@@ -115,6 +115,9 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /**
    * Copies all of another buffer to the front of this one, by the best way there is. Overlapping
    * slices of one buffer are copied as if through a temporary.
+   *
+   * @throws IllegalArgumentException if the elements are of another type, or the two are parts of
+   *     two mappings of one file that overlap
    */
   void copyFrom(UnifiedBuffer<A> source);
 

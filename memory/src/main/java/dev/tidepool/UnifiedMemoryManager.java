@@ -244,6 +244,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * own memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena must stay open
    * until then: if it is closed first, what the device computed is lost, and reported.
    *
+   * <p>Two buffers over the same memory do not know of each other: each has an order of work and
+   * copies of its own. Use one, and slices of it.
+   *
    * @throws IllegalArgumentException if the segment is on the heap, belongs to one thread, is
    *     read-only, or is no whole number of elements
    */

@@ -122,8 +122,8 @@ public interface PeerAccess {
    * helps with their lengths.
    *
    * @throws IndexOutOfBoundsException if the parts together are not as long as the source
-   * @throws IllegalArgumentException if elements differ, parts share bytes with each other or the
-   *     source, or a buffer was implemented by somebody else; nothing has moved then
+   * @throws IllegalArgumentException if elements differ, or parts share bytes with each other or
+   *     the source; nothing has moved then
    * @throws TransferException if parts failed, which the message names; all others have arrived
    */
   <A> void scatter(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts);
@@ -136,8 +136,8 @@ public interface PeerAccess {
    * Copies parts, one after the other, to the front of a buffer, as one write of it.
    *
    * @throws IndexOutOfBoundsException if the destination is shorter than the parts together
-   * @throws IllegalArgumentException if elements differ, a part shares bytes with the destination,
-   *     or a buffer was implemented by somebody else; nothing has moved then
+   * @throws IllegalArgumentException if elements differ, or a part shares bytes with the
+   *     destination; nothing has moved then
    * @throws TransferException if parts failed, which the message names; all others have arrived
    */
   <A> void gather(List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination);
@@ -151,8 +151,8 @@ public interface PeerAccess {
    * source for others: they spread as a tree.
    *
    * @throws IndexOutOfBoundsException if a destination is shorter than the source
-   * @throws IllegalArgumentException if elements differ, destinations share bytes with each other
-   *     or the source, or a buffer was implemented by somebody else; nothing has moved then
+   * @throws IllegalArgumentException if elements differ, or destinations share bytes with each
+   *     other or the source; nothing has moved then
    * @throws TransferException if destinations failed, which the message names; all others have
    *     arrived
    */

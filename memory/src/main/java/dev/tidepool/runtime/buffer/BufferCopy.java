@@ -39,6 +39,7 @@ public final class BufferCopy {
 
   /** The copy as work in the order of both storages. */
   static Operation operation(BufferHandle<?> source, BufferHandle<?> destination) {
+    checkMappings(source, destination);
     Storage target = destination.storage();
     BufferCopy copy = new BufferCopy(source, destination);
     return Operation.of(
@@ -55,6 +56,24 @@ public final class BufferCopy {
             })
         // A copy onto itself may have overwritten what it would have to read again.
         .retrying(copy.overlaps() ? RetryPolicy.NONE : target.context().retries());
+  }
+
+  /**
+   * Two mappings of one file have each bytes at other addresses, so a copy between them cannot tell
+   * that it overwrites what it has yet to read.
+   */
+  private static void checkMappings(BufferHandle<?> source, BufferHandle<?> destination) {
+    if (source.storage() == destination.storage() || !MemoryRange.overlap(source, destination)) {
+      return;
+    }
+    MemoryRange read = MemoryRange.of(source);
+    MemoryRange written = MemoryRange.of(destination).front(source.bytes());
+    boolean isFile = source.storage().coherence().backing().file() != null;
+    if (isFile && read.overlaps(written) && !read.equals(written)) {
+      throw new IllegalArgumentException(
+          "%s and %s map the same bytes of one file; copy between slices of one of them"
+              .formatted(source, destination));
+    }
   }
 
   /** The copy as a part of work in the order of both storages. */

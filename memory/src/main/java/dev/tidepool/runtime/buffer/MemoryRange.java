@@ -1,8 +1,10 @@
 package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.AbstractUnifiedBuffer;
+import dev.tidepool.ElementType;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.storage.BackingBlocks;
+import dev.tidepool.runtime.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -65,8 +67,40 @@ public record MemoryRange(Object memory, long from, long to) {
     return key == null ? file.toRealPath() : key;
   }
 
+  /** The bytes of an array on the heap. */
+  public static <A> MemoryRange ofArray(ElementType<A> type, A array) {
+    return new MemoryRange(array, 0, type.bytes(type.length(array)));
+  }
+
+  /** Its first bytes. */
+  public MemoryRange front(long bytes) {
+    return new MemoryRange(memory, from, from + bytes);
+  }
+
   /** Whether they have a byte in common. */
   public boolean overlaps(MemoryRange other) {
-    return memory.equals(other.memory) && from < other.to && other.from < to;
+    return from < to
+        && other.from < other.to
+        && from < other.to
+        && other.from < to
+        && memory.equals(other.memory);
+  }
+
+  /**
+   * Whether two buffers have a byte in common. Makes no object unless both are over memory that is
+   * not the library's.
+   */
+  public static boolean overlap(BufferHandle<?> first, BufferHandle<?> second) {
+    Storage one = first.storage();
+    Storage other = second.storage();
+    if (one == other) {
+      return first.bytes() > 0
+          && second.bytes() > 0
+          && first.from() < second.to()
+          && second.from() < first.to();
+    }
+    return !one.coherence().backing().isHostOwned()
+        && !other.coherence().backing().isHostOwned()
+        && of(first).overlaps(of(second));
   }
 }

@@ -149,25 +149,32 @@ final class KernelLaunch implements AutoCloseable {
         if (value == null) {
           throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
         }
-        boolean isHere =
-            value instanceof BufferHandle<?> buffer && buffer.storage().context() == context;
-        placed.add(
-            new Placed(parameter, isHere ? (BufferHandle<?>) value : standIn(parameter, value)));
+        placed.add(new Placed(parameter, here(parameter, value)));
       }
     }
   }
 
-  /** The temporary for an argument: that of another one if both are the same memory. */
-  private BufferHandle<?> standIn(KernelParameter parameter, Object value) {
+  /** An argument on this device: itself, or a temporary for it. Two for one memory share that. */
+  private BufferHandle<?> here(KernelParameter parameter, Object value) {
+    BufferHandle<?> own = ofThisManager(value);
     for (Placed earlier : placed) {
-      Object other = values.get(earlier.parameter().name());
-      if (Overlaps.isSame(other, value)) {
+      Object other = Objects.requireNonNull(values.get(earlier.parameter().name()));
+      if (own == null && Overlaps.isSame(other, value)) {
         return earlier.buffer();
       }
-      Overlaps.checkCopies(
-          earlier.parameter(), other, parameter, value, signature.isolatesOverlaps());
+      BufferHandle<?> otherOwn = ofThisManager(other);
+      if (own == null || otherOwn == null || Overlaps.areApart(otherOwn, own)) {
+        Overlaps.checkCopies(
+            earlier.parameter(), other, parameter, value, signature.isolatesOverlaps());
+      }
     }
-    return temporaryFor(parameter, value);
+    return own == null ? temporaryFor(parameter, value) : own;
+  }
+
+  private @Nullable BufferHandle<?> ofThisManager(Object value) {
+    return value instanceof BufferHandle<?> buffer && buffer.storage().context() == context
+        ? buffer
+        : null;
   }
 
   private BufferHandle<?> temporaryFor(KernelParameter parameter, Object value) {

@@ -1,7 +1,10 @@
 package dev.tidepool.runtime.kernel;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
+import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import dev.tidepool.runtime.kernel.KernelLaunch.Placed;
 import java.util.List;
 import java.util.Set;
@@ -21,13 +24,6 @@ final class Overlaps {
             && isSameRange(one, two));
   }
 
-  /** Whether two buffers have a byte in common. */
-  static boolean overlap(BufferHandle<?> first, BufferHandle<?> second) {
-    return first.storage() == second.storage()
-        && first.from() < second.to()
-        && second.from() < first.to();
-  }
-
   private static boolean isSameRange(BufferHandle<?> first, BufferHandle<?> second) {
     return first.storage() == second.storage()
         && first.from() == second.from()
@@ -39,9 +35,11 @@ final class Overlaps {
    * An item may read an element and write it.
    */
   static boolean clash(Placed first, Placed second) {
-    boolean areWritten = writes(first) && writes(second);
-    return overlap(first.buffer(), second.buffer())
-        && (areWritten || !isSameRange(first.buffer(), second.buffer()));
+    BufferHandle<?> one = first.buffer();
+    BufferHandle<?> other = second.buffer();
+    return MemoryRange.overlap(one, other)
+        && ((writes(first) && writes(second))
+            || !(isSameRange(one, other) || MemoryRange.of(one).equals(MemoryRange.of(other))));
   }
 
   private static boolean writes(Placed array) {
@@ -58,34 +56,51 @@ final class Overlaps {
             + "' are both written and overlap; pass arrays or buffers that do not");
   }
 
+  /** Whether two buffers of one device have each a copy of its own of what may be one memory. */
+  static boolean areApart(BufferHandle<?> first, BufferHandle<?> second) {
+    return first.storage() != second.storage()
+        && !(first.storage().coherence().backing().isShared()
+            && second.storage().coherence().backing().isShared());
+  }
+
   /**
-   * Checks two arguments that travel to the device. Each is copied on its own, so one would not see
-   * what the kernel writes to the other.
+   * Checks two arguments of which the device has a copy each, so that one would not see what the
+   * kernel writes to the other.
    *
    * @param isolates whether the kernel must see what is only read as it was before
-   * @throws IllegalArgumentException if both are parts of one buffer, and the copies would differ
+   * @throws IllegalArgumentException if both have bytes in common, and the copies would differ
    */
   static void checkCopies(
       KernelParameter first,
-      @Nullable Object firstValue,
+      Object firstValue,
       KernelParameter second,
       Object secondValue,
       boolean isolates) {
-    if (!(firstValue instanceof BufferHandle<?> one)
-        || !(secondValue instanceof BufferHandle<?> two)
-        || !overlap(one, two)) {
-      return;
-    }
     boolean areWritten = first.access().writes() && second.access().writes();
     boolean isAnyWritten = first.access().writes() || second.access().writes();
-    if (areWritten || (isAnyWritten && !isolates)) {
+    if ((areWritten || (isAnyWritten && !isolates))
+        && overlap(first.type(), firstValue, second.type(), secondValue)) {
       throw new IllegalArgumentException(
-          "'%s' and '%s' overlap, '%s' is written, and both are copied to another accelerator, each on its own; pass buffers that do not overlap, or copy the whole buffer there and pass parts of the copy"
+          "'%s' and '%s' overlap, '%s' is written, and each is copied to the accelerator on its own; pass arrays or buffers that do not overlap, or parts of one buffer of the kernel's manager"
               .formatted(
                   first.name(),
                   second.name(),
                   second.access().writes() ? second.name() : first.name()));
     }
+  }
+
+  private static boolean overlap(
+      ElementType<?> firstType, Object first, ElementType<?> secondType, Object second) {
+    if (first instanceof BufferHandle<?> one && second instanceof BufferHandle<?> other) {
+      return MemoryRange.overlap(one, other);
+    }
+    return range(firstType, first).overlaps(range(secondType, second));
+  }
+
+  private static <A> MemoryRange range(ElementType<A> type, Object value) {
+    return value instanceof UnifiedBuffer<?> buffer
+        ? MemoryRange.of(buffer)
+        : MemoryRange.ofArray(type, type.arrayClass().cast(value));
   }
 
   /**
@@ -100,7 +115,7 @@ final class Overlaps {
         continue;
       }
       for (Placed written : placed) {
-        if (writes(written) && overlap(read.buffer(), written.buffer())) {
+        if (writes(written) && MemoryRange.overlap(read.buffer(), written.buffer())) {
           throw new IllegalArgumentException(
               "'%s' and '%s' overlap, but elements of '%s' decide which items come to a barrier, and '%s' is written; pass arrays or buffers that do not overlap"
                   .formatted(

@@ -6,6 +6,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.buffer.BufferCopy;
 import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import dev.tidepool.runtime.order.CompositeFuture;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
@@ -17,6 +18,7 @@ import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.support.FailureText;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -186,25 +188,29 @@ final class Collective {
     return own;
   }
 
+  /** Bytes that a piece writes. */
+  private record Written(Piece piece, MemoryRange range) {}
+
   /** Checks that no byte is written twice, and none is written that is read. */
   private void checkApart() {
-    Map<Storage, NavigableMap<Long, Piece>> written = new LinkedHashMap<>();
+    Map<Object, NavigableMap<Long, Written>> written = new HashMap<>();
     for (Piece piece : pieces) {
+      MemoryRange range = MemoryRange.of(piece.destination);
       if (piece.destination.bytes() > 0) {
-        var ranges =
-            written.computeIfAbsent(piece.destination.storage(), storage -> new TreeMap<>());
-        Piece other = overlapping(ranges, piece.destination);
+        var ranges = written.computeIfAbsent(range.memory(), memory -> new TreeMap<>());
+        Piece other = overlapping(ranges, range);
         if (other != null) {
           throw new IllegalArgumentException(
               "%ss %s and %s share bytes; give each its own"
                   .formatted(part, other.number, piece.number));
         }
-        ranges.put(piece.destination.from(), piece);
+        ranges.put(range.from(), new Written(piece, range));
       }
     }
     for (Piece piece : pieces) {
-      var ranges = written.get(piece.source.storage());
-      Piece other = ranges == null ? null : overlapping(ranges, piece.source);
+      MemoryRange range = MemoryRange.of(piece.source);
+      var ranges = written.get(range.memory());
+      Piece other = ranges == null ? null : overlapping(ranges, range);
       if (other != null) {
         throw new IllegalArgumentException(
             "what is read for %s %s is overwritten by %s %s; give them buffers of their own"
@@ -214,11 +220,11 @@ final class Collective {
   }
 
   private static @Nullable Piece overlapping(
-      NavigableMap<Long, Piece> ranges, BufferHandle<?> range) {
+      NavigableMap<Long, Written> ranges, MemoryRange range) {
     var before = ranges.lowerEntry(range.to());
-    boolean overlaps =
-        range.bytes() > 0 && before != null && before.getValue().destination.to() > range.from();
-    return overlaps ? before.getValue() : null;
+    return before != null && before.getValue().range.overlaps(range)
+        ? before.getValue().piece
+        : null;
   }
 
   /** Asks for all of it; done when all pieces are, failed with the first failure. */

@@ -7,6 +7,7 @@ import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.buffer.BufferCopy;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.buffer.ForeignBytes;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import dev.tidepool.runtime.buffer.SmallTransfer;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
@@ -226,9 +227,7 @@ record TransferTask(
     long bytes = source.byteSize();
     Storage from = source.storage();
     Storage to = target.storage();
-    if (from == to
-        && source.from() < target.from() + bytes
-        && target.from() < source.from() + bytes) {
+    if (MemoryRange.of(source).overlaps(MemoryRange.of(target).front(bytes))) {
       throw new IllegalArgumentException(
           "the source, " + source + ", and the destination, " + target + ", overlap");
     }

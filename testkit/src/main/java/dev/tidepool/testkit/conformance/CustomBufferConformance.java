@@ -89,6 +89,18 @@ public abstract class CustomBufferConformance extends Topic {
     assertThatThrownBy(() -> kernel.execute(Arguments.of("x", pattern(8, 1), "y", one, "z", one)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("both written");
+    float[] array = new float[8];
+    UnifiedBuffer<float[]> overIt =
+        new ForeignBuffer<>(ElementType.FLOAT, MemorySegment.ofArray(array), one.accelerator());
+    for (Arguments written :
+        List.of(
+            Arguments.of("x", pattern(5, 1), "y", one.slice(0, 5), "z", one.slice(3, 5)),
+            Arguments.of("x", pattern(8, 1), "y", overIt, "z", array))) {
+      assertThatThrownBy(() -> kernel.execute(written))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'y' and 'z' overlap");
+    }
+    kernel.execute(Arguments.of("x", pattern(4, 1), "y", one.slice(0, 4), "z", one.slice(4, 4)));
   }
 
   @Test

@@ -18,7 +18,8 @@ final class ForeignBuffer<A> extends AbstractUnifiedBuffer<A> {
     this(type, MemorySegment.ofArray(new byte[Math.toIntExact(type.bytes(length))]), accelerator);
   }
 
-  private ForeignBuffer(ElementType<A> type, MemorySegment bytes, Accelerator accelerator) {
+  /** Creates a buffer over a segment. */
+  ForeignBuffer(ElementType<A> type, MemorySegment bytes, Accelerator accelerator) {
     this.type = type;
     this.bytes = bytes;
     this.accelerator = accelerator;

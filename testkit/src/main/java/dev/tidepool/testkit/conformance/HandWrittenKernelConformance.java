@@ -20,6 +20,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
 import org.junit.jupiter.api.Test;
 
 /** Hand-written kernels run over their ranges, where the accelerator takes such sources. */
@@ -344,6 +345,20 @@ public abstract class HandWrittenKernelConformance extends Topic {
     float[] model = pattern(1000, 1);
     model[7] = 1234.5f;
     Patterns.assertEqual(contents(y), model, "one element changed");
+  }
+
+  @Test
+  void nothingOfABufferOverlapsNothingOfIt() {
+    assumeJava();
+    Kernel copy =
+        memory()
+            .compile(KernelSource.java(_ -> {}, X, KernelParameter.inout("y", ElementType.FLOAT)));
+    for (UnifiedMemoryManager other : bench().otherManagers()) {
+      try (UnifiedBuffer<float[]> y = other.copyOf(pattern(100, 1))) {
+        copy.execute(Arguments.of("x", y.slice(50, 0), "y", y), LaunchRange.of(1));
+        Patterns.assertEqual(contents(y), pattern(100, 1), "of " + other.accelerator().id());
+      }
+    }
   }
 
   @Test

@@ -519,7 +519,7 @@ public abstract class MethodKernelConformance extends Topic {
         Kernel writesBoth = compiled("storesTwice");
         assertThatThrownBy(() -> writesBoth.execute(Arguments.inOrder(low, high)))
             .isInstanceOf(IllegalArgumentException.class)
-            .hasMessageContainingAll("'x' and 'y' overlap", "copied to another accelerator");
+            .hasMessageContainingAll("'x' and 'y' overlap", "copied to the accelerator");
         Kernel writesOne = compiled("loadsWhatItStored");
         assertThatThrownBy(() -> writesOne.execute(Arguments.inOrder(low, high, new int[60])))
             .isInstanceOf(IllegalArgumentException.class)

@@ -16,6 +16,9 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferReport;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -472,6 +475,131 @@ public abstract class OutlivedMemoryConformance extends Topic {
         memory().wrap(ElementType.FLOAT, arena.allocate(4L * LENGTH, 4))) {
       bench().kernel("y = y + 1").execute(Arguments.of("y", buffer));
       assertThat(buffer.metrics().hostToDeviceBytes() > 0).as("it was copied").isEqualTo(!here);
+    }
+  }
+
+  /** Two buffers over one memory, of which the second begins some elements further on. */
+  private record Twice(UnifiedBuffer<float[]> first, UnifiedBuffer<float[]> second, Memory memory) {
+    static final int SHIFT = 100;
+    static final int COUNT = LENGTH - SHIFT;
+
+    interface Memory {
+      float[] read() throws IOException;
+    }
+  }
+
+  private interface TwiceTest {
+    void run(Twice twice) throws Exception;
+  }
+
+  private Stream<DynamicTest> overOneMemoryTwice(TwiceTest test) {
+    return Stream.of(
+        DynamicTest.dynamicTest(
+            "wrapped",
+            () -> {
+              MemorySegment all = arena.allocate(4L * LENGTH, 64);
+              ElementType.FLOAT.write(pattern(LENGTH, 1), 0, all, 0, LENGTH);
+              try (UnifiedBuffer<float[]> first =
+                      memory().wrap(ElementType.FLOAT, all.asSlice(0, 4L * Twice.COUNT));
+                  UnifiedBuffer<float[]> second =
+                      memory().wrap(ElementType.FLOAT, all.asSlice(4L * Twice.SHIFT))) {
+                test.run(new Twice(first, second, () -> contents(ElementType.FLOAT, all)));
+              }
+            }),
+        DynamicTest.dynamicTest(
+            "a mapped file",
+            () -> {
+              Path file = Files.createTempFile(folder, "mapped", ".raw");
+              Files.write(file, new byte[4 * LENGTH]);
+              try (UnifiedBuffer<float[]> first =
+                      memory().map(file, ElementType.FLOAT, MapMode.READ_WRITE);
+                  UnifiedBuffer<float[]> second =
+                      memory().map(file, ElementType.FLOAT, MapMode.READ_WRITE)) {
+                testSlices(first, second, test);
+              }
+            }),
+        DynamicTest.dynamicTest(
+            "shared by name",
+            () -> {
+              String name = "twice-" + UUID.randomUUID();
+              try (UnifiedBuffer<float[]> first =
+                      memory().createShared(ElementType.FLOAT, LENGTH, name);
+                  UnifiedBuffer<float[]> second = memory().openShared(ElementType.FLOAT, name)) {
+                testSlices(first, second, test);
+              }
+            }));
+  }
+
+  private static void testSlices(
+      UnifiedBuffer<float[]> first, UnifiedBuffer<float[]> second, TwiceTest test)
+      throws Exception {
+    first.copyFrom(pattern(LENGTH, 1));
+    test.run(
+        new Twice(
+            first.slice(0, Twice.COUNT),
+            second.slice(Twice.SHIFT, Twice.COUNT),
+            () -> contents(first)));
+  }
+
+  @TestFactory
+  final Stream<DynamicTest> aKernelKnowsTwoBuffersOverOneMemory() {
+    return overOneMemoryTwice(
+        twice -> {
+          UnifiedBuffer<float[]> first = twice.first();
+          UnifiedBuffer<float[]> second = twice.second();
+          assertThatThrownBy(
+                  () ->
+                      bench().kernel("x = 1; y = 2").execute(Arguments.of("x", first, "y", second)))
+              .isInstanceOf(IllegalArgumentException.class)
+              .hasMessageContaining("overlap");
+          bench().kernel("y = x + 0").execute(Arguments.of("x", first, "y", second));
+          memory().synchronize();
+          float[] shifted = pattern(LENGTH, 1);
+          System.arraycopy(pattern(LENGTH, 1), 0, shifted, Twice.SHIFT, Twice.COUNT);
+          Patterns.assertEqual(twice.memory().read(), shifted, "as if the input had been copied");
+        });
+  }
+
+  @TestFactory
+  final Stream<DynamicTest> transfersAndPeersKnowTwoBuffersOverOneMemory() {
+    return overOneMemoryTwice(
+        twice -> {
+          UnifiedBuffer<float[]> first = twice.first();
+          UnifiedBuffer<float[]> second = twice.second();
+          TransferReport report =
+              memory()
+                  .transfers()
+                  .transfer(
+                      List.of(
+                          Transfer.of(first, second),
+                          Transfer.of(first.slice(0, Twice.SHIFT), second)),
+                      TransferOptions.defaults());
+          assertThat(report.outcomes().getFirst().cause().orElseThrow())
+              .hasMessageContaining("overlap");
+          assertThat(report.outcomes().getLast().isDone()).isTrue();
+          UnifiedBuffer<float[]> source = patterned(2 * Twice.COUNT, MemoryLocation.DEVICE, 2);
+          assertThatThrownBy(
+                  () -> bench().tidepool().peers().scatter(source, List.of(first, second)))
+              .isInstanceOf(IllegalArgumentException.class)
+              .hasMessageContaining("share bytes");
+        });
+  }
+
+  @Test
+  final void mappingsOfOneFileAreNotCopiedOntoEachOther() throws IOException {
+    Path file = Files.write(folder.resolve("twice.raw"), new byte[4 * LENGTH]);
+    try (UnifiedBuffer<float[]> first = memory().map(file, ElementType.FLOAT, MapMode.READ_WRITE);
+        UnifiedBuffer<float[]> second = memory().map(file, ElementType.FLOAT, MapMode.READ_WRITE)) {
+      UnifiedBuffer<float[]> front = first.slice(0, 1000);
+      assertThatThrownBy(() -> second.slice(1, 1000).copyFrom(front))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("map the same bytes of one file");
+      first.copyFrom(pattern(LENGTH, 1));
+      second.copyFrom(first);
+      second.slice(1000, 1000).copyFrom(front);
+      float[] model = pattern(LENGTH, 1);
+      System.arraycopy(pattern(LENGTH, 1), 0, model, 1000, 1000);
+      Patterns.assertEqual(contents(first), model, "copied within the file");
     }
   }
 }
