@@ -128,6 +128,9 @@ public final class ElementType<A> {
    * dev.tidepool.memory}. Public records of exported packages need nothing of the kind. Records of
    * more than 80 components are read more slowly than smaller ones.
    *
+   * <p>Copies call the accessors and the constructor while they have their buffer, so these must
+   * not wait for work on it.
+   *
    * @throws IllegalArgumentException if a component has another type, the record contains itself,
    *     or the record's module does not open its package to this library: then use the form with a
    *     lookup

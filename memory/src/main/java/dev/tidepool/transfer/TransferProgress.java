@@ -11,7 +11,8 @@ public interface TransferProgress {
    * after chunks and pairs, on threads that move bytes, so it should be short; one call at a time,
    * never with fewer bytes than before, and not any more once the report is there. What it throws
    * is logged. It must not close the manager, which waits for the transfer: that is an {@link
-   * IllegalStateException}.
+   * IllegalStateException}. Nor may it wait for work on a buffer of the list, or for all work of
+   * the manager: that comes after the transfer, which waits for the listener.
    *
    * @param bytes of all pairs together that were handed to a device or have arrived
    * @param totalBytes of all pairs that could be started
