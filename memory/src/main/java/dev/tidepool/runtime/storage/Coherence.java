@@ -315,41 +315,27 @@ public final class Coherence {
     }
   }
 
-  /** The device has written a range. */
+  /** See {@link CoherenceState#deviceWritten}. */
   public void deviceWritten(long from, long to) {
     state.deviceWritten(from, to);
   }
 
-  /**
-   * A launch that will write a range was submitted. What comes behind it on the device may build on
-   * that. {@link #deviceWriteSettled} follows.
-   *
-   * @param seen the {@link #revocations} before the bytes for the launch were pushed
-   * @return whether the host's bytes count again if the launch fails
-   */
+  /** See {@link CoherenceState#deviceWillWrite}. */
   public boolean deviceWillWrite(long from, long to, int seen) {
     return state.deviceWillWrite(from, to, seen);
   }
 
-  /**
-   * A launch that was submitted to write a range has ended.
-   *
-   * @param revoked whether it failed and the host's bytes were valid before it. They are the valid
-   *     ones then: every later write on the device was queued behind this launch, and fails with it
-   */
+  /** See {@link CoherenceState#deviceWriteSettled}. */
   public void deviceWriteSettled(long from, long to, boolean revoked) {
     state.deviceWriteSettled(from, to, revoked);
   }
 
-  /** How often launches failed after others were submitted behind them. */
+  /** See {@link CoherenceState#revocations}. */
   public int revocations() {
     return state.revocations();
   }
 
-  /**
-   * The device may have written a part of a range: the host's bytes count, where they are valid and
-   * nothing else on the device is newer.
-   */
+  /** See {@link CoherenceState#deviceWriteFailed}. */
   public void deviceWriteFailed(long from, long to) {
     state.deviceWriteFailed(from, to);
   }

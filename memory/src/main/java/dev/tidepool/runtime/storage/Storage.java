@@ -450,9 +450,7 @@ public final class Storage extends PendingReleases.Link {
    * there: from now on they stay.
    */
   public MemorySegment exposing() {
-    synchronized (this) {
-      holds.expose();
-    }
+    holds.expose();
     return coherence.backing().handedOut();
   }
 
