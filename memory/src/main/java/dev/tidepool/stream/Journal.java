@@ -281,10 +281,6 @@ final class Journal implements AutoCloseable {
   /** Leaves the journal for a later run; idempotent. */
   @Override
   public void close() {
-    try {
-      file.close();
-    } catch (IOException e) {
-      throw FileErrors.failed("close", path, e);
-    }
+    FileErrors.close(path, file);
   }
 }

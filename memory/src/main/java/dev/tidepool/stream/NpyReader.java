@@ -211,10 +211,6 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   /** Ends reads that run; idempotent. */
   @Override
   public void close() {
-    try {
-      file.close();
-    } catch (IOException e) {
-      throw FileErrors.failed("close", path, e);
-    }
+    FileErrors.close(path, file);
   }
 }

@@ -71,10 +71,6 @@ final class RawReader implements ElementSource, AutoCloseable {
 
   @Override
   public void close() {
-    try {
-      file.close();
-    } catch (IOException e) {
-      throw FileErrors.failed("close", path, e);
-    }
+    FileErrors.close(path, file);
   }
 }

@@ -2,6 +2,8 @@ package dev.tidepool.spi.support;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import java.io.Closeable;
+import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -22,6 +24,19 @@ public final class FileErrors {
    */
   public static TransferException failed(String action, Object file, Exception e) {
     return new TransferException("cannot " + action + " " + file + ": " + reason(e), e);
+  }
+
+  /**
+   * Closes a file.
+   *
+   * @throws TransferException if that fails
+   */
+  public static void close(Path path, Closeable file) {
+    try {
+      file.close();
+    } catch (IOException e) {
+      throw failed("close", path, e);
+    }
   }
 
   /**

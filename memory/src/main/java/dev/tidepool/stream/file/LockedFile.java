@@ -1,6 +1,7 @@
 package dev.tidepool.stream.file;
 
 import dev.tidepool.spi.support.FilePermissions;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * That process then has the lock of a file that has no name. So a thread that has a lock checks
  * that the path still names the file that it named before the opening; if not, it starts again.
  */
-public final class LockedFile implements AutoCloseable {
+public final class LockedFile implements Closeable {
   private static final int LOOKS = 16;
   private static final Set<Path> OURS = ConcurrentHashMap.newKeySet();
 
