@@ -10,6 +10,7 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
@@ -23,6 +24,7 @@ import dev.tidepool.testkit.simulated.FailureModel;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.invoke.MethodHandles;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -326,5 +328,73 @@ class DeviceOrderTest {
     assertThat(valueOf(y)).isEqualTo(61);
     execute(next, Arguments.of("y", y), 10);
     y.close();
+  }
+
+  static void shareOut(int i, int parts, int[] y) {
+    y[i] = y[i] / parts;
+  }
+
+  private static CompletableFuture<Void> divided(Kernel kernel, int parts, UnifiedBuffer<?> y) {
+    return kernel.executeAsync(Arguments.of("parts", parts, "y", y), LaunchRange.of(LENGTH));
+  }
+
+  @Test
+  void methodsWhoseItemsMayFailAreSubmittedBehindEachOther() {
+    Rig rig = open(SimulatedHardware.discrete());
+    UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.DEVICE, 1 << 20);
+    Kernel kernel = rig.memory().compile(KernelSource.method(MethodHandles.lookup(), "shareOut"));
+    rig.device().pause();
+    List<CompletableFuture<Void>> futures = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      futures.add(divided(kernel, 2, y));
+    }
+    await().until(() -> rig.launches() == 10);
+    assertThat(futures).noneMatch(CompletableFuture::isDone);
+    rig.device().resume();
+    futures.forEach(CompletableFuture::join);
+    assertThat(valueOf(y)).isEqualTo(1 << 10);
+  }
+
+  @ParameterizedTest
+  @EnumSource(FailureModel.class)
+  void whatComesBehindAnItemThatFailsFailsWithTheSameCause(FailureModel model) {
+    Rig rig = open(SimulatedHardware.discrete().withFailures(model));
+    UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.DEVICE, 64);
+    UnifiedBuffer<int[]> other = rig.filled(MemoryLocation.DEVICE, 64);
+    Kernel kernel = rig.memory().compile(KernelSource.method(MethodHandles.lookup(), "shareOut"));
+    rig.device().pause();
+    CompletableFuture<Void> before = divided(kernel, 2, y);
+    CompletableFuture<Void> fails = divided(kernel, 0, y);
+    CompletableFuture<Void> behind = divided(kernel, 2, y);
+    CompletableFuture<Void> sum =
+        rig.kernel("o = o + y").executeAsync(Arguments.of("o", other, "y", y));
+    await().until(() -> rig.launches() == 4);
+    rig.device().resume();
+    before.join();
+    Throwable cause = causeOf(fails);
+    assertThat(cause).isInstanceOf(ArithmeticException.class).hasMessageContaining("by zero");
+    assertThat(cause.getStackTrace()[0].getMethodName()).isEqualTo("shareOut");
+    assertThat(causeOf(behind)).isSameAs(cause);
+    assertThat(causeOf(sum)).isSameAs(cause);
+    y.copyFrom(new int[LENGTH]);
+    divided(kernel, 2, y).join();
+    assertThat(valueOf(y)).isZero();
+  }
+
+  @Test
+  void aMethodThatIsRefusedLeavesNoCommandBehind() {
+    Rig rig = open(SimulatedHardware.discrete());
+    UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.DEVICE, 64);
+    Kernel kernel = rig.memory().compile(KernelSource.method(MethodHandles.lookup(), "shareOut"));
+    divided(kernel, 2, y).join();
+    for (SpiCall call : List.of(SpiCall.FILL, SpiCall.LAUNCH, SpiCall.READ)) {
+      rig.faults().fail(call, 1, Failure.REFUSED);
+      assertThat(causeOf(divided(kernel, 2, y)))
+          .as(call.toString())
+          .hasMessageContaining("INJECTED_FAULT");
+      y.copyFrom(new int[LENGTH]);
+      divided(kernel, 2, y).join();
+      assertThat(valueOf(y)).isZero();
+    }
   }
 }

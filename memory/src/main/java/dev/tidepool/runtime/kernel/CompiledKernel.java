@@ -58,15 +58,15 @@ final class CompiledKernel implements Kernel {
 
   private void perform(Arguments arguments, @Nullable LaunchRange asked) {
     try (KernelRun run = begin();
-        KernelLaunch execution = bind(run, arguments, asked)) {
-      execution.perform();
+        KernelLaunch launch = bind(run, arguments, asked)) {
+      launch.perform();
     }
   }
 
   private CompletableFuture<Void> submit(Arguments arguments, @Nullable LaunchRange asked) {
     try (KernelRun run = begin();
-        KernelLaunch execution = bind(run, arguments, asked)) {
-      return execution.submit();
+        KernelLaunch launch = bind(run, arguments, asked)) {
+      return launch.submit();
     }
   }
 

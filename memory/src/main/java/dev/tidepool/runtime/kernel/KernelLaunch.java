@@ -23,6 +23,7 @@ import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.CoherenceState;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.KernelArgument;
@@ -120,18 +121,18 @@ final class KernelLaunch implements AutoCloseable {
       }
     }
     LaunchRange range = signature.range(lengths, names, asked);
-    KernelLaunch execution =
+    KernelLaunch launch =
         new KernelLaunch(context, allocator, run, signature, parameters, arguments, range);
     try {
-      execution.place();
-      Overlaps.checkBarriers(execution.placed, signature.decidingArrays());
+      launch.place();
+      Overlaps.checkBarriers(launch.placed, signature.decidingArrays());
       if (signature.isolatesOverlaps()) {
-        execution.isolateOverlaps();
+        launch.isolateOverlaps();
       }
-      execution.addFaultStatus();
-      return execution;
+      launch.addFaultStatus();
+      return launch;
     } catch (RuntimeException | Error e) {
-      execution.close();
+      launch.close();
       throw e;
     }
   }
@@ -262,17 +263,14 @@ final class KernelLaunch implements AutoCloseable {
     return temporary;
   }
 
-  /**
-   * A program whose items may fail tells so in an array behind its arguments. The host looks at it
-   * when the launch has ended, so the host orders such launches.
-   */
+  /** A program whose items may fail says so in an array behind its arguments. */
   private void addFaultStatus() {
     if (run.source() instanceof KernelSource.Method
         && range.items() > 0
         && run.program(compiled).reportsFaults()) {
-      BufferHandle<int[]> status = temporary(ElementType.INT, FaultStatus.INTS);
+      BufferHandle<int[]> status = temporary(ElementType.INT, CheckedLaunch.INTS);
       faultStatus = status;
-      placed.add(new Placed(FaultStatus.PARAMETER, status));
+      placed.add(new Placed(CheckedLaunch.PARAMETER, status));
     }
   }
 
@@ -285,7 +283,7 @@ final class KernelLaunch implements AutoCloseable {
 
   /**
    * Runs in the background. All parts take their place in the order of the buffers now, so the
-   * execution may be closed at once.
+   * launch may be closed at once.
    */
   CompletableFuture<Void> submit() {
     List<CompletableFuture<Void>> parts = new ArrayList<>();
@@ -307,7 +305,6 @@ final class KernelLaunch implements AutoCloseable {
     if (range.items() == 0
         || !context.isDeviceOrdered()
         || run.source() instanceof KernelSource.Java
-        || faultStatus != null
         || context.accelerator().kind() == AcceleratorKind.CPU) {
       return null;
     }
@@ -365,7 +362,7 @@ final class KernelLaunch implements AutoCloseable {
       Placed argument = placed.get(i);
       BufferHandle<?> buffer = argument.buffer();
       Coherence coherence = coherence(argument);
-      seen[i] = coherence.revocations();
+      seen[i] = coherence.state().revocations();
       found[i] =
           coherence.deviceInPlace(
               buffer.from(), buffer.to(), argument.parameter().access().writes());
@@ -458,25 +455,34 @@ final class KernelLaunch implements AutoCloseable {
     expected = new boolean[placed.size()];
     revocable = new boolean[placed.size()];
     try {
-      if (faultStatus != null) {
-        KernelArgument.Array status = (KernelArgument.Array) launch.arguments().getLast();
-        FaultStatus.clear(context.link(), status);
-        DeviceLink.finish(context.link().compute().launch(launch));
-        FaultStatus.check(context.link(), status, run.source(), launch);
-      } else if (command == null) {
-        DeviceLink.finish(context.link().compute().launch(launch));
-      } else {
-        command.submit(
-            (queue, dependsOn) ->
-                dependsOn.isEmpty() ? queue.launch(launch) : queue.launch(launch, dependsOn));
+      CheckedLaunch checked =
+          faultStatus == null
+              ? null
+              : new CheckedLaunch((KernelSource.Method) run.source(), launch);
+      if (command != null) {
+        submit(command, launch, checked);
         expectWritten();
+      } else if (checked != null) {
+        checked.perform(context.link().compute());
+      } else {
+        DeviceLink.finish(context.link().compute().launch(launch));
       }
     } catch (RuntimeException | Error e) {
-      forEachWritten(Coherence::deviceWriteFailed);
+      forEachWritten(CoherenceState::deviceWriteFailed);
       throw e;
     }
     if (command == null) {
-      forEachWritten(Coherence::deviceWritten);
+      forEachWritten(CoherenceState::deviceWritten);
+    }
+  }
+
+  private static void submit(DeviceLaunch command, Launch launch, @Nullable CheckedLaunch checked) {
+    if (checked == null) {
+      command.submit(
+          (queue, dependsOn) ->
+              dependsOn.isEmpty() ? queue.launch(launch) : queue.launch(launch, dependsOn));
+    } else {
+      command.submitChecked(checked::submit, checked);
     }
   }
 
@@ -486,7 +492,7 @@ final class KernelLaunch implements AutoCloseable {
       BufferHandle<?> buffer = argument.buffer();
       if (argument.parameter().access().writes()) {
         revocable[i] =
-            coherence(argument).deviceWillWrite(buffer.from(), buffer.to(), revocations[i]);
+            coherence(argument).state().deviceWillWrite(buffer.from(), buffer.to(), revocations[i]);
         expected[i] = true;
       }
     }
@@ -501,20 +507,21 @@ final class KernelLaunch implements AutoCloseable {
         Placed argument = placed.get(i);
         BufferHandle<?> buffer = argument.buffer();
         coherence(argument)
+            .state()
             .deviceWriteSettled(buffer.from(), buffer.to(), failure != null && revocable[i]);
       }
     }
   }
 
   private interface Range {
-    void of(Coherence coherence, long from, long to);
+    void of(CoherenceState state, long from, long to);
   }
 
   private void forEachWritten(Range action) {
     for (Placed argument : placed) {
       if (argument.parameter().access().writes()) {
         BufferHandle<?> buffer = argument.buffer();
-        action.of(buffer.storage().coherence(), buffer.from(), buffer.to());
+        action.of(coherence(argument).state(), buffer.from(), buffer.to());
       }
     }
   }

@@ -6,7 +6,7 @@ import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Queue;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -27,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  * it. The monitor guards that count.
  */
 public final class DeviceLaunch {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   /** Submits a command behind others. */
   @FunctionalInterface
   public interface Submission {
@@ -84,6 +82,9 @@ public final class DeviceLaunch {
   // Guarded by this.
   private @Nullable Event event;
   private int holders;
+
+  // Set before the event. Closed with it.
+  private @Nullable Event check;
 
   /**
    * Creates a launch that is not asked for yet.
@@ -241,6 +242,22 @@ public final class DeviceLaunch {
     }
   }
 
+  /**
+   * Submits a command like {@link #submit}, and others behind it on the same queue that tell how it
+   * ended. What comes behind the launch on the device comes behind the command alone.
+   *
+   * @param check the end of the other commands, once the command is submitted; its failure is the
+   *     launch's. Closed in the end, but not if the submission fails
+   */
+  public void submitChecked(Submission submission, Event check) {
+    submit(
+        (queue, dependsOn) -> {
+          Event command = submission.submit(queue, dependsOn);
+          this.check = check;
+          return command;
+        });
+  }
+
   /** Its commands have been submitted; they have ended when the event has. */
   synchronized void submitted(Event submitted) {
     event = submitted;
@@ -280,8 +297,15 @@ public final class DeviceLaunch {
         event = null;
       }
     }
-    if (last != null) {
+    if (last == null) {
+      return;
+    }
+    try {
       last.close();
+    } finally {
+      if (check != null) {
+        check.close();
+      }
     }
   }
 
@@ -290,12 +314,7 @@ public final class DeviceLaunch {
     try {
       release();
     } catch (RuntimeException | Error e) {
-      try {
-        LOG.log(Level.DEBUG, "an event could not be closed", e);
-      } catch (VirtualMachineError full) {
-        // There is no room for the message.
-        return;
-      }
+      FailureLog.debug("an event could not be closed", e);
     }
   }
 
@@ -329,7 +348,7 @@ public final class DeviceLaunch {
   /** Whether the command has ended; false if that cannot be told. Does not throw, nor wait. */
   boolean hasEnded() {
     try {
-      return submitted().isDone();
+      return submitted().isDone() && (check == null || check.isDone());
     } catch (RuntimeException | Error e) {
       return false;
     }
@@ -341,15 +360,19 @@ public final class DeviceLaunch {
    * @return what it failed with. Does not throw
    */
   @Nullable Throwable awaitEnd() {
-    Event submitted = submitted();
-    Throwable failure = null;
-    try {
-      EventWait.untilEnded(submitted);
-    } catch (RuntimeException | Error e) {
-      failure = e;
-    }
+    Throwable failure = awaitEnd(submitted());
+    Throwable found = check == null ? null : awaitEnd(check);
     releaseQuietly();
-    return failure;
+    return failure == null ? found : failure;
+  }
+
+  private static @Nullable Throwable awaitEnd(Event event) {
+    try {
+      EventWait.untilEnded(event);
+      return null;
+    } catch (RuntimeException | Error e) {
+      return e;
+    }
   }
 
   private synchronized Event submitted() {

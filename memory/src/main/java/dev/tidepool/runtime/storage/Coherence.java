@@ -192,7 +192,8 @@ public final class Coherence {
   }
 
   /**
-   * Bytes that the device will write; {@link #deviceWritten} or {@link #deviceWriteFailed} follows.
+   * Bytes that the device will write; {@link CoherenceState#deviceWritten} or {@link
+   * CoherenceState#deviceWriteFailed} follows.
    *
    * @param overwritten whether all of the range will be written, so that its old bytes need not go
    */
@@ -313,31 +314,6 @@ public final class Coherence {
         context.waiters().goesOn();
       }
     }
-  }
-
-  /** See {@link CoherenceState#deviceWritten}. */
-  public void deviceWritten(long from, long to) {
-    state.deviceWritten(from, to);
-  }
-
-  /** See {@link CoherenceState#deviceWillWrite}. */
-  public boolean deviceWillWrite(long from, long to, int seen) {
-    return state.deviceWillWrite(from, to, seen);
-  }
-
-  /** See {@link CoherenceState#deviceWriteSettled}. */
-  public void deviceWriteSettled(long from, long to, boolean revoked) {
-    state.deviceWriteSettled(from, to, revoked);
-  }
-
-  /** See {@link CoherenceState#revocations}. */
-  public int revocations() {
-    return state.revocations();
-  }
-
-  /** See {@link CoherenceState#deviceWriteFailed}. */
-  public void deviceWriteFailed(long from, long to) {
-    state.deviceWriteFailed(from, to);
   }
 
   /** Copies bytes in, to the side that is newest. */
