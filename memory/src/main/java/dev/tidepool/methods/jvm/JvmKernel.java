@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * bounds of loops are constants in a second version, for launches with the values of the first.
  */
 public final class JvmKernel {
+  /** The JDK refuses views of the last eight sizes below 2 GiB. */
+  private static final long LARGEST_VIEW = Integer.MAX_VALUE - 8;
+
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
 
   /** HotSpot's {@code HugeMethodLimit}. */
@@ -271,7 +274,7 @@ public final class JvmKernel {
   }
 
   private static boolean hasView(MemorySegment array) {
-    return array.byteSize() <= Integer.MAX_VALUE
+    return array.byteSize() <= LARGEST_VIEW
         && (array.isNative() || array.heapBase().orElse(null) instanceof byte[]);
   }
 }

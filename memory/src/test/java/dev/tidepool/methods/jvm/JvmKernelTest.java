@@ -292,6 +292,23 @@ class JvmKernelTest {
   }
 
   @Test
+  void memoryOfEverySizeThatIntsIndexIsUsed() {
+    TreeBuilder tree = new TreeBuilder();
+    KernelArray x = tree.array("x", ElementKind.BYTE);
+    JvmKernel kernel = JvmKernel.compile(tree.build(tree.store(x, index(), constant(7))), true);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment first = arena.allocate(1);
+      for (int size = Integer.MAX_VALUE - 9; size > 0; size++) {
+        first.set(ValueLayout.JAVA_BYTE, 0, (byte) 0);
+        // Only the first byte exists, and only the first item is run.
+        kernel.run(
+            new MemorySegment[] {first.reinterpret(size)}, new Object[1], LaunchRange.of(1), 0, 1);
+        assertThat(first.get(ValueLayout.JAVA_BYTE, 0)).as("of %d bytes", size).isEqualTo((byte) 7);
+      }
+    }
+  }
+
+  @Test
   void atomicStepsOfSeveralThreads() throws Exception {
     int items = 20_000;
     for (ElementKind kind :
