@@ -193,16 +193,18 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
    * platform's byte order, which a segment's own {@code asByteBuffer()} does not have. Counts as a
    * write, as that does.
    *
-   * @throws IllegalArgumentException if the buffer has more than 2 GiB, less one byte: take slices
+   * @throws IllegalArgumentException if the buffer has more bytes than the JDK takes, which are 2
+   *     GiB less 9: take slices
    */
   default ByteBuffer asByteBuffer() {
-    if (byteSize() > Integer.MAX_VALUE) {
+    int most = Integer.MAX_VALUE - 8;
+    if (byteSize() > most) {
       throw new IllegalArgumentException(
           this
               + " has "
               + byteSize()
               + " bytes, and a ByteBuffer at most "
-              + Integer.MAX_VALUE
+              + most
               + "; take it by slices");
     }
     return asSegment().asByteBuffer().order(ByteOrder.nativeOrder());

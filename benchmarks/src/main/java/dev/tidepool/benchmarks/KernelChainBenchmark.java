@@ -21,6 +21,7 @@ import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.invoke.MethodHandles;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,8 +43,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * 2,000 small kernels, each on what the one before wrote: by {@code executeAsync}, by {@code
- * execute}, and by as many launches on one queue of the driver. Time for each kernel.
+ * 2,000 small kernels, each on what the one before wrote: an expression by {@code executeAsync} and
+ * by {@code execute}, a Java method by {@code executeAsync}, and as many launches on one queue of
+ * the driver. Time for each kernel.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -66,6 +68,7 @@ public class KernelChainBenchmark {
   private Tidepool tidepool;
   private UnifiedBuffer<int[]> buffer;
   private Kernel kernel;
+  private Kernel method;
   private Arguments arguments;
   private Device bareDevice;
   private Queue queue;
@@ -83,6 +86,10 @@ public class KernelChainBenchmark {
       case "device-4us" -> new SimulatedProvider(hardware.withLatency(time));
       default -> throw new IllegalArgumentException("device is " + device);
     };
+  }
+
+  static void increment(int i, int[] y) {
+    y[i] = y[i] + 1;
   }
 
   private static AcceleratorProvider installed(String name) {
@@ -106,6 +113,7 @@ public class KernelChainBenchmark {
                 .findFirst()
                 .orElseThrow());
     kernel = memory.compile(source);
+    method = memory.compile(KernelSource.method(MethodHandles.lookup(), "increment"));
     buffer = memory.allocate(ElementType.INT, LENGTH);
     buffer.copyFrom(new int[LENGTH]);
     arguments = Arguments.of("y", buffer);
@@ -145,6 +153,18 @@ public class KernelChainBenchmark {
     CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
     for (int i = 0; i < KERNELS; i++) {
       last = kernel.executeAsync(arguments);
+    }
+    last.join();
+  }
+
+  /** Launches a Java method whose indices are tested, in the background. */
+  @Benchmark
+  @ComparedWith("bareLaunches")
+  @OperationsPerInvocation(KERNELS)
+  public void executeMethodAsync() {
+    CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+    for (int i = 0; i < KERNELS; i++) {
+      last = method.executeAsync(arguments, LaunchRange.of(LENGTH));
     }
     last.join();
   }
