@@ -601,6 +601,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     if (launch == null) {
       finish(thrown);
     } else if (launch.isLending() && thrown == null && hasBegun()) {
+      // The thread that lent it goes on with it, and runs no task next.
+      endsTask = false;
       isUnderWay();
     } else if (launch.isSubmitted()) {
       try {
