@@ -1,9 +1,13 @@
 package dev.tidepool;
 
 /**
- * No memory is available, neither on the device nor on the host.
+ * There is no room: in the memory of a device or of the host, in a folder for shared buffers, or
+ * within a limit or a reservation.
  *
- * <p>Thrown after everything that could be given back was; the message lists what was tried.
+ * <p>A manager throws this for a buffer after it gave back everything that could be given back. The
+ * message lists what was tried. A request that this would not help fails at once: one that is
+ * larger than the device allows or than a reservation can be, one for a file on a full disk, or one
+ * for memory that no manager pools.
  */
 public class OutOfDeviceMemoryException extends TidepoolException {
   private static final long serialVersionUID = 1L;

@@ -4,9 +4,13 @@ package dev.tidepool.pool;
  * The sizes in which blocks are kept.
  *
  * <p>Powers of two from 1 KiB to 4 KiB, then eight equal steps in each doubling up to 1 MiB and 32
- * up to 1 GiB, so that a block above 4 KiB is at most 12.5% larger than what was asked for, and one
- * above 1 MiB, of which a few make up what a program holds, 3.2%. Rounding only to powers of two,
- * as early pinned pools did, can double the memory in use. Larger requests have no class.
+ * up to 1 GiB. So the class of a request above 4 KiB is at most 12.5% larger than the request. The
+ * class of one above 1 MiB is at most 3.2% larger, because a few such blocks make up what a program
+ * holds. Rounding only to powers of two, as early pinned pools did, can double the memory in use.
+ * Larger requests have no class.
+ *
+ * <p>{@link dev.tidepool.pool.block.MemoryPool#take} says which requests go by class. A request
+ * whose class has no idle block may get a block of a larger class, up to {@link #largestBlockFor}.
  */
 public final class SizeClasses {
   static final long SMALLEST = 1L << 10;

@@ -2,15 +2,17 @@ package dev.tidepool.pooling;
 
 import dev.tidepool.MemoryOptions;
 
-// The order in which buffers lose their device copies is in runtime.reclaim.EvictionCandidates.
+// The order in which buffers lose their device copies is in runtime.reclaim.EvictionCandidates; the
+// rank of idle blocks is in pool.block.PooledBlock.
 
 /**
  * Which idle object an {@link ObjectPool} lets go first when it is full, and which idle block a
  * manager's pools do ({@link MemoryOptions#evictionPolicy}).
  *
- * <p>The policy concerns idle objects and blocks only. It does not say which buffer loses its
- * device copy when memory runs out: approximately the least recently used one does, under every
- * policy.
+ * <p>The policy concerns idle objects and blocks only, and only how many are kept. When memory runs
+ * out, or a program {@linkplain dev.tidepool.UnifiedMemoryManager#trimExcess trims}, all idle blocks go
+ * back, whatever the policy. It does not say either which buffer loses its device copy then:
+ * approximately the least recently used one does, under every policy.
  */
 public enum EvictionPolicy {
   /**

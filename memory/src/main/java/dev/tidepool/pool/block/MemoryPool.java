@@ -466,14 +466,17 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Frees the idle block that the policy names, or else an idle slab; false if there was none. */
+  /**
+   * Frees the idle block that the policy names, or else the newest idle slab, whatever the policy;
+   * false if there was none.
+   */
   private boolean evictNow() {
     boolean evicted = idle.evictFirst() || evictSlab();
     drain();
     return evicted;
   }
 
-  /** Queues an idle slab to be freed, by its first part; false if there was none. */
+  /** Queues the newest idle slab to be freed, by its first part; false if there was none. */
   private boolean evictSlab() {
     for (Slab slab = counters.slabs().first(); slab != null; slab = slab.next) {
       if (slab.isAllIdle() && slab.claim(idle)) {
@@ -575,8 +578,10 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Frees blocks that have been idle since before a time, least recently used first, while more
-   * than the kept bytes are idle.
+   * Frees blocks that have been idle since before a time, in the order of the policy, while more
+   * than the kept bytes are idle. Where the policy is {@link
+   * dev.tidepool.pooling.EvictionPolicy#TIME_TO_LIVE}, it frees idle blocks that were allocated
+   * before that time.
    *
    * <p>When a block became idle is not noted, which would cost more than the rest of a release. It
    * is known to have been idle since this method first saw it so: called at intervals, it frees a

@@ -9,7 +9,8 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * Gives idle memory back: all of it, or what has not been used for a while.
+ * Gives idle memory back: all of it in no particular order, or, in the order of the policy, what
+ * has not been used for a while.
  *
  * <p>A monitor guards the runs of maintenance. Blocks are freed under it, but threads that allocate
  * or give back never wait for it.

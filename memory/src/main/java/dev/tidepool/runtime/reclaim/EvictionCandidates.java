@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the buffers of a manager that eviction takes next: approximately the least recently used.
- * {@link Reclaimer#leastRecentlyUsed} says which buffers match, and {@link Eviction} what happens
- * to them.
+ * {@link Eviction} says which buffers match, by its {@link MemoryRequest}, and what happens to
+ * them. The key is {@link BufferCore#lastUse}.
  *
  * <p>There is no list of buffers by their last use, because every new buffer would have to be added
  * to it, and all threads would contend for it. A cursor passes the blocks of the pools, a few for

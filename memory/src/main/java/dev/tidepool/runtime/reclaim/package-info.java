@@ -2,7 +2,8 @@
  * Frees memory when it is short.
  *
  * <p>The {@code OutOfMemoryRecovery} says when, the {@code Reclaimer} how: trim, compact, evict,
- * spill. {@code BlockAllocator} is where a manager takes each block from.
+ * spill. {@code Eviction} has the order in which buffers give memory up, {@code EvictionCandidates}
+ * the key of that order. {@code BlockAllocator} is where a manager takes each block from.
  */
 @NullMarked
 package dev.tidepool.runtime.reclaim;

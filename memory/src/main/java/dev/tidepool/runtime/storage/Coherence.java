@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Only the bytes travel that {@link CoherenceState} has as dirty. It changes after they have
  * arrived, so that a failed movement leaves a valid side and a state that says so. Where both
- * copies are one block nothing travels, and only the state changes.
+ * copies are one block nothing travels, and only the state changes. {@link StorageTransfers} moves
+ * the ranges, by one command or several.
  *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
  * no work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that

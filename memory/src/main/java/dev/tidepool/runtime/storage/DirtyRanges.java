@@ -9,7 +9,8 @@ import java.util.TreeMap;
 
 /**
  * The byte ranges of a storage in which one side is newer than the other: disjoint, not adjacent,
- * in order. Guarded by its storage's monitor.
+ * in order. Guarded by its storage's monitor. {@link Coherence} has the ranges moved that an access
+ * needs.
  *
  * <p>Where the heap has no room for a range, all bytes are dirty: those that are not are equal on
  * both sides, so it costs a transfer and no byte is lost.
