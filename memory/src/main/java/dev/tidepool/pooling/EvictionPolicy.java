@@ -10,9 +10,9 @@ import dev.tidepool.MemoryOptions;
  * manager's pools do ({@link MemoryOptions#evictionPolicy}).
  *
  * <p>The policy concerns idle objects and blocks only, and only how many are kept. When memory runs
- * out, or a program {@linkplain dev.tidepool.UnifiedMemoryManager#trimExcess trims}, all idle blocks go
- * back, whatever the policy. It does not say either which buffer loses its device copy then:
- * approximately the least recently used one does, under every policy.
+ * out, or a program {@linkplain dev.tidepool.UnifiedMemoryManager#trimExcess trims}, all idle
+ * blocks go back, whatever the policy. It does not say either which buffer loses its device copy
+ * then: approximately the least recently used one does, under every policy.
  */
 public enum EvictionPolicy {
   /**

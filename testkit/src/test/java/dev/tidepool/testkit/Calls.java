@@ -105,6 +105,7 @@ final class Calls {
         "kernel in the background",
         () -> kernel.executeAsync(Arguments.of("y", buffer, "x", other)).join());
     calls.put("kernel over an array", () -> kernel.execute(Arguments.of("y", buffer, "x", array)));
+    calls.put("copy with options", this::copyWithOptions);
     calls.put("list of transfers", this::transfer);
     calls.put("scatter and gather", this::scatterAndGather);
     calls.put("broadcast", () -> tidepool.peers().broadcast(buffer, List.of(other, far)));
@@ -177,6 +178,19 @@ final class Calls {
     memory.resume();
   }
 
+  private void copyWithOptions() {
+    memory
+        .transfers()
+        .copyAsync(other, buffer, TransferOptions.defaults())
+        .thenRun(Calls::checkMayBlock)
+        .join();
+  }
+
+  /** Called by the stage of a future. */
+  private static void checkMayBlock() {
+    assertThat(Thread.currentThread().getName()).doesNotContain("maintenance");
+  }
+
   private void transfer() {
     memory
         .transfers()
@@ -188,7 +202,7 @@ final class Calls {
   private void scatterAndGather() {
     List<UnifiedBuffer<int[]>> parts =
         List.of(far.slice(0, 1000), other.slice(1000, LENGTH - 1000));
-    tidepool.peers().scatter(buffer, parts);
+    tidepool.peers().scatterAsync(buffer, parts).thenRun(Calls::checkMayBlock).join();
     tidepool.peers().gather(parts, buffer);
   }
 

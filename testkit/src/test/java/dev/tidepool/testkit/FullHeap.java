@@ -195,7 +195,7 @@ public final class FullHeap {
                 InvokeDynamicInstruction _ ->
                 true;
             case InvokeInstruction call ->
-                call.owner().asInternalName().startsWith("java/")
+                (call.owner().asInternalName().startsWith("java/") || completes(call))
                     && ALLOCATING.contains(call.name().stringValue());
             default -> false;
           };
@@ -206,6 +206,13 @@ public final class FullHeap {
             MethodTypeDesc.of(ConstantDescs.CD_void));
       }
       code.with(element);
+    }
+
+    /** Whether it is a method of the JDK's that a future of the library inherits. */
+    private static boolean completes(InvokeInstruction call) {
+      return call.name().stringValue().startsWith("complete")
+          && call.typeSymbol().parameterCount() == 1
+          && call.typeSymbol().returnType().equals(ConstantDescs.CD_boolean);
     }
   }
 }

@@ -93,7 +93,8 @@ class FullHeapTest {
           new SimulatedProvider(SimulatedHardware.discrete(), SimulatedHardware.discrete());
       Tidepool tidepool =
           Discovery.using(List.of(simulated), () -> Tidepool.open(MemoryOptions.defaults()));
-      Thread maintenance = Thread.ofPlatform().daemon().start(Scenario::goOnWithTheUnfinished);
+      Thread maintenance =
+          Thread.ofPlatform().daemon().name("maintenance").start(Scenario::goOnWithTheUnfinished);
       try {
         Calls calls = new Calls(tidepool, accelerator, "simulated:1");
         for (Map.Entry<String, Runnable> call : calls.all().entrySet()) {

@@ -297,7 +297,9 @@ final class KernelLaunch implements AutoCloseable {
     run.endsWith(launched);
     parts.add(context.submit(launched, run::end));
     outbound.forEach(copy -> parts.add(copy.submit().get()));
-    return parts.size() == 1 ? parts.getFirst() : context.track(CompositeFuture.of(parts));
+    return parts.size() == 1
+        ? parts.getFirst()
+        : context.track(CompositeFuture.of(parts, context.callbackExecutor()));
   }
 
   /** The queues if the device orders this launch; else null. */

@@ -4,6 +4,7 @@ import dev.tidepool.runtime.threads.FutureEnd;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -14,23 +15,29 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class CompositeFuture extends CheckedFuture {
   private final List<CompletableFuture<Void>> parts;
-  private final FutureEnd end =
-      new FutureEnd() {
-        @Override
-        protected void complete() {
-          finish();
-        }
-      };
+  private final FutureEnd end;
 
-  private CompositeFuture(List<CompletableFuture<Void>> parts) {
+  private CompositeFuture(List<CompletableFuture<Void>> parts, Executor threads) {
     this.parts = parts;
+    this.end =
+        new FutureEnd(threads) {
+          @Override
+          protected void complete() {
+            finish();
+          }
+        };
   }
 
-  public static CompletableFuture<Void> of(List<CompletableFuture<Void>> parts) {
+  /**
+   * Returns the future of some parts. The thread that completes the last part completes it.
+   *
+   * @param threads complete it instead if the heap was full then
+   */
+  public static CompletableFuture<Void> of(List<CompletableFuture<Void>> parts, Executor threads) {
     if (parts.size() == 1) {
       return parts.getFirst();
     }
-    CompositeFuture joint = new CompositeFuture(List.copyOf(parts));
+    CompositeFuture joint = new CompositeFuture(List.copyOf(parts), threads);
     AtomicInteger unfinished = new AtomicInteger(parts.size());
     for (CompletableFuture<Void> part : joint.parts) {
       var _ =

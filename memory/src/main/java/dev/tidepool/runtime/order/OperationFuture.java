@@ -59,6 +59,7 @@ final class OperationFuture extends CheckedFuture {
 
     Completion(
         OperationFuture future, FutureCompleter completer, PendingFutures pending, Runnable ended) {
+      super(completer.threads());
       this.future = future;
       this.completer = completer;
       this.pending = pending;
@@ -70,13 +71,8 @@ final class OperationFuture extends CheckedFuture {
       try {
         ended.run();
       } finally {
-        resume();
+        completer.add(this);
       }
-    }
-
-    @Override
-    public void resume() {
-      completer.add(this);
     }
 
     @Override

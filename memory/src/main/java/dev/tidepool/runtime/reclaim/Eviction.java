@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Of the idle buffers that {@link EvictionCandidates} remembers, one gives up its device copy;
  * if none has one, one goes to the file. Only then all buffers are searched, in the same order. So
- * where there are more buffers than are remembered, some may go to the file although others have device
- * copies.
+ * where there are more buffers than are remembered, some may go to the file although others have
+ * device copies.
  *
  * <p>Bounded: a round passes each buffer once, each round must free memory, and 32 are the most.
  * Several rounds are needed: after the first ones another limit may refuse the request, and other

@@ -100,7 +100,6 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     this.accelerators =
         devices.stream().map(device -> new DeviceAccelerator(this, device)).toList();
     this.notes = List.copyOf(notes);
-    this.peers = new PeerLinks(this, accelerators, options.peerAccess());
     this.pinned =
         new PinnedBudget(
             options.pinnedLimit() == -1
@@ -120,6 +119,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
             .collect(Collectors.toUnmodifiableMap(Function.identity(), ReservationLedger::new));
     this.hostPools = PoolFactory.hostPools(allocator, resources, hostReservations(), options);
     this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
+    this.peers =
+        new PeerLinks(this, accelerators, options.peerAccess(), workers.callbackExecutor());
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
     this.maintenance = new SessionMaintenance(this, resources, clock);

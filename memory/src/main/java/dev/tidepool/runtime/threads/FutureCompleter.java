@@ -10,12 +10,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * completes the futures that have no dependent stages, one after another. Before it completes a
  * future that has some, it hands the rest of the queue to another thread.
  *
- * <p>It completes each {@link dev.tidepool.runtime.order.OperationFuture}. Other threads complete
- * other futures: the thread that cancels a future; for a future of several parts, the thread that
- * completes the last part; for an allocation ({@link dev.tidepool.runtime.buffer.BufferAllocator}),
- * a mapping or a list of transfers ({@link dev.tidepool.runtime.transfers.DefaultTransferEngine}),
- * a {@code tidepool-completion} thread of its own; for {@link BackgroundWork} and kernels over
- * files, the thread that does the work.
+ * <p>It completes each {@link dev.tidepool.runtime.order.OperationFuture}. The package's
+ * documentation lists which threads complete other futures.
  *
  * <p>A stage may be attached in the moment between that check and the completion, and may block. So
  * the maintenance thread starts another thread if none was completed since its last check. Safe for
@@ -45,6 +41,11 @@ public final class FutureCompleter extends Resumable {
    */
   public FutureCompleter(Executor threads) {
     this.threads = threads;
+  }
+
+  /** Returns the executor that starts a thread for each task. */
+  public Executor threads() {
+    return threads;
   }
 
   /** Queues the completion of a future, and starts a thread for it if none works. */

@@ -1,22 +1,17 @@
 package dev.tidepool.runtime.threads;
 
 import java.util.concurrent.Executor;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The end of a future. It is there before the work begins, so that the future completes although
- * the heap is full when the work ends: what a thread could not complete is tried again.
+ * the heap is full when the work ends: what a thread could not complete is tried again. That is
+ * done on threads that users' stages may block, and never on the maintenance thread.
  */
 public abstract class FutureEnd extends Resumable implements Runnable {
-  private final @Nullable Executor threads;
-
-  /** Creates the end of a future that any thread may complete. */
-  protected FutureEnd() {
-    this.threads = null;
-  }
+  private final Executor threads;
 
   /**
-   * Creates the end of a future that has threads of its own.
+   * Creates the end of a future.
    *
    * @param threads starts a thread for each task, which runs users' stages
    */
@@ -27,7 +22,9 @@ public abstract class FutureEnd extends Resumable implements Runnable {
   /** Completes the future. Called again if it threw. */
   protected abstract void complete();
 
-  /** Completes the future on the calling thread, at once or, if the heap is full, later. */
+  /**
+   * Completes the future on the calling thread or, if the heap is full, later on one of its own.
+   */
   @Override
   public final void run() {
     try {
@@ -48,10 +45,6 @@ public abstract class FutureEnd extends Resumable implements Runnable {
 
   @Override
   public void resume() {
-    if (threads == null) {
-      complete();
-    } else {
-      threads.execute(this);
-    }
+    threads.execute(this);
   }
 }

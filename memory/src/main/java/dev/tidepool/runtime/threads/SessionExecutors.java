@@ -39,7 +39,9 @@ public final class SessionExecutors implements AutoCloseable {
   private final ThreadFactory callbackThreads =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
-  private final FutureCompleter futureCompleter = new FutureCompleter(callbackExecutor());
+  // Never shut down: what ends while the session closes must still complete its future.
+  private final Executor callbacks = task -> callbackThreads.newThread(task).start();
+  private final FutureCompleter futureCompleter = new FutureCompleter(callbacks);
 
   /**
    * Creates the threads of a session, none of them started.
@@ -119,8 +121,7 @@ public final class SessionExecutors implements AutoCloseable {
    * block.
    */
   public Executor callbackExecutor() {
-    // Never shut down: what ends while the session closes must still complete its future.
-    return task -> callbackThreads.newThread(task).start();
+    return callbacks;
   }
 
   /** Ends the threads once what was handed to them is done. */

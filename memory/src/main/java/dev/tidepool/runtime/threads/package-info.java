@@ -4,6 +4,24 @@
  * ({@code Resumable}).
  *
  * <p>Knows no operation and no buffer: what runs is a {@code Runnable}.
+ *
+ * <p>These threads complete futures, and so run users' stages:
+ *
+ * <ul>
+ *   <li>one operation, such as a copy, a fill or a kernel ({@code OperationFuture}): a {@code
+ *       tidepool-completion} thread of the {@link dev.tidepool.runtime.threads.FutureCompleter};
+ *   <li>several operations ({@code CompositeFuture}): the thread that completes the last of them;
+ *   <li>an allocation ({@code BufferAllocator}), a mapping ({@code OpenHostMapping}) or a list of
+ *       transfers ({@code TransferList}): a {@code tidepool-completion} thread of its own;
+ *   <li>a copy with options ({@code DefaultTransferEngine}): the thread that completes its list of
+ *       one transfer, or the caller if that has ended already;
+ *   <li>{@link dev.tidepool.runtime.threads.BackgroundWork} and kernels over files ({@code
+ *       Orchestrator}): the thread that does the work.
+ * </ul>
+ *
+ * <p>A thread that cancels a future completes it. What could not be completed because the heap was
+ * full, a {@code tidepool-completion} or {@code tidepool-background} thread of its own completes
+ * later ({@link dev.tidepool.runtime.threads.FutureEnd}).
  */
 @NullMarked
 package dev.tidepool.runtime.threads;

@@ -27,6 +27,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -227,8 +228,12 @@ final class Collective {
         : null;
   }
 
-  /** Asks for all of it; done when all pieces are, failed with the first failure. */
-  CompletableFuture<Void> submit() {
+  /**
+   * Asks for all of it; done when all pieces are, failed with the first failure.
+   *
+   * @param threads complete the future if the heap was full when the last piece was done
+   */
+  CompletableFuture<Void> submit(Executor threads) {
     Map<Storage, List<Piece>> byStorage = new LinkedHashMap<>();
     for (Piece piece : pieces) {
       byStorage
@@ -262,7 +267,7 @@ final class Collective {
     }
     return futures.isEmpty()
         ? CompletableFuture.completedFuture(null)
-        : CompositeFuture.of(futures);
+        : CompositeFuture.of(futures, threads);
   }
 
   /** Runs something under the monitors of storages, which are taken in the given order. */

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /** The transfers of one manager. */
@@ -53,7 +54,7 @@ public record DefaultTransferEngine(
   public <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options) {
     TransferList transferList = start(List.of(Transfer.of(source, destination)), options);
-    CopyFuture future = new CopyFuture(transferList);
+    CopyFuture future = new CopyFuture(transferList, context.callbackExecutor());
     var _ = transferList.report().thenAccept(future::end);
     return future;
   }
@@ -83,10 +84,11 @@ public record DefaultTransferEngine(
   /** A single copy. Cancelling stops it, if it has not started. */
   private static final class CopyFuture extends CompletableFuture<Void> {
     private final TransferList transferList;
-    private final Ending ending = new Ending();
+    private final Ending ending;
 
-    CopyFuture(TransferList transferList) {
+    CopyFuture(TransferList transferList, Executor threads) {
       this.transferList = transferList;
+      this.ending = new Ending(threads);
     }
 
     void end(TransferReport report) {
@@ -96,6 +98,10 @@ public record DefaultTransferEngine(
 
     private final class Ending extends FutureEnd {
       private volatile @Nullable TransferReport report;
+
+      Ending(Executor threads) {
+        super(threads);
+      }
 
       @Override
       protected void complete() {

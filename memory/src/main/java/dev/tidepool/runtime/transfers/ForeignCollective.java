@@ -7,6 +7,7 @@ import dev.tidepool.runtime.order.CompositeFuture;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -104,14 +105,18 @@ final class ForeignCollective<A> {
     }
   }
 
-  /** Asks for all of it; done when all pieces are, failed with the first failure. */
-  CompletableFuture<Void> submit() {
+  /**
+   * Asks for all of it; done when all pieces are, failed with the first failure.
+   *
+   * @param threads complete the future if the heap was full when the last piece was done
+   */
+  CompletableFuture<Void> submit(Executor threads) {
     checkApart();
     List<CompletableFuture<Void>> futures = new ArrayList<>();
     pieces.forEach(piece -> futures.add(piece.copy()));
     return futures.isEmpty()
         ? CompletableFuture.completedFuture(null)
-        : CompositeFuture.of(futures);
+        : CompositeFuture.of(futures, threads);
   }
 
   /** Checks that no byte is written twice, and none is written that is read. */

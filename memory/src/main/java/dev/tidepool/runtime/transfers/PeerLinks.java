@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -28,12 +29,24 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   private final List<DeviceAccelerator> accelerators;
   private final Map<Pair, PeerLink> ways = new HashMap<>();
   private final boolean permitted;
+  private final Executor callbacks;
   private final ReadWriteLock switching = new ReentrantReadWriteLock();
 
-  public PeerLinks(OpenSession session, List<DeviceAccelerator> accelerators, boolean permitted) {
+  /**
+   * Creates the links of a session.
+   *
+   * @param permitted whether devices may copy from each other directly
+   * @param callbacks starts a thread for each task, which runs users' stages
+   */
+  public PeerLinks(
+      OpenSession session,
+      List<DeviceAccelerator> accelerators,
+      boolean permitted,
+      Executor callbacks) {
     this.session = session;
     this.accelerators = accelerators;
     this.permitted = permitted;
+    this.callbacks = callbacks;
     for (DeviceAccelerator from : accelerators) {
       for (DeviceAccelerator to : accelerators) {
         if (!from.equals(to)) {
@@ -138,8 +151,8 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
     session.checkOpen();
     List<? extends UnifiedBuffer<A>> all = copy(parts, "parts");
     return ForeignCollective.isNeededBy(source, all)
-        ? ForeignCollective.scatter(source, all).submit()
-        : Collective.scatter(source, all).submit();
+        ? ForeignCollective.scatter(source, all).submit(callbacks)
+        : Collective.scatter(source, all).submit(callbacks);
   }
 
   @Override
@@ -153,8 +166,8 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
     session.checkOpen();
     List<? extends UnifiedBuffer<A>> all = copy(parts, "parts");
     return ForeignCollective.isNeededBy(destination, all)
-        ? ForeignCollective.gather(all, destination).submit()
-        : Collective.gather(all, destination).submit();
+        ? ForeignCollective.gather(all, destination).submit(callbacks)
+        : Collective.gather(all, destination).submit(callbacks);
   }
 
   @Override
@@ -169,8 +182,8 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
     session.checkOpen();
     List<? extends UnifiedBuffer<A>> all = copy(destinations, "destinations");
     return ForeignCollective.isNeededBy(source, all)
-        ? ForeignCollective.broadcast(source, all).submit()
-        : Collective.broadcast(source, all, this).submit();
+        ? ForeignCollective.broadcast(source, all).submit(callbacks)
+        : Collective.broadcast(source, all, this).submit(callbacks);
   }
 
   /** The caller may change the list; what is missing in it is named by its number. */
