@@ -329,6 +329,9 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
         if (alone) {
           // A blocked caller is better than work that never runs.
           runAll();
+        } else {
+          // The others may be idle by now: what was handed in meanwhile woke none of them.
+          leaveUnfinished();
         }
       }
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.runtime.buffer.CoalescedTransfers;
 import dev.tidepool.runtime.threads.HandoffExecutor;
+import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.runtime.threads.TransferExecutor;
 import dev.tidepool.transfer.TransferPriority;
 import java.util.ArrayList;
@@ -14,6 +15,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -261,6 +264,49 @@ class TransferExecutorTest {
     letAllRun(transferExecutor);
     await(heard);
     assertThat(ran).containsExactly("NORMAL 0");
+  }
+
+  /** The second of two threads, which does not start. */
+  private final class FailingThread extends Thread {
+    private final Thread first;
+    private final Runnable late;
+
+    FailingThread(Thread first, Runnable late) {
+      this.first = first;
+      this.late = late;
+    }
+
+    @Override
+    public void start() {
+      held.countDown();
+      Awaitility.await()
+          .until(() -> !ran.isEmpty() && first.getState() == State.TIMED_WAITING);
+      // The first thread is idle, and this one is about to look for work.
+      opened.getFirst().execute(late);
+      throw new OutOfMemoryError("for the test");
+    }
+  }
+
+  @Test
+  void whatIsHandedInBeforeAThreadFailsToStartIsDone() {
+    CountDownLatch done = new CountDownLatch(1);
+    AtomicReference<Thread> first = new AtomicReference<>();
+    TransferExecutor transferExecutor =
+        new TransferExecutor(
+            2,
+            task -> {
+              if (first.get() != null) {
+                return new FailingThread(first.get(), done::countDown);
+              }
+              first.set(Thread.ofPlatform().daemon().unstarted(task));
+              return first.get();
+            },
+            CoalescedTransfers::next);
+    opened.add(transferExecutor);
+    hold(transferExecutor, 1, TransferPriority.NORMAL);
+    ask(transferExecutor, TransferPriority.NORMAL, 1);
+    Resumable.resumeAll();
+    await(done);
   }
 
   @Test
