@@ -37,7 +37,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Kernels that are submitted behind kernels that have not ended. */
-@Timeout(120)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceOrderTest {
   private static final int LENGTH = 100;
   private static final int UNDER_WAY = 64;
@@ -92,6 +92,7 @@ class DeviceOrderTest {
   }
 
   @AfterEach
+  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   void close() {
     closing.forEach(Runnable::run);
   }

@@ -25,6 +25,8 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticReport;
 import dev.tidepool.diagnostics.UnclosedAccessReport;
 import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.order.OrderedOperation;
+import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -54,7 +56,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Commands of code outside of Tidepool, between those of the library, on simulated devices. */
-@Timeout(120)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LendingTest {
   private static final int LENGTH = 1_000;
 
@@ -134,6 +136,7 @@ class LendingTest {
   }
 
   @AfterEach
+  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   void close() {
     closing.forEach(Runnable::run);
   }
@@ -308,6 +311,69 @@ class LendingTest {
     assertThat(valueOf(y)).isEqualTo(lent.get());
   }
 
+  private static Storage storage(UnifiedBuffer<?> buffer) {
+    return ((BufferHandle<?>) buffer).storage();
+  }
+
+  /** Returns the operations on a buffer that the next one would come behind. */
+  private static List<OrderedOperation> lastOn(UnifiedBuffer<?> buffer) {
+    Storage storage = storage(buffer);
+    synchronized (storage) {
+      return storage.queue().tail();
+    }
+  }
+
+  /** Whether all threads that run transfers wait for work. */
+  private static boolean areTransferThreadsIdle() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith("tidepool-transfer-"))
+        .allMatch(thread -> thread.getState() == Thread.State.TIMED_WAITING);
+  }
+
+  /**
+   * The second lending enters while the first is ending, and no thread looks for work then. The
+   * thread that ends the first waits for the monitor of its second buffer meanwhile.
+   */
+  @Test
+  void aLendingThatAVirtualThreadEndsLetsTheNextOneBegin() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> x = rig.filled(1);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    CountDownLatch lent = new CountDownLatch(1);
+    CountDownLatch ending = new CountDownLatch(1);
+    CompletableFuture<Void> first =
+        CompletableFuture.runAsync(
+            () -> {
+              try (NativeAccess access =
+                  rig.memory().lend(NativeUse.readWrite(x), NativeUse.read(y))) {
+                rig.add(access.queue(), access.handle(x), 3);
+                lent.countDown();
+                Uninterruptibly.await(ending::await);
+              }
+            },
+            Thread::startVirtualThread);
+    Uninterruptibly.await(lent::await);
+    await().until(LendingTest::areTransferThreadsIdle);
+    List<OrderedOperation> ofFirst = lastOn(x);
+    CompletableFuture<Void> second;
+    synchronized (storage(y)) {
+      ending.countDown();
+      await().until(() -> !storage(x).holds().isLent());
+      second =
+          CompletableFuture.runAsync(
+              () -> {
+                try (NativeAccess access = rig.memory().lend(NativeUse.readWrite(x))) {
+                  rig.add(access.queue(), access.handle(x), 3);
+                }
+              },
+              Thread::startVirtualThread);
+      await().until(() -> !lastOn(x).equals(ofFirst));
+    }
+    assertThat(first).succeedsWithin(20, SECONDS);
+    assertThat(second).succeedsWithin(20, SECONDS);
+    assertThat(valueOf(x)).isEqualTo(7);
+  }
+
   @Test
   void lentMemoryIsNotEvicted() {
     long bytes = 4L * LENGTH;
@@ -448,7 +514,7 @@ class LendingTest {
     assertThat(first).failsWithin(60, SECONDS);
     CompletableFuture<NativeAccess> lending =
         CompletableFuture.supplyAsync(() -> rig.memory().lend(NativeUse.readWrite(y)));
-    await().until(() -> lending.isDone() || ((BufferHandle<?>) y).storage().holds().isLent());
+    await().until(() -> lending.isDone() || storage(y).holds().isLent());
     rig.device().resume();
     assertThat(second).failsWithin(60, SECONDS);
     assertThat(lending)

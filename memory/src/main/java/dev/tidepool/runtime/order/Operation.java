@@ -44,8 +44,9 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
 
   private final Runnable body;
   private final Executor executor;
-  // Whether the thread that ends it looks for a task next, and may take what comes behind it.
-  private boolean endsTask;
+  // The thread that looks for its next task when it has ended this, and may take what comes behind;
+  // null if none does. Another thread may end it instead.
+  private @Nullable Thread taskThread;
 
   // Set before the work enters its queues: whether the thread that asked waits to run it, what may
   // travel with others, when it is tried again, and what is told its own failure.
@@ -449,7 +450,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   /** The work is the last of a task of its executor. Called before its end. */
   @Override
   public void endsTask() {
-    endsTask = true;
+    taskThread = Thread.currentThread();
   }
 
   /** Whether nothing is ahead of it and it has not ended. */
@@ -601,8 +602,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     if (launch == null) {
       finish(thrown);
     } else if (launch.isLending() && thrown == null && hasBegun()) {
-      // The thread that lent it goes on with it, and runs no task next.
-      endsTask = false;
+      // Whoever ends the lending may be in the middle of another task.
+      taskThread = null;
       isUnderWay();
     } else if (launch.isSubmitted()) {
       try {
@@ -698,8 +699,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   private boolean endSettled() {
-    // Another thread than the one that ran it looks for no further task.
-    endsTask &= Thread.currentThread().equals(runner);
+    // The thread may be in the middle of another task.
+    taskThread = null;
     runner = Thread.currentThread();
     try {
       end(own);
@@ -746,7 +747,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
 
   /** The executor of the calling thread, which ends this, if that looks for its next task then. */
   private @Nullable Executor ending() {
-    return endsTask ? executor : null;
+    return Thread.currentThread().equals(taskThread) ? executor : null;
   }
 
   /** Whether the calling thread is the one to run it. */

@@ -6,7 +6,7 @@ import java.util.concurrent.Executor;
 public interface HandoffExecutor extends Executor {
   /** A task that does more at its end if its thread says so. */
   interface Task extends Runnable {
-    /** The thread looks for its next task right after this one. Called before that ends. */
+    /** The calling thread looks for its next task right after this one. Called before that ends. */
     void endsTask();
 
     /** Leaves the hand-in to the maintenance thread, because the thread could not go on. */

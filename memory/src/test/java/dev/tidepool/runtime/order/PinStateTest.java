@@ -16,7 +16,7 @@ final class PinStateTest {
   private final MemoryWaiters waiters = new MemoryWaiters();
   private final PinState pins = new PinState(new Object());
   private final Operation kernel = Operation.of(List.of(), Runnable::run, () -> {});
-  private final ResourceAccess use = ResourceAccess.read(new Bytes());
+  private final ResourceAccess use = ResourceAccess.read(new Bytes(waiters));
 
   @Test
   void nothingIsMovedUnderWorkThatIsUnderWay() {
@@ -119,56 +119,5 @@ final class PinStateTest {
   void whatIsOnItsWayBackIsNotMoved() {
     pins.close();
     assertThat(pins.moveIfUnused(() -> {})).isFalse();
-  }
-
-  /** A storage of which only the uses count here. */
-  private static final class Bytes extends OrderedResource {
-    @Override
-    public ManagerContext context() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public boolean isExclusive() {
-      return false;
-    }
-
-    @Override
-    public void check(ResourceAccess use, long nowNanos) {}
-
-    @Override
-    public void entered(ResourceAccess use) {}
-
-    @Override
-    public boolean isOpen() {
-      return true;
-    }
-
-    @Override
-    public boolean isIdle() {
-      return true;
-    }
-
-    @Override
-    public Throwable explained(Throwable failure) {
-      return failure;
-    }
-
-    @Override
-    public void runs() {}
-
-    @Override
-    public void ran() {}
-
-    @Override
-    public boolean isSpilled() {
-      return false;
-    }
-
-    @Override
-    public void provideMemory() {}
-
-    @Override
-    public void resume() {}
   }
 }

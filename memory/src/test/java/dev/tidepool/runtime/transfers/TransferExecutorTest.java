@@ -279,8 +279,7 @@ class TransferExecutorTest {
     @Override
     public void start() {
       held.countDown();
-      Awaitility.await()
-          .until(() -> !ran.isEmpty() && first.getState() == State.TIMED_WAITING);
+      Awaitility.await().until(() -> !ran.isEmpty() && first.getState() == State.TIMED_WAITING);
       // The first thread is idle, and this one is about to look for work.
       opened.getFirst().execute(late);
       throw new OutOfMemoryError("for the test");
