@@ -34,7 +34,7 @@ public final class BlockAllocator implements BlockSource {
   // By the ordinal of the location.
   private final MemoryPool[][] poolsByLocation;
   private final OutOfMemoryRecovery recovery;
-  private final OutOfDeviceMemoryExceptions exceptions;
+  private final OutOfMemoryMessages exceptions;
   private final Consumer<OutOfDeviceMemoryException> exhausted;
   private final boolean paranoid;
   private final boolean keeps;
@@ -49,7 +49,7 @@ public final class BlockAllocator implements BlockSource {
       StorageContext context,
       MemoryPools pools,
       OutOfMemoryRecovery recovery,
-      OutOfDeviceMemoryExceptions exceptions,
+      OutOfMemoryMessages exceptions,
       Consumer<OutOfDeviceMemoryException> exhausted) {
     this.context = context;
     this.pools = pools;

@@ -38,7 +38,7 @@ public final class OutOfMemoryRecovery {
 
   private final StorageContext context;
   private final Reclaimer reclaimer;
-  private final OutOfDeviceMemoryExceptions exceptions;
+  private final OutOfMemoryMessages exceptions;
   private final UnreachableBuffers unreachable;
 
   /**
@@ -49,7 +49,7 @@ public final class OutOfMemoryRecovery {
   public OutOfMemoryRecovery(
       StorageContext context,
       Reclaimer reclaimer,
-      OutOfDeviceMemoryExceptions exceptions,
+      OutOfMemoryMessages exceptions,
       UnreachableBuffers unreachable) {
     this.context = context;
     this.reclaimer = reclaimer;

@@ -33,7 +33,7 @@ public final class Reservations {
   private final ReservationLedger ledger;
   private final @Nullable MemoryLimit limit;
   private final OutOfMemoryRecovery recovery;
-  private final OutOfDeviceMemoryExceptions exceptions;
+  private final OutOfMemoryMessages exceptions;
 
   /**
    * Creates it for one manager.
@@ -46,7 +46,7 @@ public final class Reservations {
       ReservationLedger ledger,
       @Nullable MemoryLimit limit,
       OutOfMemoryRecovery recovery,
-      OutOfDeviceMemoryExceptions exceptions) {
+      OutOfMemoryMessages exceptions) {
     this.context = context;
     this.pools = pools;
     this.ledger = ledger;

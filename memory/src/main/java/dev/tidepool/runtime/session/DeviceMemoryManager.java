@@ -45,7 +45,7 @@ import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
-import dev.tidepool.runtime.reclaim.OutOfDeviceMemoryExceptions;
+import dev.tidepool.runtime.reclaim.OutOfMemoryMessages;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
 import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.reclaim.Reservations;
@@ -169,8 +169,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
     this.suspender = new Suspender(context, pools, reclaimer);
-    OutOfDeviceMemoryExceptions exceptions =
-        new OutOfDeviceMemoryExceptions(
+    OutOfMemoryMessages exceptions =
+        new OutOfMemoryMessages(
             context, pools, limit, session.reservations(device), managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
     OutOfMemoryRecovery recovery =

@@ -17,12 +17,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the exceptions for memory that has run out. Their messages have the numbers, the owners of
- * the bytes, and what was tried. The last sentence of a message is that of the refusal, which the
- * class that allocates writes: {@link dev.tidepool.runtime.supply.MemoryRefusedException} for
- * limits and reservations, {@link dev.tidepool.host.MemoryAllocator} for the host, and the backend
- * for a device.
+ * the bytes, and what was tried.
+ *
+ * <p>What was tried is written by each class that tries it, by {@link MemoryRequest#tried(String)}.
+ * The last sentence of a message is that of the refusal, which the class that allocates writes:
+ * {@link dev.tidepool.runtime.supply.MemoryRefusedException} for limits and reservations, {@link
+ * dev.tidepool.host.MemoryAllocator} for the host, and the backend for a device.
  */
-public final class OutOfDeviceMemoryExceptions {
+public final class OutOfMemoryMessages {
   private static final int TAGS_NAMED = 5;
 
   private final StorageContext context;
@@ -38,7 +40,7 @@ public final class OutOfDeviceMemoryExceptions {
    * @param reservations what is reserved of the device
    * @param bytesByTag returns live bytes by tag, largest first
    */
-  public OutOfDeviceMemoryExceptions(
+  public OutOfMemoryMessages(
       StorageContext context,
       MemoryPools pools,
       @Nullable MemoryLimit limit,
