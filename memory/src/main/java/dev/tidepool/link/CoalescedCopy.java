@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Many small transfers in one direction at once.
+ * Small transfers in one direction at once. A single one goes as {@link DeviceLink} moves it.
  *
  * <p>On their way to the device the bytes are gathered in a staging block and scattered from there
  * by one command; on their way back one command gathers them there. Where the device cannot do
@@ -47,8 +47,7 @@ public final class CoalescedCopy {
    * @throws dev.tidepool.AcceleratorException if the driver refuses any
    */
   public TransferWay upload(List<Move> moves) {
-    return move(
-        HostCopy.UPLOAD, moves, move -> link.upload(move.bytes(), move.block(), move.offset()));
+    return move(HostCopy.UPLOAD, moves);
   }
 
   /**
@@ -57,15 +56,21 @@ public final class CoalescedCopy {
    * @throws dev.tidepool.AcceleratorException if the driver refuses any
    */
   public TransferWay download(List<Move> moves) {
-    return move(
-        HostCopy.DOWNLOAD, moves, move -> link.download(move.block(), move.offset(), move.bytes()));
+    return move(HostCopy.DOWNLOAD, moves);
   }
 
-  private TransferWay move(HostCopy copy, List<Move> moves, SingleMove single) {
+  private TransferWay move(HostCopy copy, List<Move> moves) {
+    if (moves.size() == 1) {
+      return alone(copy, moves.getFirst());
+    }
     boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
     return !atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes(), copy))
         ? separately(copy, moves)
-        : staged(copy, moves, single, atOnce);
+        : staged(copy, moves, atOnce);
+  }
+
+  private TransferWay alone(HostCopy copy, Move move) {
+    return link.move(copy, move.bytes(), move.block(), move.offset());
   }
 
   private static long bytesOf(List<Move> moves) {
@@ -98,12 +103,7 @@ public final class CoalescedCopy {
     return way;
   }
 
-  /** Moves what is too long for a staging block. */
-  private interface SingleMove {
-    void move(Move move);
-  }
-
-  private TransferWay staged(HostCopy copy, List<Move> moves, SingleMove single, boolean atOnce) {
+  private TransferWay staged(HostCopy copy, List<Move> moves, boolean atOnce) {
     TransferContext context = TransferContext.current();
     Queue queue = link.queue(copy).queueFor(context);
     long needed = bytesOf(moves) + moves.size() * WORD; // with what aligns them
@@ -113,7 +113,7 @@ public final class CoalescedCopy {
       if (move.bytes().byteSize() + WORD <= room) {
         small.add(move);
       } else {
-        single.move(move);
+        alone(copy, move); // It is too long for a staging block.
       }
     }
     // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass

@@ -191,7 +191,8 @@ public final class DeviceLink implements AutoCloseable {
     return move(HostCopy.DOWNLOAD, destination, source, offset);
   }
 
-  private TransferWay move(HostCopy copy, HostRegion host, Block block, long offset) {
+  /** Moves bytes between the host and a block. Returns the way that they went. */
+  TransferWay move(HostCopy copy, HostRegion host, Block block, long offset) {
     TransferContext context = TransferContext.current();
     TransferWay way = way(host, copy, context);
     Queue queue = queue(copy).queueFor(context);

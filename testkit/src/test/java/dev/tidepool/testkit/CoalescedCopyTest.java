@@ -146,6 +146,16 @@ class CoalescedCopyTest {
 
   @ParameterizedTest
   @EnumSource
+  void aSingleMoveIsOneWrite(Sources sources) {
+    open(SimulatedHardware.discrete());
+    TransferWay way = moved(sources, 1, 2000);
+    assertThat(way.isStaged()).isEqualTo(sources == Sources.ARRAYS);
+    assertThat(ledger().calls(SpiCall.SCATTER)).isZero();
+    assertThat(ledger().calls(SpiCall.WRITE)).isOne();
+  }
+
+  @ParameterizedTest
+  @EnumSource
   void withoutScatteringEachMoveIsAWriteAndNoneWaitsForAnother(Sources sources) {
     open(SimulatedHardware.discrete().withoutScatter());
     TransferWay way = moved(sources, 50, 2000);

@@ -10,7 +10,7 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
-import dev.tidepool.runtime.buffer.CoalescedTransfers;
+import dev.tidepool.runtime.buffer.SmallTransferBatch;
 import dev.tidepool.runtime.metering.AllocationSites;
 import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.DiagnosticSink;
@@ -118,7 +118,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         devices.stream()
             .collect(Collectors.toUnmodifiableMap(Function.identity(), ReservationLedger::new));
     this.hostPools = PoolFactory.hostPools(allocator, resources, hostReservations(), options);
-    this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
+    this.workers = new SessionExecutors(options.concurrentTransfers(), SmallTransferBatch::next);
     this.peers =
         new PeerLinks(this, accelerators, options.peerAccess(), workers.callbackExecutor());
     this.contexts =

@@ -26,15 +26,10 @@ final class StorageTransfers {
 
   /** Moves ranges from one copy to the other, several of them together. */
   TransferWay move(Direction direction, List<DirtyRanges.Range> ranges) {
-    boolean up = direction == Direction.HOST_TO_DEVICE;
-    if (ranges.size() > 1) {
-      List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
-      return up ? link.coalesced().upload(moves) : link.coalesced().download(moves);
-    }
-    CoalescedCopy.Move only = moveOf(ranges.getFirst());
-    return up
-        ? link.upload(only.bytes(), only.block(), only.offset())
-        : link.download(only.block(), only.offset(), only.bytes());
+    List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
+    return direction == Direction.HOST_TO_DEVICE
+        ? link.coalesced().upload(moves)
+        : link.coalesced().download(moves);
   }
 
   private CoalescedCopy.Move moveOf(DirtyRanges.Range range) {

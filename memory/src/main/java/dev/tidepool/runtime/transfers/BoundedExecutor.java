@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.transfers;
 
-import dev.tidepool.runtime.buffer.CoalescedTransfers;
+import dev.tidepool.runtime.buffer.SmallTransferBatch;
 import dev.tidepool.runtime.threads.HandoffExecutor;
 import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.runtime.threads.TransferExecutor;
@@ -101,7 +101,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     boolean more;
     try {
       synchronized (this) {
-        next = CoalescedTransfers.next(queue);
+        next = SmallTransferBatch.next(queue);
         if (next == null) {
           tasks--;
           return;

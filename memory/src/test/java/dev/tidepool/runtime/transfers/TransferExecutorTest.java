@@ -2,7 +2,7 @@ package dev.tidepool.runtime.transfers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.runtime.buffer.CoalescedTransfers;
+import dev.tidepool.runtime.buffer.SmallTransferBatch;
 import dev.tidepool.runtime.threads.HandoffExecutor;
 import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.runtime.threads.TransferExecutor;
@@ -31,7 +31,7 @@ class TransferExecutorTest {
   private TransferExecutor open(int most) {
     TransferExecutor transferExecutor =
         new TransferExecutor(
-            most, Thread.ofPlatform().daemon().factory(), CoalescedTransfers::next);
+            most, Thread.ofPlatform().daemon().factory(), SmallTransferBatch::next);
     opened.add(transferExecutor);
     return transferExecutor;
   }
@@ -252,7 +252,7 @@ class TransferExecutorTest {
                 .daemon()
                 .uncaughtExceptionHandler((_, _) -> heard.countDown())
                 .factory(),
-            CoalescedTransfers::next);
+            SmallTransferBatch::next);
     opened.add(transferExecutor);
     for (int i = 0; i < 3; i++) {
       transferExecutor.execute(

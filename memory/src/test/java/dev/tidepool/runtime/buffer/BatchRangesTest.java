@@ -9,12 +9,12 @@ import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
 
 /** Written ranges are a set of bytes. */
-final class WrittenRangesTest {
+final class BatchRangesTest {
   private static final int SIZE = 500;
 
   @Test
   void adjacentRangesDoNotIntersect() {
-    WrittenRanges written = new WrittenRanges();
+    BatchRanges written = new BatchRanges();
     written.add(10, 20);
     assertThat(written.intersects(0, 10)).isFalse();
     assertThat(written.intersects(20, 30)).isFalse();
@@ -26,7 +26,7 @@ final class WrittenRangesTest {
   @RepeatedTest(50)
   void whatFitsBetweenIsFoundFree(RepetitionInfo repetition) {
     Random random = new Random(repetition.getCurrentRepetition());
-    WrittenRanges written = new WrittenRanges();
+    BatchRanges written = new BatchRanges();
     BitSet model = new BitSet(SIZE);
     int added = 0;
     for (int step = 0; step < 400; step++) {

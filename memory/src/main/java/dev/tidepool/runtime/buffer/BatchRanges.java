@@ -7,7 +7,7 @@ import java.util.Arrays;
  * batch, of which there are at most some hundreds: arrays that are searched by halves and moved up
  * by a copy are several times faster here than a tree. Used by one thread.
  */
-final class WrittenRanges {
+final class BatchRanges {
   private static final int FIRST_ROOM = 16;
 
   private long[] starts = new long[FIRST_ROOM];

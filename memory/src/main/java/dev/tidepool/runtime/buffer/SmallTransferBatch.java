@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A batch that fails is taken apart: each transfer then goes by itself, and fails or is tried
  * again by itself; but if the device is lost, all fail at once. Used by one thread.
  */
-public final class CoalescedTransfers implements Runnable {
+public final class SmallTransferBatch implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
@@ -49,7 +49,7 @@ public final class CoalescedTransfers implements Runnable {
   private final List<Operation> ready;
   private final boolean tells;
 
-  private CoalescedTransfers(SmallTransfer like, List<Operation> ready) {
+  private SmallTransferBatch(SmallTransfer like, List<Operation> ready) {
     this.like = like;
     this.ready = ready;
     this.tells = ready.getFirst().tells();
@@ -72,7 +72,7 @@ public final class CoalescedTransfers implements Runnable {
     // All that takes memory comes before anything leaves the queue.
     List<Operation> ready = new ArrayList<>();
     ready.add(operation);
-    CoalescedTransfers batch = new CoalescedTransfers(like, ready);
+    SmallTransferBatch batch = new SmallTransferBatch(like, ready);
     tasks.poll();
     long bytes = like.bytes();
     while (like.isSmall() && ready.size() < MOST && tasks.peek() instanceof Operation other) {
@@ -189,7 +189,7 @@ public final class CoalescedTransfers implements Runnable {
 
   /** Takes what comes behind some work in its queue, as long as no byte is written twice. */
   private void packSuccessors(Operation head) {
-    WrittenRanges written = new WrittenRanges();
+    BatchRanges written = new BatchRanges();
     Operation last = head;
     while (operations.size() < MOST) {
       SmallTransfer before = smallTransfer(last);
@@ -219,7 +219,7 @@ public final class CoalescedTransfers implements Runnable {
     }
   }
 
-  private boolean fits(SmallTransfer smallTransfer, WrittenRanges written) {
+  private boolean fits(SmallTransfer smallTransfer, BatchRanges written) {
     return smallTransfer.goesWith(like)
         && bytes + smallTransfer.bytes() <= MOST_BYTES_IN_ORDER
         && !written.intersects(smallTransfer.from(), smallTransfer.to());
