@@ -9,12 +9,16 @@ package dev.tidepool.pool;
  * holds. Rounding only to powers of two, as early pinned pools did, can double the memory in use.
  * Larger requests have no class.
  *
- * <p>{@link dev.tidepool.pool.block.MemoryPool#take} says which requests go by class. A request
- * whose class has no idle block may get a block of a larger class, up to {@link #largestBlockFor}.
+ * <p>{@link dev.tidepool.pool.block.MemoryPool#take} says which requests go by class. Where a class
+ * of 64 KiB or more has no idle block, a block of a larger class may serve the request, up to
+ * {@link #largestBlockFor}.
  */
 public final class SizeClasses {
   static final long SMALLEST = 1L << 10;
   public static final long LARGEST = 1L << 30;
+
+  /** Blocks of this size and above are never cut from larger ones. */
+  private static final long CUT_BELOW = 64L << 10;
 
   /** Above this, a doubling is split. */
   private static final int SPLIT_FROM_BITS = 12;
@@ -37,6 +41,12 @@ public final class SizeClasses {
   /** How many classes there are. */
   public static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
 
+  /** Stands for a class where a size is above {@link #LARGEST}. */
+  public static final int BEYOND = COUNT;
+
+  /** How many classes there are with {@link #BEYOND}. */
+  public static final int COUNT_WITH_BEYOND = BEYOND + 1;
+
   // For each number of leading zeros of a size, less 1: how many of its bits do not matter for the
   // class, and the class of the size where the others are all 0. A processor cannot predict
   // branches on sizes, so a table is faster than comparisons with the ranges.
@@ -49,7 +59,7 @@ public final class SizeClasses {
       int bits = Long.SIZE - 1 - zeros;
       if (bits < SPLIT_FROM_BITS || bits >= LARGEST_BITS) {
         SHIFTS[zeros] = Long.SIZE - 1;
-        BASES[zeros] = (short) (bits < SPLIT_FROM_BITS ? bits - SMALLEST_BITS + 1 : COUNT);
+        BASES[zeros] = (short) (bits < SPLIT_FROM_BITS ? bits - SMALLEST_BITS + 1 : BEYOND);
       } else if (bits < FINE_FROM_BITS) {
         split(zeros, UNSPLIT, bits, bits - SPLIT_FROM_BITS, STEP_BITS);
       } else {
@@ -66,10 +76,16 @@ public final class SizeClasses {
     BASES[zeros] = (short) (first + ((doublings - 1) << stepBits));
   }
 
+  /**
+   * How many classes, the first ones, have blocks that are cut from larger ones: those below 64
+   * KiB.
+   */
+  public static final int CUT_COUNT = classOf(CUT_BELOW);
+
   private SizeClasses() {}
 
   /**
-   * The smallest class that holds so many bytes; {@link #COUNT} above {@link #LARGEST}.
+   * The smallest class that holds so many bytes; {@link #BEYOND} above {@link #LARGEST}.
    *
    * @param bytes at least 0, which is like 1
    */

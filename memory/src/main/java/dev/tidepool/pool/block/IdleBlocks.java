@@ -28,12 +28,6 @@ import org.jspecify.annotations.Nullable;
  * of each class is compared.
  */
 final class IdleBlocks implements IdleSet {
-  /**
-   * The class of blocks above the largest size class; it has a shared list, and no place in
-   * stripes.
-   */
-  static final int BEYOND_CLASSES = SizeClasses.COUNT;
-
   /** After so many rounds of evictions for a returning block, that block is evicted instead. */
   private static final int MOST_ROUNDS = 16;
 
@@ -42,7 +36,8 @@ final class IdleBlocks implements IdleSet {
 
   private final ThreadStripes stripes =
       new ThreadStripes(Runtime.getRuntime().availableProcessors());
-  private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT + 1];
+  // Blocks beyond all classes have one too, and no place in stripes.
+  private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT_WITH_BEYOND];
   private final IdleBudget budget;
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
@@ -59,12 +54,12 @@ final class IdleBlocks implements IdleSet {
    */
   IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
     this.budget =
-        new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT + 1);
+        new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT_WITH_BEYOND);
     this.policy = limits.policy();
     this.evict = evict;
     this.evictSlab = evictSlab;
     for (int i = 0; i < sharedLists.length; i++) {
-      sharedLists[i] = new SharedFreeList(i < Slab.CLASSES);
+      sharedLists[i] = new SharedFreeList(i < SizeClasses.CUT_COUNT);
     }
   }
 
@@ -120,7 +115,7 @@ final class IdleBlocks implements IdleSet {
 
   /** Takes a block above the largest class that has exactly that size. */
   @Nullable PooledBlock takeBeyondClasses(long bytes) {
-    PooledBlock block = sharedLists[BEYOND_CLASSES].takeOf(bytes);
+    PooledBlock block = sharedLists[SizeClasses.BEYOND].takeOf(bytes);
     return block == null ? null : discharged(block);
   }
 
@@ -166,7 +161,7 @@ final class IdleBlocks implements IdleSet {
 
   /** Gives a block, which its caller owns, a place: near the caller, if one is free. */
   void settle(PooledBlock block) {
-    if (block.sizeClass == BEYOND_CLASSES || !stripes.settle(block)) {
+    if (block.sizeClass == SizeClasses.BEYOND || !stripes.settle(block)) {
       sharedLists[block.sizeClass].settle(block);
     }
   }
@@ -217,7 +212,7 @@ final class IdleBlocks implements IdleSet {
       }
       boolean inClass = answer == IdleBudget.Answer.CLASS_IS_FULL;
       int first = inClass ? block.sizeClass : 0;
-      int last = inClass ? block.sizeClass : BEYOND_CLASSES;
+      int last = inClass ? block.sizeClass : SizeClasses.BEYOND;
       if (!reclaimCredits(first, last) && !evictFirst(first, last) && !evictSlab.getAsBoolean()) {
         return false;
       }
@@ -244,7 +239,7 @@ final class IdleBlocks implements IdleSet {
    */
   long idleBytes(int sizeClass) {
     long charged = budget.charged(sizeClass);
-    return charged == 0 || sizeClass == BEYOND_CLASSES
+    return charged == 0 || sizeClass == SizeClasses.BEYOND
         ? charged
         : charged - leasedCredits(sizeClass);
   }
@@ -255,7 +250,7 @@ final class IdleBlocks implements IdleSet {
       return 0;
     }
     long bytes = 0;
-    for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
+    for (int sizeClass = 0; sizeClass <= SizeClasses.BEYOND; sizeClass++) {
       bytes += Math.max(0, idleBytes(sizeClass));
     }
     return bytes;
@@ -263,7 +258,7 @@ final class IdleBlocks implements IdleSet {
 
   /** Whether anything seems idle in that class or one above it. */
   boolean isAnyIdleFrom(int sizeClass) {
-    for (int larger = sizeClass; larger <= BEYOND_CLASSES; larger++) {
+    for (int larger = sizeClass; larger <= SizeClasses.BEYOND; larger++) {
       if (idleBytes(larger) > 0) {
         return true;
       }
@@ -289,7 +284,7 @@ final class IdleBlocks implements IdleSet {
    */
   boolean evictFirst() {
     clock.incrementAndGet();
-    return evictFirst(0, BEYOND_CLASSES);
+    return evictFirst(0, SizeClasses.BEYOND);
   }
 
   /** Whether more is idle than the budget admits. */
@@ -370,7 +365,7 @@ final class IdleBlocks implements IdleSet {
     PooledBlock evicted = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
       evicted = sharedLists[sizeClass].firstToEvict(SAMPLE, policy, evicted);
-      if (sizeClass != BEYOND_CLASSES) {
+      if (sizeClass != SizeClasses.BEYOND) {
         evicted = stripes.firstToEvict(sizeClass, policy, evicted);
       }
     }

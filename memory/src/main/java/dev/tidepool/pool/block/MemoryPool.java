@@ -65,7 +65,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   // Allocations, and frees, that are under way.
   private final AtomicInteger calls = new AtomicInteger();
   private final HighWater highWater;
-  private final AtomicLongArray slabBytes = new AtomicLongArray(Slab.CLASSES);
+  private final AtomicLongArray slabBytes = new AtomicLongArray(SizeClasses.CUT_COUNT);
 
   /** The slab that was cut last; races lose a doubling at most. */
   private volatile @Nullable Cut lastCut;
@@ -228,7 +228,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
 
   private @Nullable PooledBlock takeAnyOfClass(long bytes, int sizeClass) {
     PooledBlock block = idle.takeAny(sizeClass);
-    return block == null && sizeClass >= Slab.CLASSES ? idle.takeRoomier(bytes, sizeClass) : block;
+    return block == null && sizeClass >= SizeClasses.CUT_COUNT
+        ? idle.takeRoomier(bytes, sizeClass)
+        : block;
   }
 
   private PooledBlock takeSlowly(long bytes, int sizeClass) {
@@ -240,16 +242,14 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     if (block != null) {
       return again(block);
     }
-    return sizeClass < Slab.CLASSES && cuts
+    return sizeClass < SizeClasses.CUT_COUNT && cuts
         ? allocateSlab(sizeClass)
         : allocateSingle(classBytes, alignment, sizeClass);
   }
 
   private PooledBlock takeBeyondClasses(long bytes) {
     PooledBlock block = idle.takeBeyondClasses(bytes);
-    return block != null
-        ? again(block)
-        : allocateSingle(bytes, alignment, IdleBlocks.BEYOND_CLASSES);
+    return block != null ? again(block) : allocateSingle(bytes, alignment, SizeClasses.BEYOND);
   }
 
   private static PooledBlock again(PooledBlock block) {
@@ -274,7 +274,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       if (sizeClass != PooledBlock.NOT_KEPT) {
         idle.settle(pooled);
       }
-      if (sizeClass < Slab.CLASSES) {
+      if (sizeClass < SizeClasses.CUT_COUNT) {
         cuts = !isTakenInTurn(block);
       }
       counters.enrol(pooled);

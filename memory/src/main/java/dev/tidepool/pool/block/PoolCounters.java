@@ -1,5 +1,6 @@
 package dev.tidepool.pool.block;
 
+import dev.tidepool.pool.SizeClasses;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.pooling.SizeClassStatistics;
 import java.util.Collection;
@@ -23,11 +24,11 @@ final class PoolCounters {
   private final AtomicLong trims = new AtomicLong();
   private final AtomicLong trimmedBytes = new AtomicLong();
   private final AtomicLong evictions = new AtomicLong();
-  private final AtomicLongArray hitsOfTheGone = new AtomicLongArray(SizeClassTally.COUNTS);
+  private final AtomicLongArray hitsOfTheGone = new AtomicLongArray(SizeClasses.COUNT_WITH_BEYOND);
   private final AtomicLong reserved = new AtomicLong();
   private final AtomicLong peakReserved = new AtomicLong();
 
-  private final AtomicLongArray misses = new AtomicLongArray(SizeClassTally.COUNTS);
+  private final AtomicLongArray misses = new AtomicLongArray(SizeClasses.COUNT_WITH_BEYOND);
   private final AtomicLong allocations = new AtomicLong();
   private final AtomicLong frees = new AtomicLong();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
@@ -36,7 +37,7 @@ final class PoolCounters {
   private final SlabList slabs = new SlabList();
 
   void enrol(PooledBlock single) {
-    if (single.sizeClass < Slab.CLASSES) {
+    if (single.sizeClass < SizeClasses.CUT_COUNT) {
       hasSmallSingles = true;
     }
     singles.add(single);
@@ -44,7 +45,7 @@ final class PoolCounters {
 
   /** The least size class that blocks may be of which the source gave one by one. */
   int smallestSingle() {
-    return hasSmallSingles ? 0 : Slab.CLASSES;
+    return hasSmallSingles ? 0 : SizeClasses.CUT_COUNT;
   }
 
   void enrol(Slab slab) {
@@ -103,7 +104,7 @@ final class PoolCounters {
   /** How often no block was idle. */
   long misses() {
     long sum = 0;
-    for (int count = 0; count < SizeClassTally.COUNTS; count++) {
+    for (int count = 0; count < SizeClasses.COUNT_WITH_BEYOND; count++) {
       sum += misses.get(count);
     }
     return sum;

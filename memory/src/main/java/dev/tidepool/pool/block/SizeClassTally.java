@@ -9,21 +9,15 @@ import java.util.function.Consumer;
 
 /** The blocks of a pool, counted by size class. Used by one thread. */
 final class SizeClassTally implements Consumer<PooledBlock> {
-  /** Where blocks without a class are counted. */
-  private static final int CLASSLESS = SizeClasses.COUNT;
-
-  /** Counts for each class, and for blocks without one. */
-  static final int COUNTS = CLASSLESS + 1;
-
-  private final long[] hits = new long[COUNTS];
-  private final long[] idleBlocks = new long[COUNTS];
-  private final long[] idleBytes = new long[COUNTS];
-  private final long[] leasedBlocks = new long[COUNTS];
-  private final long[] leasedBytes = new long[COUNTS];
+  private final long[] hits = new long[SizeClasses.COUNT_WITH_BEYOND];
+  private final long[] idleBlocks = new long[SizeClasses.COUNT_WITH_BEYOND];
+  private final long[] idleBytes = new long[SizeClasses.COUNT_WITH_BEYOND];
+  private final long[] leasedBlocks = new long[SizeClasses.COUNT_WITH_BEYOND];
+  private final long[] leasedBytes = new long[SizeClasses.COUNT_WITH_BEYOND];
 
   /** The count of a class; blocks beyond classes and those that are not kept have one together. */
   static int countOf(int sizeClass) {
-    return sizeClass == PooledBlock.NOT_KEPT ? CLASSLESS : sizeClass;
+    return sizeClass == PooledBlock.NOT_KEPT ? SizeClasses.BEYOND : sizeClass;
   }
 
   @Override
@@ -42,10 +36,10 @@ final class SizeClassTally implements Consumer<PooledBlock> {
   /** The classes that were ever used, with what is counted elsewhere. */
   List<SizeClassStatistics> classes(AtomicLongArray misses, AtomicLongArray hitsOfTheGone) {
     List<SizeClassStatistics> classes = new ArrayList<>();
-    for (int count = 0; count < COUNTS; count++) {
+    for (int count = 0; count < SizeClasses.COUNT_WITH_BEYOND; count++) {
       SizeClassStatistics statistics =
           new SizeClassStatistics(
-              count == CLASSLESS ? 0 : SizeClasses.bytesOf(count),
+              count == SizeClasses.BEYOND ? 0 : SizeClasses.bytesOf(count),
               hits[count] + hitsOfTheGone.get(count),
               misses.get(count),
               idleBlocks[count],

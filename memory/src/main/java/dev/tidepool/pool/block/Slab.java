@@ -17,12 +17,6 @@ import org.jspecify.annotations.Nullable;
  * its segment may still be in use, waits for that as if it were idle.
  */
 public final class Slab implements Reclaimable {
-  /** Blocks of this size and above are never parts of slabs. */
-  static final long LARGER_FROM = 64L << 10;
-
-  /** The classes of smaller blocks are the first ones. */
-  static final int CLASSES = SizeClasses.classOf(LARGER_FROM - 1);
-
   final Block whole;
   private final List<PooledBlock> parts = new ArrayList<>();
   private final List<PooledBlock> shown = Collections.unmodifiableList(parts);

@@ -42,9 +42,6 @@ final class ThreadStripes {
 
   private static final int LARGE_PLACES = 2;
 
-  /** Classes that have places; the last one, of blocks above all sizes, never uses them. */
-  private static final int CLASSES = SizeClasses.COUNT + 1;
-
   private final int count;
 
   // The places of all stripes; null while none has any. Written under the monitor of the array, and
@@ -60,7 +57,8 @@ final class ThreadStripes {
   }
 
   private static int first(int stripe, int sizeClass) {
-    return (stripe * CLASSES + sizeClass) * PLACES;
+    // The places beyond all classes are never used.
+    return (stripe * SizeClasses.COUNT_WITH_BEYOND + sizeClass) * PLACES;
   }
 
   private static int end(int stripe, int sizeClass) {

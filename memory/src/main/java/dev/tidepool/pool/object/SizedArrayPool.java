@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  * charged to one quota of bytes. Arrays above the largest class have a pool that keeps none.
  */
 public final class SizedArrayPool<A> implements ArrayPool<A> {
-  private static final int BEYOND_CLASSES = SizeClasses.COUNT;
   private static final IdleQuota NOTHING = new IdleQuota(0);
 
   private final ElementType<A> type;
@@ -29,7 +28,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
   private final Duration idleTimeout;
   private final LongSupplier nanoClock;
   private final AtomicReferenceArray<@Nullable StripedObjectPool<A>> pools =
-      new AtomicReferenceArray<>(SizeClasses.COUNT + 1);
+      new AtomicReferenceArray<>(SizeClasses.COUNT_WITH_BEYOND);
   private volatile boolean closed;
 
   /**
@@ -84,7 +83,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     }
     int sizeClass = classOf(minimumLength);
     StripedObjectPool<A> pool = pool(sizeClass);
-    return sizeClass == BEYOND_CLASSES
+    return sizeClass == SizeClasses.BEYOND
         ? pool.take(() -> type.newArray(minimumLength)).object
         : pool.get();
   }
@@ -96,7 +95,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
 
   private int classOf(int length) {
     long bytes = type.bytes(length);
-    return bytes > SizeClasses.LARGEST ? BEYOND_CLASSES : SizeClasses.coarseIndexOf(bytes);
+    return bytes > SizeClasses.LARGEST ? SizeClasses.BEYOND : SizeClasses.coarseIndexOf(bytes);
   }
 
   private StripedObjectPool<A> pool(int sizeClass) {
@@ -105,7 +104,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
   }
 
   private StripedObjectPool<A> newPool(int sizeClass) {
-    boolean beyond = sizeClass == BEYOND_CLASSES;
+    boolean beyond = sizeClass == SizeClasses.BEYOND;
     long bytes = beyond ? 1 : SizeClasses.bytesOf(sizeClass);
     int length = Math.toIntExact(bytes / type.byteSize());
     StripedObjectPool<A> pool =
