@@ -3,7 +3,7 @@ package dev.tidepool.runtime.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.tidepool.runtime.buffer.CoalescedTransfers;
+import dev.tidepool.runtime.buffer.SmallTransferBatch;
 import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.runtime.threads.TransferExecutor;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -22,7 +22,7 @@ class OperationTest {
   private final Bytes bytes = new Bytes(new MemoryWaiters());
   private final AtomicReference<Thread> worker = new AtomicReference<>();
   private final TransferExecutor executor =
-      new TransferExecutor(1, this::newWorker, CoalescedTransfers::next);
+      new TransferExecutor(1, this::newWorker, SmallTransferBatch::next);
   private final CountDownLatch asked = new CountDownLatch(1);
   private final CountDownLatch ran = new CountDownLatch(1);
   private final Operation behind = Operation.always(bytes, executor, ran::countDown);

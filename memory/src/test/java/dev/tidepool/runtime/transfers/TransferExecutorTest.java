@@ -300,7 +300,7 @@ class TransferExecutorTest {
               first.set(Thread.ofPlatform().daemon().unstarted(task));
               return first.get();
             },
-            CoalescedTransfers::next);
+            SmallTransferBatch::next);
     opened.add(transferExecutor);
     hold(transferExecutor, 1, TransferPriority.NORMAL);
     ask(transferExecutor, TransferPriority.NORMAL, 1);
