@@ -78,17 +78,21 @@ public final class LibC {
         link("memset", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_INT, JAVA_LONG));
   }
 
+  /**
+   * Functions that take descriptors, as one type: the time to link goes by types, not by functions.
+   * Linux passes the arguments of these in registers. A function reads its own registers only, and
+   * of a register no more than its argument has.
+   */
   private static final class Descriptors {
     static final Platform.FileFlags FLAGS = PLATFORM.files().orElseThrow();
-    static final MethodHandle OPEN =
-        link("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
-    static final MethodHandle CLOSE = link("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    static final FunctionDescriptor TYPE =
+        FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG);
+    static final MethodHandle OPEN = link("open", TYPE);
+    static final MethodHandle CLOSE = link("close", TYPE);
   }
 
   private static final class Preallocation {
-    static final MethodHandle FALLOCATE =
-        link(
-            "fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    static final MethodHandle FALLOCATE = link("fallocate", Descriptors.TYPE);
   }
 
   /** Critical: an array stays where it is for the time of a call, and so does the collector. */
@@ -165,8 +169,8 @@ public final class LibC {
     }
     try {
       int keepSize = Descriptors.FLAGS.keepSize();
-      int failed = (int) Preallocation.FALLOCATE.invokeExact(file, keepSize, 0L, bytes);
-      var _ = (int) Descriptors.CLOSE.invokeExact(file);
+      int failed = (int) Preallocation.FALLOCATE.invokeExact((long) file, keepSize, 0L, bytes);
+      var _ = closeFile(file);
       return failed == 0;
     } catch (Throwable e) {
       throw unexpected(e);
@@ -188,7 +192,8 @@ public final class LibC {
     }
     int flags = forWrites ? Descriptors.FLAGS.write() : Descriptors.FLAGS.read();
     try (Arena arena = Arena.ofConfined()) {
-      return (int) Descriptors.OPEN.invokeExact(arena.allocateFrom(path), flags);
+      long name = arena.allocateFrom(path).address();
+      return (int) Descriptors.OPEN.invokeExact(name, flags, 0L, 0L);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -205,7 +210,7 @@ public final class LibC {
   /** Ends a descriptor; whether the system had no objection. */
   public static boolean closeFile(int file) {
     try {
-      return (int) Descriptors.CLOSE.invokeExact(file) == 0;
+      return (int) Descriptors.CLOSE.invokeExact((long) file, 0, 0L, 0L) == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
