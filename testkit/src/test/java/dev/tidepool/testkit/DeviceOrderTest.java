@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceOrderTest {
   private static final int LENGTH = 100;
-  private static final int UNDER_WAY = 64;
+  private static final int UNDER_WAY = 128;
 
   private final List<Runnable> closing = new ArrayList<>();
 

@@ -17,8 +17,11 @@ import org.jspecify.annotations.Nullable;
  * any thread. Nothing else is called under the monitor, except that an operation gives its turn up.
  */
 final class LaunchQueue extends Resumable implements Runnable {
-  /** Launches that are under way at most. */
-  static final int PLACES = 64;
+  /**
+   * Launches that are under way at most: enough for a thread that submits them for 5 µs each to go
+   * on while the thread that waits for the ends is not scheduled.
+   */
+  static final int PLACES = 128;
 
   /** Operations wait until so few are under way, so that they come in groups and not one by one. */
   private static final int LOW = PLACES * 3 / 4;
@@ -27,7 +30,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   private static final long FAST_NANOS = 20_000;
 
   /** After so many fast ones in a row, several are waited for at once, for so long. */
-  private static final int STREAM = PLACES;
+  private static final int STREAM = 64;
 
   private static final long STREAM_NANOS = 50_000;
 
