@@ -2,6 +2,7 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
@@ -54,6 +55,35 @@ class KernelLifeTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("y = x + 1")
         .hasMessageContaining("is closed; compile it again");
+  }
+
+  @Test
+  void anyNumberOfLaunchesWaitsForTheCode() {
+    List<UnifiedBuffer<int[]>> buffers = new ArrayList<>();
+    for (int i = 0; i < 600; i++) {
+      buffers.add(memory.copyOf(new int[] {i}));
+    }
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = y + 1"));
+    List<CompletableFuture<Void>> launches = new ArrayList<>();
+    // No call of the device goes on meanwhile.
+    synchronized (rig.faults()) {
+      buffers.forEach(buffer -> launches.add(kernel.executeAsync(Arguments.of("y", buffer))));
+      await().until(() -> kernelThreads() >= 260);
+    }
+    launches.forEach(CompletableFuture::join);
+    for (int i = 0; i < buffers.size(); i++) {
+      int[] value = new int[1];
+      buffers.get(i).copyTo(value);
+      assertThat(value).containsExactly(i + 1);
+      buffers.get(i).close();
+    }
+    kernel.close();
+  }
+
+  private static long kernelThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith("tidepool-kernel-"))
+        .count();
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.SessionResources;
+import dev.tidepool.runtime.threads.KernelThreads;
 import dev.tidepool.spi.Program;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
@@ -167,7 +168,7 @@ public final class ProgramCache implements AutoCloseable {
       compile(entry);
     }
     try {
-      entry.program.join();
+      KernelThreads.join(entry.program);
       return entry;
     } catch (CompletionException e) {
       throw Exceptions.unchecked(e.getCause() == null ? e : e.getCause());

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.threads;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.RejectedExecutionException;
@@ -56,9 +57,10 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
   /** One of these threads. */
   static final class KernelThread extends ForkJoinWorkerThread {
     private final Resumable signal;
-    // Both used by this thread alone.
+    // All used by this thread alone.
     private @Nullable Runnable next;
     private boolean takesNext;
+    private boolean mayStayUnreplaced;
 
     KernelThread(ForkJoinPool pool, String name, Resumable signal) {
       super(pool);
@@ -120,7 +122,11 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
     }
   }
 
+  /** Called by a thread that waits and cannot be replaced. */
   private static boolean refuseMore(ForkJoinPool pool) {
+    if (Thread.currentThread() instanceof KernelThread waiting && waiting.mayStayUnreplaced) {
+      return true;
+    }
     throw new IllegalStateException(
         "the bodies of "
             + (MOST - RUNNING)
@@ -180,6 +186,25 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
           });
     } catch (InterruptedException e) {
       throw new AssertionError("a wait that is not interruptible was interrupted", e);
+    }
+  }
+
+  /**
+   * Waits for a result that needs none of these threads, such as one that is being compiled. If the
+   * calling thread is one of these, another takes its place meanwhile, unless too many wait
+   * already.
+   *
+   * @throws java.util.concurrent.CompletionException what the result failed with
+   */
+  public static <T> T join(CompletableFuture<T> result) {
+    if (!(Thread.currentThread() instanceof KernelThread thread)) {
+      return result.join();
+    }
+    thread.mayStayUnreplaced = true;
+    try {
+      return result.join();
+    } finally {
+      thread.mayStayUnreplaced = false;
     }
   }
 
