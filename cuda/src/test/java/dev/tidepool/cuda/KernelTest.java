@@ -4,11 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -20,6 +25,7 @@ import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -103,6 +109,33 @@ class KernelTest {
                       List.of()))
           .isInstanceOf(KernelCompilationException.class)
           .hasMessageContaining("'width' was declared as an array of INT");
+    }
+  }
+
+  static void picked(int i, int[] places, float[] from, float[] to) {
+    to[i] = from[places[i]];
+  }
+
+  /** A read to pageable memory would hold up the thread that submits it until the kernel ends. */
+  @Test
+  void aJavaMethodIsSubmittedWithoutAWaitForWhatFailsInIt() {
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
+      Kernel kernel = memory.compile(KernelSource.method(MethodHandles.lookup(), "picked"));
+      try (UnifiedBuffer<int[]> places = memory.copyOf(new int[] {2, 0, 1});
+          UnifiedBuffer<float[]> from = memory.copyOf(new float[] {1, 2, 3});
+          UnifiedBuffer<float[]> to = memory.allocate(ElementType.FLOAT, 3)) {
+        Arguments arguments = Arguments.of("places", places, "from", from, "to", to);
+        simulated.forget();
+        kernel.executeAsync(arguments).join();
+        kernel.execute(arguments);
+        assertThat(simulated.calls("cuMemcpyDtoHAsync_v2")).as("reads of what failed").isEqualTo(2);
+        assertThat(simulated.notes()).isEmpty();
+        float[] picked = new float[3];
+        to.copyTo(picked);
+        assertThat(picked).containsExactly(3, 1, 2);
+      }
     }
   }
 

@@ -420,7 +420,8 @@ public final class DeviceLink implements AutoCloseable {
     return chunk;
   }
 
-  Lease lease(long bytes) {
+  /** A staging block for some bytes, page-locked where that is possible. */
+  public Lease lease(long bytes) {
     return staging.lease(bytes, TransferContext.current().pinned());
   }
 

@@ -10,13 +10,14 @@ import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.tree.Faults;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Site;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Queue;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,13 +32,17 @@ final class CheckedLaunch implements Event {
   /** The length of the status. */
   static final int INTS = 4;
 
+  private static final long STATUS_BYTES = (long) INTS * Integer.BYTES;
+
   /** How launches use the status. */
   static final KernelParameter PARAMETER = KernelParameter.out("fault status", ElementType.INT);
 
   private final KernelSource.Method source;
   private final Launch launch;
-  // The driver writes it on a thread of its own, and closing a shared arena would stop all threads.
-  private final MemorySegment found = Arena.ofAuto().allocate(JAVA_INT, INTS);
+  private final DeviceLink link;
+  // Where the status is read to. Page-locked where possible: to submit a read to other memory, a
+  // driver may wait until it is done, and so for the launch.
+  private @Nullable Lease staging;
   private @Nullable Event cleared;
   private @Nullable Event read;
 
@@ -46,24 +51,37 @@ final class CheckedLaunch implements Event {
    *
    * @param launch whose last argument is the status
    */
-  CheckedLaunch(KernelSource.Method source, Launch launch) {
+  CheckedLaunch(KernelSource.Method source, Launch launch, DeviceLink link) {
     this.source = source;
     this.launch = launch;
+    this.link = link;
   }
 
   /**
-   * Submits the commands. Those that were submitted have ended when another one is refused.
+   * Submits the commands. When one is refused, those that were submitted have ended, and there
+   * is nothing to close.
    *
    * @return the end of the launch alone
    */
   Event submit(Queue queue, List<Event> dependsOn) {
+    Lease lease = link.lease(STATUS_BYTES);
+    try {
+      staging = lease;
+      return submitAll(queue, dependsOn);
+    } catch (RuntimeException | Error refused) {
+      lease.release();
+      throw refused;
+    }
+  }
+
+  private Event submitAll(Queue queue, List<Event> dependsOn) {
     KernelArgument.Array status = (KernelArgument.Array) launch.arguments().getLast();
     Event clearing = queue.fill(status.block(), status.offset(), status.bytes(), (byte) 0);
     cleared = clearing;
     Event launched = null;
     try {
       launched = dependsOn.isEmpty() ? queue.launch(launch) : queue.launch(launch, dependsOn);
-      read = queue.read(status.block(), status.offset(), found);
+      read = queue.read(status.block(), status.offset(), found().asSlice(0, STATUS_BYTES));
       return launched;
     } catch (RuntimeException | Error refused) {
       try {
@@ -100,6 +118,7 @@ final class CheckedLaunch implements Event {
     } finally {
       submitted(read).await();
     }
+    MemorySegment found = found();
     int place = found.getAtIndex(JAVA_INT, 0);
     if (place != 0) {
       KernelTree tree = MethodReader.read(source);
@@ -121,14 +140,23 @@ final class CheckedLaunch implements Event {
     try {
       submitted(cleared).close();
     } finally {
-      submitted(read).close();
+      try {
+        submitted(read).close();
+      } finally {
+        submitted(staging).release();
+      }
     }
   }
 
-  private static Event submitted(@Nullable Event event) {
-    if (event == null) {
+  private MemorySegment found() {
+    return Objects.requireNonNull(
+        submitted(staging).block().segment(), "a staging block has a segment");
+  }
+
+  private static <T> T submitted(@Nullable T part) {
+    if (part == null) {
       throw new IllegalStateException("it was not submitted");
     }
-    return event;
+    return part;
   }
 }

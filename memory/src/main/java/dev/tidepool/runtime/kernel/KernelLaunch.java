@@ -460,7 +460,7 @@ final class KernelLaunch implements AutoCloseable {
       CheckedLaunch checked =
           faultStatus == null
               ? null
-              : new CheckedLaunch((KernelSource.Method) run.source(), launch);
+              : new CheckedLaunch((KernelSource.Method) run.source(), launch, context.link());
       if (command != null) {
         submit(command, launch, checked);
         expectWritten();
