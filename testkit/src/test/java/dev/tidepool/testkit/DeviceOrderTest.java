@@ -123,6 +123,17 @@ class DeviceOrderTest {
     throw new AssertionError("the kernel did not fail");
   }
 
+  @Test
+  void anArgumentInPlaceIsOneHitWhereAnotherTravels() {
+    Rig rig = open(SimulatedHardware.discrete().withLaunchOrder(LaunchOrder.ACROSS_QUEUES));
+    UnifiedBuffer<int[]> x = rig.filled(MemoryLocation.DEVICE, 1);
+    UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.HOST, 2);
+    long before = x.metrics().hits();
+    rig.kernel("y = x + y").executeAsync(Arguments.of("x", x, "y", y)).join();
+    assertThat(x.metrics().hits()).isEqualTo(before + 1);
+    assertThat(valueOf(y)).isEqualTo(3);
+  }
+
   @ParameterizedTest
   @EnumSource(
       value = LaunchOrder.class,

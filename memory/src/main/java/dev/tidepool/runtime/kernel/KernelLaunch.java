@@ -383,20 +383,28 @@ final class KernelLaunch implements AutoCloseable {
     int array = 0;
     for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
-        Placed argument = placed.get(array);
-        Block block = blocks[array];
-        arguments.add(argument(argument, block == null ? block(argument) : block));
+        arguments.add(argument(array));
         array++;
       } else {
         arguments.add(new KernelArgument.Scalar(scalar(parameter)));
       }
     }
     if (faultStatus != null) {
-      Placed status = placed.get(array);
-      Block block = blocks[array];
-      arguments.add(argument(status, block == null ? block(status) : block));
+      arguments.add(argument(array));
     }
     return arguments;
+  }
+
+  private KernelArgument argument(int array) {
+    Placed argument = placed.get(array);
+    Block block = blocks[array];
+    if (block == null) {
+      block = block(argument);
+    } else {
+      coherence(argument).usedInPlace();
+    }
+    BufferHandle<?> buffer = argument.buffer();
+    return new KernelArgument.Array(block.whole(), block.start() + buffer.from(), buffer.bytes());
   }
 
   /** Sees to device memory for all arguments, before the bytes of any travel. */
@@ -429,11 +437,6 @@ final class KernelLaunch implements AutoCloseable {
       throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
     }
     return signature.scalar(parameter, value);
-  }
-
-  private static KernelArgument argument(Placed argument, Block block) {
-    BufferHandle<?> buffer = argument.buffer();
-    return new KernelArgument.Array(block.whole(), block.start() + buffer.from(), buffer.bytes());
   }
 
   private static Block block(Placed argument) {

@@ -218,7 +218,7 @@ public final class Coherence {
 
   /**
    * The device's block for a launch, if no memory is needed for it and no byte has to move; else
-   * null. Called by work that occupies the storage.
+   * null. Called by work that occupies the storage. It is no access until {@link #usedInPlace}.
    *
    * @param written whether the launch writes the range
    */
@@ -232,11 +232,15 @@ public final class Coherence {
       if (!isThere || !(written ? state.isDeviceNewest() : state.deviceHasNewest(from, to))) {
         return null;
       }
-      storage.bufferCounters().accessed(true);
       return backing.device();
     } finally {
       lock.unlock();
     }
+  }
+
+  /** A launch takes the block that {@link #deviceInPlace} found. */
+  public void usedInPlace() {
+    storage.bufferCounters().accessed(true);
   }
 
   private ReentrantLock moving() {
