@@ -1,5 +1,8 @@
 package dev.tidepool.opencl;
 
+import dev.tidepool.spi.support.Uninterruptibly;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -14,6 +17,9 @@ final class Context {
       "PoCL compiles each kernel when it is built and when it first runs, for about a second in"
           + " all, and keeps the result in ~/.cache/pocl; cpu:0 computes on the same processor"
           + " without that";
+
+  /** LLVM, which many drivers compile with, counts on half of it. */
+  private static final long COMPILER_STACK_BYTES = 16L << 20;
 
   private final long handle;
   private final AtomicInteger holders = new AtomicInteger(1);
@@ -42,15 +48,34 @@ final class Context {
     return true;
   }
 
-  /** {@link OpenCL#clBuildProgram}, with the signal handlers preserved the first time. */
+  /**
+   * Calls {@link OpenCL#clBuildProgram}, with the signal handlers preserved the first time. The
+   * compiler runs on a thread with a large stack: a source that nests deeply takes more than Java's
+   * threads have as a rule, and would end the process.
+   */
   int build(long program, DeviceProperties device, String options) {
+    FutureTask<Integer> build =
+        new FutureTask<>(() -> OpenCL.clBuildProgram(program, device.handle(), options));
     if (compilerLoaded.compareAndSet(false, true)) {
       if (device.pocl()) {
         System.getLogger(Context.class.getName()).log(System.Logger.Level.INFO, POCL_COMPILES);
       }
-      return SignalHandlers.preserving(
-          () -> OpenCL.clBuildProgram(program, device.handle(), options));
+      return SignalHandlers.preserving(() -> onLargeStack(build));
     }
-    return OpenCL.clBuildProgram(program, device.handle(), options);
+    return onLargeStack(build);
+  }
+
+  private static int onLargeStack(FutureTask<Integer> build) {
+    Thread compiler = new Thread(null, build, "tidepool-opencl-compiler", COMPILER_STACK_BYTES);
+    compiler.setDaemon(true);
+    compiler.start();
+    try {
+      return Uninterruptibly.<Integer, ExecutionException>get(build::get);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof RuntimeException refused) {
+        throw refused;
+      }
+      throw e.getCause() instanceof Error error ? error : new AssertionError(e);
+    }
   }
 }
