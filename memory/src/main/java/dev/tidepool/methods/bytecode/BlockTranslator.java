@@ -61,6 +61,12 @@ import org.jspecify.annotations.Nullable;
  * effects, and is saved to a variable before one of its variables changes.
  */
 final class BlockTranslator {
+  /**
+   * Expressions nest no deeper: what visits them recurses, and so do compilers of drivers, some of
+   * which refuse more than 256 pairs of parentheses around another.
+   */
+  private static final int DEEPEST = 32;
+
   private final MethodTranslator method;
   private final MethodCode code;
   private final FlowGraph.BasicBlock block;
@@ -155,7 +161,7 @@ final class BlockTranslator {
   // Values
 
   void push(KernelExpression value) {
-    frame.stack().add(new StackOperand.Value(value));
+    frame.stack().add(new StackOperand.Value(Walk.isDeeper(value, DEEPEST) ? saved(value) : value));
   }
 
   void push(StackOperand operand) {
@@ -215,9 +221,14 @@ final class BlockTranslator {
         || value instanceof Constant) {
       return operand;
     }
+    return new StackOperand.Value(saved(value));
+  }
+
+  /** A value in a variable of its own. */
+  private Read saved(KernelExpression value) {
     Variable saved = fresh(value.type());
     add(new Assign(saved, value));
-    return new StackOperand.Value(new Read(saved));
+    return new Read(saved);
   }
 
   /** Sets a variable; what the stack has of its old value is saved first. */
@@ -231,9 +242,7 @@ final class BlockTranslator {
     for (int i = 0; i < stack.size(); i++) {
       if (stack.get(i) instanceof StackOperand.Value(KernelExpression value)
           && Walk.reads(value, target)) {
-        Variable saved = fresh(value.type());
-        add(new Assign(saved, value));
-        stack.set(i, new StackOperand.Value(new Read(saved)));
+        stack.set(i, new StackOperand.Value(saved(value)));
       }
     }
   }
@@ -431,9 +440,7 @@ final class BlockTranslator {
     if (frame.stack().isEmpty()) {
       return condition;
     }
-    Variable saved = fresh(ValueType.INT);
-    add(new Assign(saved, condition));
-    return new Compare(Comparison.NOT_EQUAL, new Read(saved), Constant.of(0), false);
+    return new Compare(Comparison.NOT_EQUAL, saved(condition), Constant.of(0), false);
   }
 
   /** What is on the stack when the block ends is handed on in variables, one for each depth. */
@@ -445,9 +452,7 @@ final class BlockTranslator {
         Variable target = method.stackVariable(i, value.type());
         if (!value.equals(new Read(target))) {
           // All are read before one of them changes.
-          Variable saved = fresh(value.type());
-          add(new Assign(saved, value));
-          moves.add(new Assign(target, new Read(saved)));
+          moves.add(new Assign(target, saved(value)));
         }
         stack.set(i, new StackOperand.Value(new Read(target)));
       }

@@ -79,6 +79,12 @@ public final class Walk {
         || operands(expression).stream().anyMatch(operand -> any(operand, test));
   }
 
+  /** Returns whether there is an operand in an operand, and so on, more than so many times. */
+  public static boolean isDeeper(KernelExpression expression, int levels) {
+    return operands(expression).stream()
+        .anyMatch(operand -> levels == 0 || isDeeper(operand, levels - 1));
+  }
+
   /** The operands of an expression. */
   public static List<KernelExpression> operands(KernelExpression expression) {
     return switch (expression) {

@@ -58,8 +58,8 @@ final class CheckedLaunch implements Event {
   }
 
   /**
-   * Submits the commands. When one is refused, those that were submitted have ended, and there
-   * is nothing to close.
+   * Submits the commands. When one is refused, those that were submitted have ended, and there is
+   * nothing to close.
    *
    * @return the end of the launch alone
    */
