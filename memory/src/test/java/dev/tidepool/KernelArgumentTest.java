@@ -146,8 +146,9 @@ final class KernelArgumentTest {
             "argument 'out' is a float[], but the Java kernel takes an array of DOUBLE; pass a"
                 + " double[], or a buffer of DOUBLE",
             Arguments.of("out", memory.copyOf(new float[2]), "n", 1),
-            "argument 'out' is a buffer of FLOAT, but the Java kernel takes an array of DOUBLE; use"
-                + " as(type) to read its bytes so")
+            "argument 'out' is a buffer of FLOAT, but the Java kernel takes an array of DOUBLE;"
+                + " pass a buffer of DOUBLE, for as(type) reads the same bytes and converts no"
+                + " value")
         .forEach(
             (wrong, message) ->
                 assertThatThrownBy(() -> kernel.execute(wrong))

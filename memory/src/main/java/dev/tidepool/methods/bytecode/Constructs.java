@@ -12,6 +12,9 @@ import java.util.Locale;
 
 /** What an instruction that no kernel can have was in the source, and what to write instead. */
 final class Constructs {
+  private static final String INSTEAD_OF_EXCEPTIONS =
+      "write an error value to an array, or check the arguments before the launch";
+
   private Constructs() {}
 
   /** The error about an instruction. */
@@ -19,17 +22,18 @@ final class Constructs {
     return switch (instruction) {
       case InvokeDynamicInstruction call ->
           place.refuse(dynamic(call), "write the steps as statements over numbers and arrays");
-      case NewObjectInstruction created ->
-          place.refuse(
-              "new " + created.className().asSymbol().displayName() + "(...)",
-              "use local variables and arrays of primitives");
+      case NewObjectInstruction created -> {
+        String type = created.className().asSymbol().displayName();
+        yield place.refuse(
+            "new " + type + "(...)",
+            type.endsWith("Exception") || type.endsWith("Error")
+                ? INSTEAD_OF_EXCEPTIONS
+                : "use local variables and arrays of primitives");
+      }
       case NewReferenceArrayInstruction _, NewMultiArrayInstruction _ ->
           place.refuse(
               "an array of objects or of arrays", "use one array with row * columns + column");
-      case ThrowInstruction _ ->
-          place.refuse(
-              "throwing an exception",
-              "write an error value to an array, or check the arguments before the launch");
+      case ThrowInstruction _ -> place.refuse("throwing an exception", INSTEAD_OF_EXCEPTIONS);
       case TypeCheckInstruction _ ->
           place.refuse("a cast or test of an object's type", "use numbers and arrays");
       default ->

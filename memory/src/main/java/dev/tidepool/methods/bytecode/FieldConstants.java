@@ -3,6 +3,7 @@ package dev.tidepool.methods.bytecode;
 import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.spi.support.FailureText;
+import java.io.PrintStream;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.instruction.FieldInstruction;
 import java.lang.reflect.Field;
@@ -96,6 +97,8 @@ final class FieldConstants {
       case Long number -> Constant.of(number);
       case Float number -> new Constant(ValueType.FLOAT, Float.floatToRawIntBits(number));
       case Double number -> new Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(number));
+      case PrintStream _ ->
+          throw place.refuse(shown, "write numbers to an array, and print them after the launch");
       case null, default ->
           throw place.refuse(shown + ", which is no primitive,", "pass an array as a parameter");
     };

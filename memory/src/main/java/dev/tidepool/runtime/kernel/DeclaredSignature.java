@@ -124,7 +124,9 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
               + " takes an array of "
               + parameter.type()
               + (value instanceof UnifiedBuffer<?>
-                  ? "; use as(type) to read its bytes so"
+                  ? "; pass a buffer of "
+                      + parameter.type()
+                      + ", for as(type) reads the same bytes and converts no value"
                   : "; pass a "
                       + parameter.type().arrayClass().getSimpleName()
                       + ", or a buffer of "

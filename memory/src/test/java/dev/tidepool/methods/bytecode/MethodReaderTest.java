@@ -81,6 +81,10 @@ class MethodReaderTest {
       x[i] = FIELD.applyAsInt(x[i]);
     }
 
+    static void printed(int i, int[] x) {
+      System.out.println(x[i]);
+    }
+
     static void created(int i, int[] x) {
       x[i] = new Object().hashCode();
     }
@@ -195,11 +199,12 @@ class MethodReaderTest {
       {"concatenated", "line ", "a joined string", "statements over numbers"},
       {"random", "Refused.random", "line ", "the call of Math.random", "write what it does"},
       {"string", "line ", "a string", "use numbers"},
-      {"thrown", "line ", "new ", "arrays of primitives"},
+      {"thrown", "line ", "new ", "write an error value to an array"},
       {"caught", "line ", "try", "check before"},
       {"recursive", "line ", "the recursive call of", "factorial", "write it as a loop"},
       {"field", "counter", "not final", "as a parameter"},
       {"object", "FIELD", "no primitive"},
+      {"printed", "System.out", "print them after the launch"},
       {"created", "new Object", "local variables"},
       {"lengthOfItsOwn", "length is no constant", "static final"},
       {"characters", "char", "short[]"},
