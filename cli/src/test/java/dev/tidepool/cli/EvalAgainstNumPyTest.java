@@ -21,7 +21,7 @@ class EvalAgainstNumPyTest {
 
   // PoCL takes a second to compile a kernel: every type is met, not every type by every operator.
   // -Dtidepool.test.all=true runs all.
-  private static final int OPENCL_STRIDE = 5;
+  private static final int OPENCL_STRIDE = 7;
 
   @TempDir static Path folder;
   private static List<NumPy.Case> cases;
