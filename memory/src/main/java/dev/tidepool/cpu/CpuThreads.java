@@ -3,6 +3,7 @@ package dev.tidepool.cpu;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.host.system.TruncatedMapCheck;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -106,6 +107,8 @@ final class CpuThreads {
     private final AtomicLong next = new AtomicLong();
     private final AtomicLong unfinished;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    // Whether a thread other than the caller failed first; written before the piece counts as done.
+    private boolean hasFailedElsewhere;
 
     Spread(long items, long grain, long pieces, Piece piece) {
       this.items = items;
@@ -123,7 +126,9 @@ final class CpuThreads {
             TruncatedMapCheck.surface();
           }
         } catch (Throwable e) {
-          failure.compareAndSet(null, e);
+          if (failure.compareAndSet(null, e)) {
+            hasFailedElsewhere = !Thread.currentThread().equals(caller);
+          }
         }
         if (unfinished.decrementAndGet() == 0) {
           LockSupport.unpark(caller);
@@ -176,6 +181,9 @@ final class CpuThreads {
     /** Throws what the first piece that failed threw. */
     void surface() {
       Throwable thrown = failure.get();
+      if (thrown != null && hasFailedElsewhere) {
+        addLaunch(thrown);
+      }
       if (thrown instanceof RuntimeException e) {
         throw e;
       }
@@ -184,6 +192,18 @@ final class CpuThreads {
       }
       if (thrown != null) {
         throw new TidepoolException("a kernel failed", thrown);
+      }
+    }
+
+    /**
+     * Shows where the launch was asked for, which the stack of another thread does not. A pool's
+     * thread was not asked by the code on its stack. A body may throw one exception many times.
+     */
+    private void addLaunch(Throwable thrown) {
+      if (!(caller instanceof ForkJoinWorkerThread)
+          && !(thrown instanceof VirtualMachineError)
+          && thrown.getSuppressed().length == 0) {
+        thrown.addSuppressed(new Exception("the launch; an item failed on another thread"));
       }
     }
   }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.as;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -22,6 +23,7 @@ import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +32,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -265,6 +268,32 @@ class CpuKernelTest {
     Program fine = device.compile(KernelSource.java(item -> count.incrementAndGet()), List.of());
     run(fine, List.of(), LaunchRange.of(50_000));
     assertThat(count).hasValue(50_000);
+  }
+
+  @Test
+  void theLaunchIsShownBesideAnItemThatFailsOnAnotherThread() {
+    assumeTrue(CpuThreads.THREADS > 1, "one processor");
+    Thread caller = Thread.currentThread();
+    CountDownLatch failed = new CountDownLatch(1);
+    Program program =
+        device.compile(
+            KernelSource.java(
+                item -> {
+                  if (!Thread.currentThread().equals(caller)) {
+                    failed.countDown();
+                    throw new IllegalStateException("on purpose");
+                  }
+                  Uninterruptibly.await(failed::await);
+                }),
+            List.of());
+    assertThatThrownBy(() -> run(program, List.of(), LaunchRange.of(2)))
+        .hasMessage("on purpose")
+        .satisfies(
+            thrown ->
+                assertThat(thrown.getSuppressed())
+                    .singleElement()
+                    .extracting(Throwable::getStackTrace, as(InstanceOfAssertFactories.ARRAY))
+                    .anyMatch(frame -> frame.toString().contains("CpuKernelTest.run")));
   }
 
   @Test
