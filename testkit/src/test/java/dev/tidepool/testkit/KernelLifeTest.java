@@ -108,7 +108,7 @@ class KernelLifeTest {
       device.pause();
       // More than the device is given at once: the last can be stopped, whatever was compiled by
       // then.
-      CompletableFuture<?>[] runs = new CompletableFuture<?>[100];
+      CompletableFuture<?>[] runs = new CompletableFuture<?>[200];
       for (int i = 0; i < runs.length; i++) {
         runs[i] = kernel.executeAsync(Arguments.of("x", buffer, "y", buffer));
       }
