@@ -602,7 +602,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     if (launch == null) {
       finish(thrown);
     } else if (launch.isLending() && thrown == null && hasBegun()) {
-      // Whoever ends the lending may be in the middle of another task.
+      // The thread that ends the lending may be in the middle of another task.
       taskThread = null;
       isUnderWay();
     } else if (launch.isSubmitted()) {
