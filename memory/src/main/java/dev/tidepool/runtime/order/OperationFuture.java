@@ -43,7 +43,7 @@ final class OperationFuture extends CheckedFuture {
       operation.reserve(completion::begin);
     } finally {
       if (!operation.hasEntered()) {
-        pending.remove(future);
+        pending.withdraw(future);
       }
     }
     return future;

@@ -19,19 +19,32 @@ final class PendingFutures {
       tracked = true;
     } finally {
       if (!tracked) {
-        remove(future);
+        withdraw(future);
       }
     }
     return future;
   }
 
-  /** Keeps a future until it is removed. */
+  /** Keeps a future until it is {@linkplain #remove removed}. */
   void add(CompletableFuture<?> future) {
     open.add(future);
   }
 
+  /** Forgets a future that has completed. */
   void remove(CompletableFuture<?> future) {
     open.remove(future);
+  }
+
+  /**
+   * Takes a future back that no caller has and that nothing will complete. Completes it, because a
+   * thread may wait for it already.
+   */
+  void withdraw(CompletableFuture<?> future) {
+    try {
+      future.complete(null);
+    } finally {
+      open.remove(future);
+    }
   }
 
   void await() {

@@ -4,7 +4,7 @@ import dev.tidepool.spi.Device;
 import java.lang.reflect.Proxy;
 
 /** A storage of which only the order of its operations and its uses count. */
-final class Bytes extends OrderedResource {
+class Bytes extends OrderedResource {
   private final ResourceContext context;
 
   Bytes(MemoryWaiters waiters) {
