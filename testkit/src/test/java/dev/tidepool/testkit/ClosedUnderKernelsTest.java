@@ -208,7 +208,7 @@ class ClosedUnderKernelsTest {
       assertThat(old).isNotDone();
       held.go.countDown();
       try (UnifiedBuffer<int[]> next = filled.get()) {
-        assertThat(old).isCompleted();
+        old.join();
         assertThat(contents(next)).isEqualTo(filled(3));
       }
     }
@@ -233,7 +233,7 @@ class ClosedUnderKernelsTest {
       await().until(() -> request.isDone() || asking.getState() == Thread.State.TIMED_WAITING);
       held.go.countDown();
       try (UnifiedBuffer<int[]> _ = request.get()) {
-        assertThat(ends).isCompleted();
+        ends.join();
         assertThat(stays).isNotDone();
       } finally {
         later.countDown();

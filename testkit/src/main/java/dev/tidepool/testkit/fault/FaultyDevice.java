@@ -114,11 +114,14 @@ final class FaultyDevice implements Device {
 
   /** Counts a call and says how it fails; a lost device fails always. */
   @Nullable Failure next(SpiCall call) {
-    Failure failure = faults.next(call);
-    if (failure == Failure.DEVICE_LOST) {
-      lost = true;
+    // Together: every call behind the one that loses the device fails.
+    synchronized (faults) {
+      Failure failure = faults.next(call);
+      if (failure == Failure.DEVICE_LOST) {
+        lost = true;
+      }
+      return lost && call.mayFail() ? Failure.DEVICE_LOST : failure;
     }
-    return lost && call.mayFail() ? Failure.DEVICE_LOST : failure;
   }
 
   void throwIf(@Nullable Failure failure, SpiCall call) {
