@@ -43,10 +43,12 @@ final class PendingFutures {
     try {
       future.complete(null);
     } finally {
-      open.remove(future);
+      // Also where the heap is full: the next thread that waits must not find it.
+      remove(future);
     }
   }
 
+  /** Waits for the futures that are kept now. */
   void await() {
     for (CompletableFuture<?> future : open) {
       // Failures are its owner's business.
