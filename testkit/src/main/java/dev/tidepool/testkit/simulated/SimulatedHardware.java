@@ -136,7 +136,10 @@ public record SimulatedHardware(
     return with(parts -> parts.failures = model);
   }
 
-  /** Returns hardware with launches that keep the thread that submits them so long. */
+  /**
+   * Returns hardware with launches that keep the thread that submits them so long. The device then
+   * looks for commands itself, as hardware does, and begins one up to 0.1 ms after its submission.
+   */
   public SimulatedHardware withLaunchCost(Duration perLaunch) {
     return with(parts -> parts.launchCost = perLaunch);
   }

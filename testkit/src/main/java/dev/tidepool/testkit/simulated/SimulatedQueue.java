@@ -27,8 +27,14 @@ final class SimulatedQueue implements Queue {
   /** A sleep may end so much later than asked for. */
   private static final long SLEEP_NANOS = 100_000;
 
+  /** How often an idle thread looks for commands before it sleeps, and how long it pauses. */
+  private static final int LOOKS = 100;
+
+  private static final long LOOK_NANOS = 10_000;
+
   private final SimulatedDevice device;
   private final long handle;
+  private final int looks;
   private final DriverLedger ledger;
   private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final Thread thread;
@@ -68,6 +74,7 @@ final class SimulatedQueue implements Queue {
   SimulatedQueue(SimulatedDevice device, long id) {
     this.device = device;
     handle = id;
+    looks = device.hardware().launchCost().isZero() ? 0 : LOOKS;
     ledger = device.ledger();
     thread = Thread.ofPlatform().daemon().name(device + " queue " + id).unstarted(this::run);
     thread.start();
@@ -77,7 +84,7 @@ final class SimulatedQueue implements Queue {
     while (true) {
       Command command;
       try {
-        command = commands.take();
+        command = next();
       } catch (InterruptedException e) {
         continue; // only the library's close ends a queue
       }
@@ -90,6 +97,20 @@ final class SimulatedQueue implements Queue {
       command.blocks().forEach(SimulatedBlock::end);
       command.completion().end(failure);
     }
+  }
+
+  /**
+   * The next command. Where launches have a cost, this thread looks for commands for a while before
+   * it sleeps: the thread that submits would otherwise wake it, which takes part of that cost and
+   * often more.
+   */
+  private Command next() throws InterruptedException {
+    Command command = commands.poll();
+    for (int i = 0; i < looks && command == null; i++) {
+      LockSupport.parkNanos(LOOK_NANOS);
+      command = commands.poll();
+    }
+    return command == null ? commands.take() : command;
   }
 
   private @Nullable AcceleratorException perform(Command command) {
@@ -116,16 +137,15 @@ final class SimulatedQueue implements Queue {
       nanos += (long) (bytes * 1e9 / device.hardware().bytesPerSecond());
     }
     long jitter = device.hardware().jitter().toNanos();
-    spend(jitter == 0 ? nanos : nanos + ThreadLocalRandom.current().nextLong(jitter));
+    nanos += jitter == 0 ? 0 : ThreadLocalRandom.current().nextLong(jitter);
+    if (nanos > 0) {
+      stayBusyUntil(System.nanoTime() + nanos);
+    }
   }
 
-  /** Keeps the calling thread busy so long; asleep only as far as a sleep ends in time. */
-  private static void spend(long nanos) {
-    if (nanos == 0) {
-      return;
-    }
-    long end = System.nanoTime() + nanos;
-    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+  /** Keeps the calling thread busy; asleep only as far as a sleep ends in time. */
+  private static void stayBusyUntil(long end) {
+    for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
       if (left > SLEEP_NANOS) {
         LockSupport.parkNanos(left - SLEEP_NANOS);
       } else {
@@ -318,6 +338,8 @@ final class SimulatedQueue implements Queue {
 
   @Override
   public Event launch(Launch launch, List<Event> dependsOn) {
+    long cost = device.hardware().launchCost().toNanos();
+    long end = cost == 0 ? 0 : System.nanoTime() + cost;
     if (!(launch.program() instanceof SimulatedProgram program) || !device.owns(program)) {
       throw device.punished("launch of a program that this device has not, or that is closed");
     }
@@ -325,7 +347,6 @@ final class SimulatedQueue implements Queue {
     List<Completion> completions = dependsOn.stream().map(this::completion).toList();
     device.checkAlive(SpiCall.LAUNCH.name());
     boolean fails = device.nextLaunchFails();
-    spend(device.hardware().launchCost().toNanos());
     ledger.count(SpiCall.LAUNCH);
     Completion completion = new Completion();
     enqueue(
@@ -341,7 +362,12 @@ final class SimulatedQueue implements Queue {
             },
             completion,
             completions));
-    return new SimulatedEvent(device, completion);
+    SimulatedEvent event = new SimulatedEvent(device, completion);
+    if (cost > 0) {
+      // What the simulation itself takes is part of it.
+      stayBusyUntil(end);
+    }
+    return event;
   }
 
   private Completion completion(Event event) {
