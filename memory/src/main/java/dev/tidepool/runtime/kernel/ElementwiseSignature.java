@@ -22,6 +22,8 @@ final class ElementwiseSignature implements Signature {
   /** What the last call was found to take: most calls are like the one before. */
   private volatile @Nullable List<KernelParameter> last;
 
+  private volatile @Nullable LaunchRange lastRange;
+
   ElementwiseSignature(Expression expression) {
     this.expression = expression;
   }
@@ -52,7 +54,8 @@ final class ElementwiseSignature implements Signature {
     if (parameters.size() != values.size()) {
       return false;
     }
-    for (KernelParameter parameter : parameters) {
+    for (int i = 0; i < parameters.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
       Object value = values.get(parameter.name());
       if (value == null
           || isScalar(value) == parameter.access().isArray()
@@ -144,7 +147,12 @@ final class ElementwiseSignature implements Signature {
                 + lengths.get(i));
       }
     }
-    return LaunchRange.of(lengths.getFirst());
+    LaunchRange known = lastRange;
+    if (known == null || known.items() != lengths.getFirst()) {
+      known = LaunchRange.of(lengths.getFirst());
+      lastRange = known;
+    }
+    return known;
   }
 
   @Override

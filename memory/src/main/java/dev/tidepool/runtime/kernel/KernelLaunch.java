@@ -61,7 +61,7 @@ final class KernelLaunch implements AutoCloseable {
   private final List<KernelParameter> compiled;
   private final Map<String, Object> values;
   private final LaunchRange range;
-  private final List<Placed> placed = new ArrayList<>();
+  private final List<Placed> placed;
   private final List<BufferHandle<?>> temporaries = new ArrayList<>();
   private @Nullable BufferHandle<int[]> faultStatus;
   private final List<Copy> inbound = new ArrayList<>();
@@ -101,6 +101,8 @@ final class KernelLaunch implements AutoCloseable {
     this.compiled = signature.compiled(parameters);
     this.values = arguments.values();
     this.range = range;
+    // The status of faults may follow.
+    this.placed = new ArrayList<>(parameters.size() + 1);
   }
 
   /** Sees to the arguments of a run. */
@@ -112,9 +114,10 @@ final class KernelLaunch implements AutoCloseable {
       Arguments arguments,
       @Nullable LaunchRange asked) {
     List<KernelParameter> parameters = signature.parameters(arguments, asked);
-    List<Long> lengths = new ArrayList<>();
-    List<String> names = new ArrayList<>();
-    for (KernelParameter parameter : parameters) {
+    List<Long> lengths = new ArrayList<>(parameters.size());
+    List<String> names = new ArrayList<>(parameters.size());
+    for (int i = 0; i < parameters.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
       if (parameter.access().isArray()) {
         names.add(parameter.name());
         lengths.add(length(parameter.type(), arguments.values().get(parameter.name())));
@@ -144,7 +147,8 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private void place() {
-    for (KernelParameter parameter : parameters) {
+    for (int i = 0; i < parameters.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
       if (parameter.access().isArray()) {
         Object value = values.get(parameter.name());
         if (value == null) {
@@ -286,8 +290,17 @@ final class KernelLaunch implements AutoCloseable {
    * launch may be closed at once.
    */
   CompletableFuture<Void> submit() {
-    List<CompletableFuture<Void>> parts = new ArrayList<>();
+    if (inbound.isEmpty() && outbound.isEmpty()) {
+      return submitLaunch();
+    }
+    List<CompletableFuture<Void>> parts = new ArrayList<>(1 + inbound.size() + outbound.size());
     inbound.forEach(copy -> parts.add(copy.submit().get()));
+    parts.add(submitLaunch());
+    outbound.forEach(copy -> parts.add(copy.submit().get()));
+    return context.track(CompositeFuture.of(parts, context.callbackExecutor()));
+  }
+
+  private CompletableFuture<Void> submitLaunch() {
     Operation launched = operation();
     LaunchQueues queues = launchQueues();
     if (queues != null) {
@@ -295,11 +308,7 @@ final class KernelLaunch implements AutoCloseable {
       launched.launching(command);
     }
     run.endsWith(launched);
-    parts.add(context.submit(launched, run::end));
-    outbound.forEach(copy -> parts.add(copy.submit().get()));
-    return parts.size() == 1
-        ? parts.getFirst()
-        : context.track(CompositeFuture.of(parts, context.callbackExecutor()));
+    return context.submit(launched, run::end);
   }
 
   /** The queues if the device orders this launch; else null. */
@@ -319,7 +328,7 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private Operation operation() {
-    List<ResourceAccess> uses = new ArrayList<>();
+    List<ResourceAccess> uses = new ArrayList<>(placed.size());
     for (Placed argument : placed) {
       uses.add(
           ResourceAccess.onDevice(
@@ -381,7 +390,8 @@ final class KernelLaunch implements AutoCloseable {
     }
     List<KernelArgument> arguments = new ArrayList<>(parameters.size());
     int array = 0;
-    for (KernelParameter parameter : parameters) {
+    for (int i = 0; i < parameters.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
       if (parameter.access().isArray()) {
         arguments.add(argument(array));
         array++;

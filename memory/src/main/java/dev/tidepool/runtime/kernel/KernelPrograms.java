@@ -2,6 +2,7 @@ package dev.tidepool.runtime.kernel;
 
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.runtime.order.OperationGate;
 import dev.tidepool.spi.Program;
 import java.util.HashMap;
 import java.util.List;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * its last run has ended.
  *
  * <p>Refers to no handle of the kernel, so a kernel that was not closed can become unreachable. The
- * monitor guards the fields and is not held while anything is compiled or freed.
+ * monitor guards the table and is not held while anything is compiled or freed.
  */
 final class KernelPrograms {
   /** The latest program, by the identity of what was asked for. */
@@ -29,11 +30,11 @@ final class KernelPrograms {
   private final ProgramCache kernels;
   private final KernelSource source;
 
+  // The runs that are under way. Closed with the kernel; ended when the programs are released.
+  private final OperationGate runs = new OperationGate();
+
   // Guarded by this.
   private final Map<List<KernelParameter>, ProgramCache.Entry> held = new HashMap<>();
-  private int runs;
-  private boolean closed;
-  private boolean released;
 
   /**
    * Launches of one kernel in a row ask the same; to hash all parameters costs more than the rest.
@@ -51,19 +52,13 @@ final class KernelPrograms {
   }
 
   /** Begins a run, which keeps the programs until it {@linkplain #endRun ends}; false if closed. */
-  synchronized boolean beginRun() {
-    if (closed) {
-      return false;
-    }
-    runs++;
-    return true;
+  boolean beginRun() {
+    return runs.enter();
   }
 
   /** Ends a run. */
   void endRun() {
-    synchronized (this) {
-      runs--;
-    }
+    runs.leave();
     releaseIfOver(false);
   }
 
@@ -104,9 +99,7 @@ final class KernelPrograms {
 
   /** Closes the kernel: the programs that it alone holds are freed once its last run has ended. */
   void close() {
-    synchronized (this) {
-      closed = true;
-    }
+    runs.close();
     kernels.forget(this);
     releaseIfOver(false);
   }
@@ -115,19 +108,16 @@ final class KernelPrograms {
    * Ends a kernel that became unreachable unclosed. Its programs are kept for the next such kernel.
    */
   void abandon() {
-    synchronized (this) {
-      closed = true;
-    }
+    runs.close();
     releaseIfOver(true);
   }
 
   private void releaseIfOver(boolean keeps) {
+    if (!runs.end()) {
+      return;
+    }
     List<ProgramCache.Entry> over;
     synchronized (this) {
-      if (!closed || runs > 0 || released) {
-        return;
-      }
-      released = true;
       over = List.copyOf(held.values());
       held.clear();
       latest = null;

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * way from the moment when that code may begin; the event is known when it has submitted all.
  *
  * <p>The event is closed when its command has ended and no other launch is being submitted behind
- * it. The monitor guards that count.
+ * it. Those that keep it open are counted.
  */
 public final class DeviceLaunch {
   /** Submits a command behind others. */
@@ -65,7 +65,7 @@ public final class DeviceLaunch {
   private final AtomicBoolean settling = new AtomicBoolean();
 
   /** Operations ahead that are not submitted, and one more until the operation is entered. */
-  final AtomicInteger unsubmitted = new AtomicInteger(1);
+  final AtomicInteger unsubmitted = new AtomicInteger();
 
   // Set before the operation is asked for.
   private @Nullable LaunchedOperation operation;
@@ -79,9 +79,9 @@ public final class DeviceLaunch {
   boolean isListed;
   @Nullable DeviceLaunch next;
 
-  // Guarded by this.
+  // Set before `holders` is more than 0; cleared by the last holder.
   private @Nullable Event event;
-  private int holders;
+  private final AtomicInteger holders = new AtomicInteger();
 
   // Set before the event. Closed with it.
   private @Nullable Event check;
@@ -104,6 +104,7 @@ public final class DeviceLaunch {
     this.isLending = false;
     this.comesBehindLaunches = true;
     this.leadsLaunches = true;
+    unsubmitted.setPlain(1);
   }
 
   private DeviceLaunch(
@@ -120,6 +121,7 @@ public final class DeviceLaunch {
     this.comesBehindLaunches = !isOrderedByHost && (foreign == null || order != LaunchOrder.HOST);
     this.leadsLaunches =
         !isOrderedByHost && (foreign == null || order == LaunchOrder.ACROSS_QUEUES);
+    unsubmitted.setPlain(1);
   }
 
   /**
@@ -259,9 +261,9 @@ public final class DeviceLaunch {
   }
 
   /** Its commands have been submitted; they have ended when the event has. */
-  synchronized void submitted(Event submitted) {
+  void submitted(Event submitted) {
     event = submitted;
-    holders = 1;
+    holders.setRelease(1);
   }
 
   /** What the command depends on; the queue comes after others where only the order counts. */
@@ -282,24 +284,24 @@ public final class DeviceLaunch {
   }
 
   /** Keeps the event open until it is released; null if it is closed, so that it has ended. */
-  private synchronized @Nullable Event keep() {
-    if (event != null) {
-      holders++;
+  private @Nullable Event keep() {
+    int seen = holders.get();
+    while (seen > 0) {
+      int found = holders.compareAndExchange(seen, seen + 1);
+      if (found == seen) {
+        return event;
+      }
+      seen = found;
     }
-    return event;
+    return null;
   }
 
   private void release() {
-    Event last = null;
-    synchronized (this) {
-      if (--holders == 0) {
-        last = event;
-        event = null;
-      }
-    }
-    if (last == null) {
+    if (holders.decrementAndGet() > 0) {
       return;
     }
+    Event last = submitted();
+    event = null;
     try {
       last.close();
     } finally {
@@ -324,8 +326,8 @@ public final class DeviceLaunch {
   }
 
   /** Whether a command was submitted whose event is not let go. */
-  synchronized boolean isSubmitted() {
-    return holders > 0;
+  boolean isSubmitted() {
+    return holders.get() > 0;
   }
 
   /** Hands the command to its queue, which waits for the end. */
@@ -375,7 +377,7 @@ public final class DeviceLaunch {
     }
   }
 
-  private synchronized Event submitted() {
+  private Event submitted() {
     return Objects.requireNonNull(event, "it was submitted");
   }
 

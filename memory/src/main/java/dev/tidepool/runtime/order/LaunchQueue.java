@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
 final class LaunchQueue extends Resumable implements Runnable {
   /**
    * Launches that are under way at most: enough for a thread that submits them for 5 µs each to go
-   * on while the thread that waits for the ends is not scheduled.
+   * on while the thread that waits for the ends is not scheduled, for a time slice of 2 to 3 ms.
+   * Fewer than drivers take without blocking.
    */
-  static final int PLACES = 128;
+  static final int PLACES = 512;
 
   /** Operations wait until so few are under way, so that they come in groups and not one by one. */
   private static final int LOW = PLACES * 3 / 4;

@@ -28,8 +28,9 @@ public class ManagerContext implements ResourceContext {
   private final TransferMeter meter = new TransferMeter();
   private final RetryPolicy retries;
   private final PendingFutures futures = new PendingFutures();
-  // Made when something is first launched in the background; guarded by `futures`.
-  private @Nullable LaunchQueues launchQueues;
+  private final boolean isDeviceOrdered;
+  // Made when something is first launched in the background, under the monitor of `futures`.
+  private volatile @Nullable LaunchQueues launchQueues;
 
   /**
    * Creates it for a new manager.
@@ -50,6 +51,7 @@ public class ManagerContext implements ResourceContext {
     this.state = new ManagerState(id());
     this.retries =
         new RetryPolicy(options.transferRetries(), options.transferRetryTime().toNanos(), meter);
+    this.isDeviceOrdered = options.deviceOrder() && device().launchOrder() != LaunchOrder.HOST;
   }
 
   /** The manager as users know it. */
@@ -155,11 +157,16 @@ public class ManagerContext implements ResourceContext {
 
   /** Whether the device keeps launches in order, rather than the host. */
   public final boolean isDeviceOrdered() {
-    return options.deviceOrder() && device().launchOrder() != LaunchOrder.HOST;
+    return isDeviceOrdered;
   }
 
   /** The queues of launches, where {@link #isDeviceOrdered}. */
   public final LaunchQueues launchQueues() {
+    LaunchQueues made = launchQueues;
+    return made == null ? makeLaunchQueues() : made;
+  }
+
+  private LaunchQueues makeLaunchQueues() {
     synchronized (futures) {
       LaunchQueues made = launchQueues;
       if (made == null) {

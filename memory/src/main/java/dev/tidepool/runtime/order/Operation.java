@@ -578,7 +578,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       return;
     }
     try {
-      if (launch != null && isWanted() && !launch.takePlace()) {
+      if (launch != null && !launch.hasPlace && isWanted() && !launch.takePlace()) {
         return;
       }
       if (claim()) {
@@ -604,14 +604,18 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     } else if (launch.isLending() && thrown == null && hasBegun()) {
       // The thread that ends the lending may be in the middle of another task.
       taskThread = null;
-      isUnderWay();
+      synchronized (this) {
+        isUnderWay();
+      }
     } else if (launch.isSubmitted()) {
       try {
         own = thrown;
         if (thrown == null) {
           tellOfSubmission();
         } else {
-          isUnderWay();
+          synchronized (this) {
+            isUnderWay();
+          }
         }
       } finally {
         launch.follow();
@@ -632,7 +636,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return stage == Stage.STARTED;
   }
 
-  private synchronized void isUnderWay() {
+  @Override
+  void isUnderWay() {
     stage = Stage.SUBMITTED;
     runner = null;
     if (launch != null && launch.isLending()) {
@@ -642,7 +647,6 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
 
   /** What comes behind may be submitted too. */
   private void tellOfSubmission() {
-    isUnderWay();
     letLaunchesFollow(ending());
   }
 

@@ -70,7 +70,7 @@ public abstract class OrderedOperation extends LaunchedOperation
 
   // Operations ahead that have not ended, one for its own command that has not, and one more until
   // the operation is entered everywhere.
-  private final AtomicInteger ahead = new AtomicInteger(1);
+  private final AtomicInteger ahead = new AtomicInteger();
 
   // What it puts into the lists of the operations before it; made before it enters, and null
   // afterwards.
@@ -103,6 +103,8 @@ public abstract class OrderedOperation extends LaunchedOperation
   OrderedOperation(ResourceAccess[] uses, boolean always) {
     this.uses = uses;
     this.always = always;
+    // No other thread knows of it yet; the fence of a volatile write takes long.
+    ahead.setPlain(1);
   }
 
   /**
@@ -112,6 +114,9 @@ public abstract class OrderedOperation extends LaunchedOperation
    *     this; null otherwise
    */
   abstract void ready(@Nullable Executor ending);
+
+  /** Its command was submitted; the monitor is held. */
+  abstract void isUnderWay();
 
   /** Returns the thread that runs it now, or did last; null if none has begun. */
   public abstract @Nullable Thread runner();
@@ -134,7 +139,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     launch = command;
     command.belongsTo(this);
     // The end of its own command.
-    ahead.incrementAndGet();
+    ahead.setPlain(ahead.getPlain() + 1);
   }
 
   /** Whether it was let into its queues. Asked by the thread that asks for it. */
@@ -306,6 +311,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     Successor newest;
     Successor place;
     synchronized (this) {
+      isUnderWay();
       isFollowed = true;
       place = firstSuccessor;
       newest = lastSuccessor;

@@ -208,7 +208,9 @@ public final class Storage extends PendingReleases.Link {
   @Override
   public void entered(ResourceAccess use) {
     // Here, because work that is not checked, such as a write-back, changes the state as well.
-    view = View.NONE;
+    if (view != View.NONE) {
+      view = View.NONE;
+    }
     if (use.purpose() == ResourceAccess.Purpose.LEND) {
       holds.lent(use.writes());
     }
