@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceOrderTest {
   private static final int LENGTH = 100;
-  private static final int UNDER_WAY = 128;
+  private static final int UNDER_WAY = 512;
 
   private final List<Runnable> closing = new ArrayList<>();
 
@@ -185,15 +185,15 @@ class DeviceOrderTest {
     UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.DEVICE, 0);
     Kernel next = rig.kernel("y = y + 1");
     rig.device().pause();
-    List<CompletableFuture<Void>> futures = execute(next, Arguments.of("y", y), 300);
+    List<CompletableFuture<Void>> futures = execute(next, Arguments.of("y", y), 700);
     await().until(() -> rig.launches() == UNDER_WAY);
     assertThat(futures.get(10).cancel(false)).as("one that was submitted").isFalse();
-    assertThat(futures.get(200).cancel(false)).as("one that was not").isTrue();
+    assertThat(futures.get(600).cancel(false)).as("one that was not").isTrue();
     assertThat(rig.launches()).isEqualTo(UNDER_WAY);
     rig.device().resume();
     futures.getLast().join();
-    assertThat(valueOf(y)).isEqualTo(299);
-    assertThat(futures.get(200)).isCancelled();
+    assertThat(valueOf(y)).isEqualTo(699);
+    assertThat(futures.get(600)).isCancelled();
   }
 
   @Test
