@@ -30,6 +30,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -194,6 +196,19 @@ class DeviceOrderTest {
     futures.getLast().join();
     assertThat(valueOf(y)).isEqualTo(699);
     assertThat(futures.get(600)).isCancelled();
+  }
+
+  @Test
+  void aDeviceWhoseLaunchesCostTimeRunsThemAfterItSlept() {
+    Rig rig = open(SimulatedHardware.discrete().withLaunchCost(Duration.ofNanos(4000)));
+    UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.DEVICE, 0);
+    Kernel next = rig.kernel("y = y + 1");
+    for (int round = 1; round <= 3; round++) {
+      execute(next, Arguments.of("y", y), 50).getLast().join();
+      assertThat(valueOf(y)).isEqualTo(50 * round);
+      // It looks for commands for some milliseconds.
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+    }
   }
 
   @Test
