@@ -25,8 +25,8 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
       throw new IllegalArgumentException(
           "a range has one to three dimensions, not " + global.size());
     }
-    for (int i = 0; i < global.size(); i++) {
-      if (global.get(i) < 0) {
+    for (long size : global) {
+      if (size < 0) {
         throw new IllegalArgumentException("a range of " + global + " has a negative size");
       }
     }
@@ -81,8 +81,8 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
       return true;
     }
     long room = Long.MAX_VALUE;
-    for (int i = 0; i < global.size(); i++) {
-      room /= global.get(i);
+    for (long size : global) {
+      room /= size;
     }
     return room > 0;
   }

@@ -22,6 +22,7 @@ final class ElementwiseSignature implements Signature {
   /** What the last call was found to take: most calls are like the one before. */
   private volatile @Nullable List<KernelParameter> last;
 
+  /** What the last call ran over. */
   private volatile @Nullable LaunchRange lastRange;
 
   ElementwiseSignature(Expression expression) {
@@ -54,8 +55,7 @@ final class ElementwiseSignature implements Signature {
     if (parameters.size() != values.size()) {
       return false;
     }
-    for (int i = 0; i < parameters.size(); i++) {
-      KernelParameter parameter = parameters.get(i);
+    for (KernelParameter parameter : parameters) {
       Object value = values.get(parameter.name());
       if (value == null
           || isScalar(value) == parameter.access().isArray()

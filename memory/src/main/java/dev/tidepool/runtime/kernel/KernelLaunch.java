@@ -61,7 +61,7 @@ final class KernelLaunch implements AutoCloseable {
   private final List<KernelParameter> compiled;
   private final Map<String, Object> values;
   private final LaunchRange range;
-  private final List<Placed> placed;
+  private final List<Placed> placed = new ArrayList<>();
   private final List<BufferHandle<?>> temporaries = new ArrayList<>();
   private @Nullable BufferHandle<int[]> faultStatus;
   private final List<Copy> inbound = new ArrayList<>();
@@ -101,8 +101,6 @@ final class KernelLaunch implements AutoCloseable {
     this.compiled = signature.compiled(parameters);
     this.values = arguments.values();
     this.range = range;
-    // The status of faults may follow.
-    this.placed = new ArrayList<>(parameters.size() + 1);
   }
 
   /** Sees to the arguments of a run. */
@@ -116,8 +114,7 @@ final class KernelLaunch implements AutoCloseable {
     List<KernelParameter> parameters = signature.parameters(arguments, asked);
     List<Long> lengths = new ArrayList<>(parameters.size());
     List<String> names = new ArrayList<>(parameters.size());
-    for (int i = 0; i < parameters.size(); i++) {
-      KernelParameter parameter = parameters.get(i);
+    for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         names.add(parameter.name());
         lengths.add(length(parameter.type(), arguments.values().get(parameter.name())));
@@ -147,8 +144,7 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private void place() {
-    for (int i = 0; i < parameters.size(); i++) {
-      KernelParameter parameter = parameters.get(i);
+    for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         Object value = values.get(parameter.name());
         if (value == null) {
@@ -390,8 +386,7 @@ final class KernelLaunch implements AutoCloseable {
     }
     List<KernelArgument> arguments = new ArrayList<>(parameters.size());
     int array = 0;
-    for (int i = 0; i < parameters.size(); i++) {
-      KernelParameter parameter = parameters.get(i);
+    for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         arguments.add(argument(array));
         array++;

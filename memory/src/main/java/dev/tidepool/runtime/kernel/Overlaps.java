@@ -110,9 +110,6 @@ final class Overlaps {
    * @throws IllegalArgumentException that names both
    */
   static void checkBarriers(List<Placed> placed, Set<String> deciding) {
-    if (deciding.isEmpty()) {
-      return;
-    }
     for (Placed read : placed) {
       if (!deciding.contains(read.parameter().name())) {
         continue;

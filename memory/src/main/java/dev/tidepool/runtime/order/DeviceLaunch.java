@@ -65,7 +65,7 @@ public final class DeviceLaunch {
   private final AtomicBoolean settling = new AtomicBoolean();
 
   /** Operations ahead that are not submitted, and one more until the operation is entered. */
-  final AtomicInteger unsubmitted = new AtomicInteger();
+  final AtomicInteger unsubmitted = new AtomicInteger(1);
 
   // Set before the operation is asked for.
   private @Nullable LaunchedOperation operation;
@@ -104,7 +104,6 @@ public final class DeviceLaunch {
     this.isLending = false;
     this.comesBehindLaunches = true;
     this.leadsLaunches = true;
-    unsubmitted.setPlain(1);
   }
 
   private DeviceLaunch(
@@ -121,7 +120,6 @@ public final class DeviceLaunch {
     this.comesBehindLaunches = !isOrderedByHost && (foreign == null || order != LaunchOrder.HOST);
     this.leadsLaunches =
         !isOrderedByHost && (foreign == null || order == LaunchOrder.ACROSS_QUEUES);
-    unsubmitted.setPlain(1);
   }
 
   /**
@@ -285,15 +283,7 @@ public final class DeviceLaunch {
 
   /** Keeps the event open until it is released; null if it is closed, so that it has ended. */
   private @Nullable Event keep() {
-    int seen = holders.get();
-    while (seen > 0) {
-      int found = holders.compareAndExchange(seen, seen + 1);
-      if (found == seen) {
-        return event;
-      }
-      seen = found;
-    }
-    return null;
+    return holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) == 0 ? null : event;
   }
 
   private void release() {

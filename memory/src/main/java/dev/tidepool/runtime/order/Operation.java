@@ -605,7 +605,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       // The thread that ends the lending may be in the middle of another task.
       taskThread = null;
       synchronized (this) {
-        isUnderWay();
+        commandSubmitted();
       }
     } else if (launch.isSubmitted()) {
       try {
@@ -614,7 +614,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
           tellOfSubmission();
         } else {
           synchronized (this) {
-            isUnderWay();
+            commandSubmitted();
           }
         }
       } finally {
@@ -637,7 +637,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   @Override
-  void isUnderWay() {
+  void commandSubmitted() {
     stage = Stage.SUBMITTED;
     runner = null;
     if (launch != null && launch.isLending()) {

@@ -70,7 +70,7 @@ public abstract class OrderedOperation extends LaunchedOperation
 
   // Operations ahead that have not ended, one for its own command that has not, and one more until
   // the operation is entered everywhere.
-  private final AtomicInteger ahead = new AtomicInteger();
+  private final AtomicInteger ahead = new AtomicInteger(1);
 
   // What it puts into the lists of the operations before it; made before it enters, and null
   // afterwards.
@@ -103,8 +103,6 @@ public abstract class OrderedOperation extends LaunchedOperation
   OrderedOperation(ResourceAccess[] uses, boolean always) {
     this.uses = uses;
     this.always = always;
-    // No other thread knows of it yet; the fence of a volatile write takes long.
-    ahead.setPlain(1);
   }
 
   /**
@@ -116,7 +114,7 @@ public abstract class OrderedOperation extends LaunchedOperation
   abstract void ready(@Nullable Executor ending);
 
   /** Its command was submitted; the monitor is held. */
-  abstract void isUnderWay();
+  abstract void commandSubmitted();
 
   /** Returns the thread that runs it now, or did last; null if none has begun. */
   public abstract @Nullable Thread runner();
@@ -139,7 +137,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     launch = command;
     command.belongsTo(this);
     // The end of its own command.
-    ahead.setPlain(ahead.getPlain() + 1);
+    ahead.incrementAndGet();
   }
 
   /** Whether it was let into its queues. Asked by the thread that asks for it. */
@@ -311,7 +309,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     Successor newest;
     Successor place;
     synchronized (this) {
-      isUnderWay();
+      commandSubmitted();
       isFollowed = true;
       place = firstSuccessor;
       newest = lastSuccessor;

@@ -208,9 +208,7 @@ public final class Storage extends PendingReleases.Link {
   @Override
   public void entered(ResourceAccess use) {
     // Here, because work that is not checked, such as a write-back, changes the state as well.
-    if (view != View.NONE) {
-      view = View.NONE;
-    }
+    view = View.NONE;
     if (use.purpose() == ResourceAccess.Purpose.LEND) {
       holds.lent(use.writes());
     }

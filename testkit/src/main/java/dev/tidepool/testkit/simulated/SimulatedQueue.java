@@ -138,9 +138,7 @@ final class SimulatedQueue implements Queue {
     }
     long jitter = device.hardware().jitter().toNanos();
     nanos += jitter == 0 ? 0 : ThreadLocalRandom.current().nextLong(jitter);
-    if (nanos > 0) {
-      stayBusyUntil(System.nanoTime() + nanos);
-    }
+    stayBusyUntil(System.nanoTime() + nanos);
   }
 
   /** Keeps the calling thread busy; asleep only as far as a sleep ends in time. */
@@ -338,8 +336,7 @@ final class SimulatedQueue implements Queue {
 
   @Override
   public Event launch(Launch launch, List<Event> dependsOn) {
-    long cost = device.hardware().launchCost().toNanos();
-    long end = cost == 0 ? 0 : System.nanoTime() + cost;
+    long end = System.nanoTime() + device.hardware().launchCost().toNanos();
     if (!(launch.program() instanceof SimulatedProgram program) || !device.owns(program)) {
       throw device.punished("launch of a program that this device has not, or that is closed");
     }
@@ -363,10 +360,8 @@ final class SimulatedQueue implements Queue {
             completion,
             completions));
     SimulatedEvent event = new SimulatedEvent(device, completion);
-    if (cost > 0) {
-      // What the simulation itself takes is part of it.
-      stayBusyUntil(end);
-    }
+    // What the simulation itself takes is part of the cost.
+    stayBusyUntil(end);
     return event;
   }
 
