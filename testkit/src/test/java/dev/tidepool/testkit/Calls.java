@@ -104,6 +104,7 @@ final class Calls {
     calls.put(
         "kernel in the background",
         () -> kernel.executeAsync(Arguments.of("y", buffer, "x", other)).join());
+    calls.put("kernel beside a kernel", this::kernelBesideKernel);
     calls.put("kernel over an array", () -> kernel.execute(Arguments.of("y", buffer, "x", array)));
     calls.put("copy with options", this::copyWithOptions);
     calls.put("list of transfers", this::transfer);
@@ -215,6 +216,17 @@ final class Calls {
   private void copyOf() {
     try (UnifiedBuffer<int[]> copy = memory.copyOf(array)) {
       copy.fill((byte) 1);
+    }
+  }
+
+  /**
+   * The second is submitted while the first is under way, on another queue if there are several.
+   */
+  private void kernelBesideKernel() {
+    try (UnifiedBuffer<int[]> beside = memory.allocate(ElementType.INT, LENGTH, DEVICE)) {
+      var first = kernel.executeAsync(Arguments.of("y", buffer, "x", other));
+      kernel.executeAsync(Arguments.of("y", beside, "x", other)).join();
+      first.join();
     }
   }
 

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -144,10 +145,11 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
   }
 
   @Override
-  public LaunchRange range(List<Long> lengths, List<String> names, @Nullable LaunchRange asked) {
+  public LaunchRange range(
+      List<KernelParameter> parameters, long[] lengths, @Nullable LaunchRange asked) {
     return asked != null
         ? asked
-        : LaunchRange.of(lengths.stream().mapToLong(Long::longValue).max().orElse(1));
+        : LaunchRange.of(LongStream.of(lengths).filter(length -> length >= 0).max().orElse(1));
   }
 
   @Override

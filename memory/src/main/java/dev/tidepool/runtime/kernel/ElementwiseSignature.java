@@ -129,27 +129,32 @@ final class ElementwiseSignature implements Signature {
   }
 
   @Override
-  public LaunchRange range(List<Long> lengths, List<String> names, @Nullable LaunchRange asked) {
+  public LaunchRange range(
+      List<KernelParameter> parameters, long[] lengths, @Nullable LaunchRange asked) {
     if (asked != null) {
       throw new IllegalArgumentException(
           "an expression runs over its arrays and takes no range; pass slices instead");
     }
-    for (int i = 1; i < lengths.size(); i++) {
-      if (!lengths.get(i).equals(lengths.getFirst())) {
+    int first = 0;
+    while (lengths[first] < 0) {
+      first++;
+    }
+    for (int i = first + 1; i < lengths.length; i++) {
+      if (lengths[i] >= 0 && lengths[i] != lengths[first]) {
         throw new IllegalArgumentException(
             "arrays differ in length: '"
-                + names.getFirst()
+                + parameters.get(first).name()
                 + "' has "
-                + lengths.getFirst()
+                + lengths[first]
                 + " elements, '"
-                + names.get(i)
+                + parameters.get(i).name()
                 + "' has "
-                + lengths.get(i));
+                + lengths[i]);
       }
     }
     LaunchRange known = lastRange;
-    if (known == null || known.items() != lengths.getFirst()) {
-      known = LaunchRange.of(lengths.getFirst());
+    if (known == null || known.items() != lengths[first]) {
+      known = LaunchRange.of(lengths[first]);
       lastRange = known;
     }
     return known;

@@ -1,31 +1,23 @@
 package dev.tidepool.runtime.kernel;
 
-import dev.tidepool.AbstractUnifiedBuffer;
 import dev.tidepool.AcceleratorKind;
-import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
-import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.buffer.BufferHandle;
-import dev.tidepool.runtime.buffer.ForeignBytes;
 import dev.tidepool.runtime.order.CompositeFuture;
 import dev.tidepool.runtime.order.DeviceLaunch;
-import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.LaunchQueues;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
-import dev.tidepool.runtime.storage.Coherence;
-import dev.tidepool.runtime.storage.CoherenceState;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.spi.Block;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
@@ -35,24 +27,17 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One run of a kernel: its arguments, brought to this manager's device where they are elsewhere,
  * the launch, and what goes back.
  *
- * <p>Arrays and buffers of other managers pass through buffers of this one that live for the run.
- * Copies in, launch and copies out are pieces of work on those buffers, asked for in this order;
- * the order of each buffer does the rest, and a failure of one fails those behind it.
+ * <p>Arrays and buffers of other managers pass through {@link Temporaries}. Copies in, launch and
+ * copies out are pieces of work, asked for in this order; the order of each buffer does the rest,
+ * and a failure of one fails those behind it.
  */
-final class KernelLaunch implements AutoCloseable {
-  private static final Allocation TEMPORARY =
-      Allocation.at(MemoryLocation.DEVICE).tag("kernel argument");
-
-  /** An array argument on this manager's device. */
-  record Placed(KernelParameter parameter, BufferHandle<?> buffer) {}
-
+final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   private final StorageContext context;
   private final BufferAllocator allocator;
   private final KernelRun run;
@@ -61,29 +46,15 @@ final class KernelLaunch implements AutoCloseable {
   private final List<KernelParameter> compiled;
   private final Map<String, Object> values;
   private final LaunchRange range;
-  private final List<Placed> placed = new ArrayList<>();
-  private final List<BufferHandle<?>> temporaries = new ArrayList<>();
-  private @Nullable BufferHandle<int[]> faultStatus;
-  private final List<Copy> inbound = new ArrayList<>();
-  private final List<Copy> outbound = new ArrayList<>();
+  // In the order of the parameters; behind them what the program says its faults in, if it does.
+  private final List<LaunchArgument> arrays;
+  private boolean saysFaults;
+  private @Nullable Temporaries temporaries;
   private @Nullable Operation operation;
-  // Used only by the attempts to run the launch, which follow each other. A submitted launch is not
-  // tried again.
-  private boolean submitted;
   // Set where the device orders the launch.
   private @Nullable DeviceLaunch command;
-  // For each of `placed`: whether the launch was submitted to write it, and whether its host copy
-  // counts again if that fails.
-  private boolean[] expected = {};
-  private boolean[] revocable = {};
-  private int[] revocations = {};
-  // For each of `placed` its block on the device, if that needs no movement; and whether the thread
-  // that asked found all of them so.
-  private @Nullable Block[] blocks = {};
+  // Whether the thread that asked found the blocks of all arrays in place.
   private boolean isInPlace;
-
-  /** A copy between a temporary and what it stands for, now or in the background. */
-  private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
 
   private KernelLaunch(
       StorageContext context,
@@ -101,6 +72,7 @@ final class KernelLaunch implements AutoCloseable {
     this.compiled = signature.compiled(parameters);
     this.values = arguments.values();
     this.range = range;
+    this.arrays = new ArrayList<>(parameters.size() + 1);
   }
 
   /** Sees to the arguments of a run. */
@@ -112,20 +84,12 @@ final class KernelLaunch implements AutoCloseable {
       Arguments arguments,
       @Nullable LaunchRange asked) {
     List<KernelParameter> parameters = signature.parameters(arguments, asked);
-    List<Long> lengths = new ArrayList<>(parameters.size());
-    List<String> names = new ArrayList<>(parameters.size());
-    for (KernelParameter parameter : parameters) {
-      if (parameter.access().isArray()) {
-        names.add(parameter.name());
-        lengths.add(length(parameter.type(), arguments.values().get(parameter.name())));
-      }
-    }
-    LaunchRange range = signature.range(lengths, names, asked);
+    LaunchRange range = signature.range(parameters, lengths(parameters, arguments), asked);
     KernelLaunch launch =
         new KernelLaunch(context, allocator, run, signature, parameters, arguments, range);
     try {
       launch.place();
-      Overlaps.checkBarriers(launch.placed, signature.decidingArrays());
+      Overlaps.checkBarriers(launch.arrays, signature.decidingArrays());
       if (signature.isolatesOverlaps()) {
         launch.isolateOverlaps();
       }
@@ -135,6 +99,18 @@ final class KernelLaunch implements AutoCloseable {
       launch.close();
       throw e;
     }
+  }
+
+  private static long[] lengths(List<KernelParameter> parameters, Arguments arguments) {
+    long[] lengths = new long[parameters.size()];
+    for (int i = 0; i < lengths.length; i++) {
+      KernelParameter parameter = parameters.get(i);
+      lengths[i] =
+          parameter.access().isArray()
+              ? length(parameter.type(), arguments.values().get(parameter.name()))
+              : -1;
+    }
+    return lengths;
   }
 
   private static <A> long length(ElementType<A> type, @Nullable Object value) {
@@ -150,7 +126,7 @@ final class KernelLaunch implements AutoCloseable {
         if (value == null) {
           throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
         }
-        placed.add(new Placed(parameter, here(parameter, value)));
+        arrays.add(new LaunchArgument(parameter, here(parameter, value)));
       }
     }
   }
@@ -158,7 +134,7 @@ final class KernelLaunch implements AutoCloseable {
   /** An argument on this device: itself, or a temporary for it. Two for one memory share that. */
   private BufferHandle<?> here(KernelParameter parameter, Object value) {
     BufferHandle<?> own = ofThisManager(value);
-    for (Placed earlier : placed) {
+    for (LaunchArgument earlier : arrays) {
       Object other = Objects.requireNonNull(values.get(earlier.parameter().name()));
       if (own == null && Overlaps.isSame(other, value)) {
         return earlier.buffer();
@@ -179,9 +155,20 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private BufferHandle<?> temporaryFor(KernelParameter parameter, Object value) {
+    boolean isRead = isUsed(value, KernelParameter.Access::reads);
+    boolean isWritten = isUsed(value, KernelParameter.Access::writes);
     return value instanceof UnifiedBuffer<?> elsewhere
-        ? temporaryFor(elsewhere)
-        : temporaryFor(parameter.type(), value);
+        ? temporaries().standIn(elsewhere, isRead, isWritten)
+        : temporaries().standIn(parameter.type(), value, isRead, isWritten);
+  }
+
+  private Temporaries temporaries() {
+    Temporaries made = temporaries;
+    if (made == null) {
+      made = new Temporaries(context, allocator);
+      temporaries = made;
+    }
+    return made;
   }
 
   /** Whether an array or buffer is passed for a parameter with a certain access. */
@@ -194,73 +181,24 @@ final class KernelLaunch implements AutoCloseable {
     return false;
   }
 
-  private <A> BufferHandle<A> temporaryFor(UnifiedBuffer<A> elsewhere) {
-    BufferHandle<A> temporary = temporary(elsewhere.elementType(), elsewhere.length());
-    if (isUsed(elsewhere, KernelParameter.Access::reads)) {
-      inbound.add(
-          new Copy(() -> temporary.copyFrom(elsewhere), () -> temporary.copyFromAsync(elsewhere)));
-    }
-    if (isUsed(elsewhere, KernelParameter.Access::writes)) {
-      outbound.add(
-          new Copy(() -> elsewhere.copyFrom(temporary), () -> copyBack(temporary, elsewhere)));
-    }
-    return temporary;
-  }
-
-  /** Copies in the background, where the buffer itself would copy on this thread. */
-  private static <A> CompletableFuture<Void> copyBack(
-      BufferHandle<A> temporary, UnifiedBuffer<A> elsewhere) {
-    return elsewhere instanceof AbstractUnifiedBuffer<A>
-        ? temporary.copyToAsync(ForeignBytes.of(elsewhere, true))
-        : elsewhere.copyFromAsync(temporary);
-  }
-
-  private <A> BufferHandle<A> temporaryFor(ElementType<A> type, Object value) {
-    A array = type.arrayClass().cast(value);
-    BufferHandle<A> temporary = temporary(type, type.length(array));
-    if (isUsed(value, KernelParameter.Access::reads)) {
-      inbound.add(new Copy(() -> temporary.copyFrom(array), () -> temporary.copyFromAsync(array)));
-    }
-    if (isUsed(value, KernelParameter.Access::writes)) {
-      outbound.add(new Copy(() -> temporary.copyTo(array), () -> temporary.copyToAsync(array)));
-    }
-    return temporary;
-  }
-
-  private <A> BufferHandle<A> temporary(ElementType<A> type, long length) {
-    context.checkOpen();
-    BufferHandle<A> temporary = (BufferHandle<A>) allocator.allocate(type, length, TEMPORARY);
-    temporaries.add(temporary);
-    return temporary;
-  }
-
   /**
    * Items run in any order, so an array that is written must not overlap another at an offset: what
    * is only read is copied first.
    */
   private void isolateOverlaps() {
-    for (int i = 0; i < placed.size(); i++) {
-      for (int j = 0; j < placed.size(); j++) {
-        Placed other = placed.get(i);
-        Placed written = placed.get(j);
-        if (i != j && written.parameter().access().writes() && Overlaps.clash(written, other)) {
-          if (other.parameter().access().writes()) {
+    for (int i = 0; i < arrays.size(); i++) {
+      for (int j = 0; j < arrays.size(); j++) {
+        LaunchArgument other = arrays.get(i);
+        LaunchArgument written = arrays.get(j);
+        if (i != j && written.isWritten() && Overlaps.clash(written, other)) {
+          if (other.isWritten()) {
             throw Overlaps.bothWritten(other.parameter(), written.parameter());
           }
-          placed.set(i, isolated(other));
+          arrays.set(
+              i, new LaunchArgument(other.parameter(), temporaries().copyOf(other.buffer())));
         }
       }
     }
-  }
-
-  private Placed isolated(Placed read) {
-    return new Placed(read.parameter(), copied(read.buffer()));
-  }
-
-  private <A> BufferHandle<A> copied(BufferHandle<A> buffer) {
-    BufferHandle<A> temporary = temporary(buffer.elementType(), buffer.length());
-    inbound.add(new Copy(() -> temporary.copyFrom(buffer), () -> temporary.copyFromAsync(buffer)));
-    return temporary;
   }
 
   /** A program whose items may fail says so in an array behind its arguments. */
@@ -268,17 +206,24 @@ final class KernelLaunch implements AutoCloseable {
     if (run.source() instanceof KernelSource.Method
         && range.items() > 0
         && run.program(compiled).reportsFaults()) {
-      BufferHandle<int[]> status = temporary(ElementType.INT, CheckedLaunch.INTS);
-      faultStatus = status;
-      placed.add(new Placed(CheckedLaunch.PARAMETER, status));
+      arrays.add(
+          new LaunchArgument(
+              CheckedLaunch.PARAMETER,
+              temporaries().allocate(ElementType.INT, CheckedLaunch.INTS)));
+      saysFaults = true;
     }
   }
 
   /** Runs and returns when done. */
   void perform() {
-    inbound.forEach(copy -> copy.perform().run());
+    Temporaries used = temporaries;
+    if (used != null) {
+      used.copyIn();
+    }
     operation().perform(!Thread.currentThread().isVirtual());
-    outbound.forEach(copy -> copy.perform().run());
+    if (used != null) {
+      used.copyOut();
+    }
   }
 
   /**
@@ -286,13 +231,14 @@ final class KernelLaunch implements AutoCloseable {
    * launch may be closed at once.
    */
   CompletableFuture<Void> submit() {
-    if (inbound.isEmpty() && outbound.isEmpty()) {
+    Temporaries used = temporaries;
+    if (used == null || !used.areCopied()) {
       return submitLaunch();
     }
-    List<CompletableFuture<Void>> parts = new ArrayList<>(1 + inbound.size() + outbound.size());
-    inbound.forEach(copy -> parts.add(copy.submit().get()));
+    List<CompletableFuture<Void>> parts = new ArrayList<>();
+    used.copyIn(parts);
     parts.add(submitLaunch());
-    outbound.forEach(copy -> parts.add(copy.submit().get()));
+    used.copyOut(parts);
     return context.track(CompositeFuture.of(parts, context.callbackExecutor()));
   }
 
@@ -300,7 +246,7 @@ final class KernelLaunch implements AutoCloseable {
     Operation launched = operation();
     LaunchQueues queues = launchQueues();
     if (queues != null) {
-      command = new DeviceLaunch(queues, this::findAhead, this::settled);
+      command = new DeviceLaunch(queues, this);
       launched.launching(command);
     }
     run.endsWith(launched);
@@ -324,15 +270,12 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private Operation operation() {
-    List<ResourceAccess> uses = new ArrayList<>(placed.size());
-    for (Placed argument : placed) {
-      uses.add(
-          ResourceAccess.onDevice(
-              argument.buffer().storage(), argument.parameter().access().writes()));
-    }
+    List<ResourceAccess> uses =
+        arrays.size() == 1
+            ? List.of(arrays.getFirst().access())
+            : arrays.stream().map(LaunchArgument::access).toList();
     Operation asked =
-        Operation.of(uses, context.kernelThreads(), this::launch)
-            .retrying(context.retries().until(() -> submitted));
+        Operation.of(uses, context.kernelThreads(), this::launch).retrying(context.retries());
     operation = asked;
     return asked;
   }
@@ -346,37 +289,26 @@ final class KernelLaunch implements AutoCloseable {
     // Another attempt, if there is one, looks again.
     isInPlace = false;
     Launch launch = new Launch(program, arguments(areInPlace), range);
-    Operation running = Objects.requireNonNull(operation, "it was asked for");
-    KernelBody.launch(run.source(), parameters, context, running, () -> run(launch));
+    KernelBody.launch(run.source(), parameters, context, running(), () -> run(launch));
   }
 
-  /**
-   * Whether the launch can be submitted without blocking: code and blocks are there, and no byte
-   * has to move. Called by an operation that occupies its storages.
-   */
-  private boolean findAhead() {
+  /** Whether code and blocks are there. Called by an operation that occupies its storages. */
+  @Override
+  public boolean isInPlace() {
     isInPlace = run.latestProgram(compiled) != null && findInPlace();
     return isInPlace;
   }
 
-  /** Looks for the blocks of all arguments; whether each is in place. */
+  private Operation running() {
+    return Objects.requireNonNull(operation, "it was asked for");
+  }
+
+  /** Looks for the blocks of all arrays; whether each is in place. */
   private boolean findInPlace() {
-    int count = placed.size();
-    int[] seen = new int[count];
-    @Nullable Block[] found = new Block[count];
     boolean all = true;
-    for (int i = 0; i < count; i++) {
-      Placed argument = placed.get(i);
-      BufferHandle<?> buffer = argument.buffer();
-      Coherence coherence = coherence(argument);
-      seen[i] = coherence.state().revocations();
-      found[i] =
-          coherence.deviceInPlace(
-              buffer.from(), buffer.to(), argument.parameter().access().writes());
-      all &= found[i] != null;
+    for (LaunchArgument array : arrays) {
+      all &= array.findInPlace();
     }
-    revocations = seen;
-    blocks = found;
     return all;
   }
 
@@ -384,56 +316,34 @@ final class KernelLaunch implements AutoCloseable {
     if (!areInPlace && !findInPlace()) {
       provideMemory();
     }
-    List<KernelArgument> arguments = new ArrayList<>(parameters.size());
+    int count = parameters.size();
+    KernelArgument[] arguments = new KernelArgument[saysFaults ? count + 1 : count];
     int array = 0;
-    for (KernelParameter parameter : parameters) {
-      if (parameter.access().isArray()) {
-        arguments.add(argument(array));
+    for (int i = 0; i < arguments.length; i++) {
+      if (i == count || parameters.get(i).access().isArray()) {
+        arguments[i] = arrays.get(array).bind();
         array++;
       } else {
-        arguments.add(new KernelArgument.Scalar(scalar(parameter)));
+        arguments[i] = new KernelArgument.Scalar(scalar(parameters.get(i)));
       }
     }
-    if (faultStatus != null) {
-      arguments.add(argument(array));
-    }
-    return arguments;
+    return List.of(arguments);
   }
 
-  private KernelArgument argument(int array) {
-    Placed argument = placed.get(array);
-    Block block = blocks[array];
-    if (block == null) {
-      block = block(argument);
-    } else {
-      coherence(argument).usedInPlace();
-    }
-    BufferHandle<?> buffer = argument.buffer();
-    return new KernelArgument.Array(block.whole(), block.start() + buffer.from(), buffer.bytes());
-  }
-
-  /** Sees to device memory for all arguments, before the bytes of any travel. */
+  /** Sees to device memory for all arrays, before the bytes of any travel. */
   private void provideMemory() {
-    if (placed.stream().noneMatch(KernelLaunch::lacksMemory)) {
+    if (arrays.stream().noneMatch(LaunchArgument::lacksMemory)) {
       return;
     }
     // The operation lets its buffers go meanwhile, and the blocks that were found may move.
-    blocks = new Block[placed.size()];
+    arrays.forEach(LaunchArgument::forgetBlock);
     MultiBufferAdmission.inTurn(
-        Objects.requireNonNull(operation, "it was asked for"),
+        running(),
         List.of(context.admission()),
         () ->
-            placed.stream()
-                .filter(KernelLaunch::lacksMemory)
-                .forEach(argument -> coherence(argument).provideDeviceMemory()));
-  }
-
-  private static Coherence coherence(Placed argument) {
-    return argument.buffer().storage().coherence();
-  }
-
-  private static boolean lacksMemory(Placed argument) {
-    return coherence(argument).lacksDeviceMemory();
+            arrays.stream()
+                .filter(LaunchArgument::lacksMemory)
+                .forEach(LaunchArgument::provideMemory));
   }
 
   private Object scalar(KernelParameter parameter) {
@@ -444,46 +354,29 @@ final class KernelLaunch implements AutoCloseable {
     return signature.scalar(parameter, value);
   }
 
-  private static Block block(Placed argument) {
-    BufferHandle<?> buffer = argument.buffer();
-    Coherence coherence = buffer.storage().coherence();
-    try {
-      return switch (argument.parameter().access()) {
-        case OUT -> coherence.deviceForWrite(buffer.from(), buffer.to(), true);
-        case INOUT -> coherence.deviceForWrite(buffer.from(), buffer.to(), false);
-        default -> coherence.deviceForRead(buffer.from(), buffer.to());
-      };
-    } catch (InternalError e) {
-      // The bytes of a mapped file vanished on their way to the device.
-      throw Exceptions.transfer(
-          e, "bringing '" + argument.parameter().name() + "', " + buffer + ", to the device");
-    }
-  }
-
   private void run(Launch launch) {
-    submitted = true;
-    expected = new boolean[placed.size()];
-    revocable = new boolean[placed.size()];
+    // What was submitted is not tried again.
+    running().endAttempts();
     try {
       CheckedLaunch checked =
-          faultStatus == null
-              ? null
-              : new CheckedLaunch((KernelSource.Method) run.source(), launch, context.link());
+          saysFaults
+              ? new CheckedLaunch((KernelSource.Method) run.source(), launch, context.link())
+              : null;
       if (command != null) {
         submit(command, launch, checked);
-        expectWritten();
-      } else if (checked != null) {
+        submitted();
+        return;
+      }
+      if (checked != null) {
         checked.perform(context.link().compute());
       } else {
         DeviceLink.finish(context.link().compute().launch(launch));
       }
     } catch (RuntimeException | Error e) {
-      forEachWritten(CoherenceState::deviceWriteFailed);
+      arrays.forEach(LaunchArgument::writeFailed);
       throw e;
     }
-    if (command == null) {
-      forEachWritten(CoherenceState::deviceWritten);
-    }
+    arrays.forEach(LaunchArgument::written);
   }
 
   private static void submit(DeviceLaunch command, Launch launch, @Nullable CheckedLaunch checked) {
@@ -496,59 +389,25 @@ final class KernelLaunch implements AutoCloseable {
     }
   }
 
-  private void expectWritten() {
-    for (int i = 0; i < revocable.length; i++) {
-      Placed argument = placed.get(i);
-      BufferHandle<?> buffer = argument.buffer();
-      if (argument.parameter().access().writes()) {
-        revocable[i] =
-            coherence(argument).state().deviceWillWrite(buffer.from(), buffer.to(), revocations[i]);
-        expected[i] = true;
-      }
+  // Without an iterator, here and below: a command is under way, and the heap may be full.
+  private void submitted() {
+    for (int i = 0; i < arrays.size(); i++) {
+      arrays.get(i).submitted();
     }
   }
 
-  /** The launch has ended, or one that it comes behind has failed. */
-  private void settled(@Nullable Throwable failure) {
-    for (int i = 0; i < expected.length; i++) {
-      if (expected[i]) {
-        // Once: this is called again if it was interrupted.
-        expected[i] = false;
-        Placed argument = placed.get(i);
-        BufferHandle<?> buffer = argument.buffer();
-        coherence(argument)
-            .state()
-            .deviceWriteSettled(buffer.from(), buffer.to(), failure != null && revocable[i]);
-      }
-    }
-  }
-
-  private interface Range {
-    void of(CoherenceState state, long from, long to);
-  }
-
-  private void forEachWritten(Range action) {
-    for (Placed argument : placed) {
-      if (argument.parameter().access().writes()) {
-        BufferHandle<?> buffer = argument.buffer();
-        action.of(coherence(argument).state(), buffer.from(), buffer.to());
-      }
+  @Override
+  public void settled(@Nullable Throwable failure) {
+    for (int i = 0; i < arrays.size(); i++) {
+      arrays.get(i).settled(failure != null);
     }
   }
 
   /** Closes the temporaries, which are freed when all parts that were asked for are done. */
   @Override
   public void close() {
-    Throwable thrown = null;
-    for (BufferHandle<?> temporary : temporaries) {
-      try {
-        temporary.close();
-      } catch (RuntimeException | Error e) {
-        thrown = thrown == null ? e : thrown;
-      }
-    }
-    if (thrown != null) {
-      throw Exceptions.unchecked(thrown);
+    if (temporaries != null) {
+      temporaries.close();
     }
   }
 }

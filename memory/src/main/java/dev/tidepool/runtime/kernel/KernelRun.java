@@ -6,7 +6,7 @@ import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.spi.Program;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -16,9 +16,13 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 final class KernelRun implements AutoCloseable {
+  private static final AtomicIntegerFieldUpdater<KernelRun> ENDED =
+      AtomicIntegerFieldUpdater.newUpdater(KernelRun.class, "ended");
+
   private final ManagerState manager;
   private final KernelPrograms programs;
-  private final AtomicBoolean ended = new AtomicBoolean();
+  // 1 once it has ended.
+  private volatile int ended;
   // Touched only by the thread that began the run.
   private @Nullable Operation last;
 
@@ -81,7 +85,7 @@ final class KernelRun implements AutoCloseable {
 
   /** Ends the run; idempotent. */
   void end() {
-    if (ended.compareAndSet(false, true)) {
+    if (ended == 0 && ENDED.compareAndSet(this, 0, 1)) {
       try {
         programs.endRun();
       } finally {

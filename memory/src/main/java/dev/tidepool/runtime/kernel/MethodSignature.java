@@ -141,20 +141,21 @@ final class MethodSignature implements Signature {
   }
 
   @Override
-  public LaunchRange range(List<Long> lengths, List<String> names, @Nullable LaunchRange asked) {
-    for (int i = 0; i < lengths.size(); i++) {
-      if (lengths.get(i) > Integer.MAX_VALUE) {
+  public LaunchRange range(
+      List<KernelParameter> parameters, long[] lengths, @Nullable LaunchRange asked) {
+    for (int i = 0; i < lengths.length; i++) {
+      if (lengths[i] > Integer.MAX_VALUE) {
         throw new IllegalArgumentException(
             "'"
-                + names.get(i)
+                + parameters.get(i).name()
                 + "' has "
-                + lengths.get(i)
+                + lengths[i]
                 + " elements, but indices of Java arrays end at "
                 + Integer.MAX_VALUE
                 + "; pass slices");
       }
     }
-    LaunchRange range = declared.range(lengths, names, asked);
+    LaunchRange range = declared.range(parameters, lengths, asked);
     if (isLine && range.global().size() > 1) {
       throw new IllegalArgumentException(
           declared.kernel()

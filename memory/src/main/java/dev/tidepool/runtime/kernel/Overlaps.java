@@ -5,7 +5,6 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.buffer.MemoryRange;
-import dev.tidepool.runtime.kernel.KernelLaunch.Placed;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -34,16 +33,12 @@ final class Overlaps {
    * Whether items of an elementwise kernel, which run in any order, would see the writes of others.
    * An item may read an element and write it.
    */
-  static boolean clash(Placed first, Placed second) {
+  static boolean clash(LaunchArgument first, LaunchArgument second) {
     BufferHandle<?> one = first.buffer();
     BufferHandle<?> other = second.buffer();
     return MemoryRange.overlap(one, other)
-        && ((writes(first) && writes(second))
+        && ((first.isWritten() && second.isWritten())
             || !(isSameRange(one, other) || MemoryRange.of(one).equals(MemoryRange.of(other))));
-  }
-
-  private static boolean writes(Placed array) {
-    return array.parameter().access().writes();
   }
 
   /** The error for two arrays that a kernel writes. */
@@ -109,13 +104,16 @@ final class Overlaps {
    * @param deciding names of parameters
    * @throws IllegalArgumentException that names both
    */
-  static void checkBarriers(List<Placed> placed, Set<String> deciding) {
-    for (Placed read : placed) {
+  static void checkBarriers(List<LaunchArgument> arrays, Set<String> deciding) {
+    if (deciding.isEmpty()) {
+      return;
+    }
+    for (LaunchArgument read : arrays) {
       if (!deciding.contains(read.parameter().name())) {
         continue;
       }
-      for (Placed written : placed) {
-        if (writes(written) && MemoryRange.overlap(read.buffer(), written.buffer())) {
+      for (LaunchArgument written : arrays) {
+        if (written.isWritten() && MemoryRange.overlap(read.buffer(), written.buffer())) {
           throw new IllegalArgumentException(
               "'%s' and '%s' overlap, but elements of '%s' decide which items come to a barrier, and '%s' is written; pass arrays or buffers that do not overlap"
                   .formatted(

@@ -36,11 +36,12 @@ interface Signature {
   /**
    * The items of one run.
    *
-   * @param lengths elements of the array arguments
+   * @param parameters of the launch
+   * @param lengths elements of the argument for each parameter; -1 for a scalar
    * @param asked the range that the caller asked for, if any
    * @throws IllegalArgumentException if they do not go together
    */
-  LaunchRange range(List<Long> lengths, List<String> names, @Nullable LaunchRange asked);
+  LaunchRange range(List<KernelParameter> parameters, long[] lengths, @Nullable LaunchRange asked);
 
   /**
    * Whether an array that overlaps a written one, at another offset, must be copied first so that

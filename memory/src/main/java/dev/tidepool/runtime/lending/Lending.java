@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * which begins when the bytes are where native code wants them, and ends when its commands have.
  * The storages refuse conflicting work meanwhile, because its wait would have no bound.
  */
-final class Lending {
+final class Lending implements DeviceLaunch.Command {
   private final StorageContext context;
   private final List<LentRange> ranges;
   private final List<Lent> storages;
@@ -35,8 +35,6 @@ final class Lending {
   private final AtomicBoolean ended = new AtomicBoolean();
   private volatile @Nullable NativeQueue queue;
   private volatile @Nullable Runnable ending;
-  // What comes after that is not tried again. Attempts follow each other.
-  private boolean ordered;
 
   /**
    * A storage, which knows of one lending however many of its ranges are lent.
@@ -67,10 +65,10 @@ final class Lending {
     this.storages =
         written.entrySet().stream().map(one -> new Lent(one.getKey(), one.getValue())).toList();
     this.usesDevice = usesBlocks;
-    this.launch = DeviceLaunch.lending(context.launchQueues(), foreign, usesHost, this::settled);
+    this.launch = DeviceLaunch.lending(context.launchQueues(), foreign, usesHost, this);
     this.operation =
         Operation.of(accesses, context.transferThreads(), this::prepare)
-            .retrying(context.retries().until(() -> ordered))
+            .retrying(context.retries())
             .launching(launch);
   }
 
@@ -119,7 +117,7 @@ final class Lending {
       for (LentRange range : ranges) {
         range.prepare(context.device());
       }
-      ordered = true;
+      operation.endAttempts();
       queue = usesDevice ? launch.lend() : null;
       // Only now: if another range could not be lent, no byte must count as overwritten.
       ranges.forEach(LentRange::begin);
@@ -223,7 +221,13 @@ final class Lending {
     }
   }
 
-  private void settled(@Nullable Throwable failure) {
+  @Override
+  public boolean isInPlace() {
+    return true;
+  }
+
+  @Override
+  public void settled(@Nullable Throwable failure) {
     ranges.forEach(range -> range.settled(failure));
   }
 }

@@ -10,10 +10,7 @@ import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +24,30 @@ import org.jspecify.annotations.Nullable;
  * it. Those that keep it open are counted.
  */
 public final class DeviceLaunch {
+  private static final AtomicIntegerFieldUpdater<DeviceLaunch> UNSUBMITTED =
+      AtomicIntegerFieldUpdater.newUpdater(DeviceLaunch.class, "unsubmitted");
+  private static final AtomicIntegerFieldUpdater<DeviceLaunch> HOLDERS =
+      AtomicIntegerFieldUpdater.newUpdater(DeviceLaunch.class, "holders");
+  private static final AtomicIntegerFieldUpdater<DeviceLaunch> SETTLING =
+      AtomicIntegerFieldUpdater.newUpdater(DeviceLaunch.class, "settling");
+
+  /** What is launched. */
+  public interface Command {
+    /**
+     * Whether nothing has to be made or moved for it, so that the thread that asks for it can
+     * submit it without blocking.
+     */
+    boolean isInPlace();
+
+    /**
+     * It has ended, or will not run. Called before anything that comes behind the operation starts
+     * on the host; again if it threw.
+     *
+     * @param failure its own, or that of a launch ahead; null if it has not failed
+     */
+    void settled(@Nullable Throwable failure);
+  }
+
   /** Submits a command behind others. */
   @FunctionalInterface
   public interface Submission {
@@ -54,18 +75,19 @@ public final class DeviceLaunch {
   }
 
   private final LaunchQueues queues;
-  private final BooleanSupplier inPlace;
+  private final Command command;
   // What commands go to that are not the library's; null for launches, and where that is one of the
   // library's own queues.
   private final @Nullable NativeQueue foreign;
   private final boolean isLending;
   private final boolean comesBehindLaunches;
   private final boolean leadsLaunches;
-  private final Consumer<@Nullable Throwable> settled;
-  private final AtomicBoolean settling = new AtomicBoolean();
 
-  /** Operations ahead that are not submitted, and one more until the operation is entered. */
-  final AtomicInteger unsubmitted = new AtomicInteger(1);
+  // Counters are fields, and not objects, because every launch has them.
+  // Operations ahead that are not submitted, and one more until the operation is entered.
+  private volatile int unsubmitted = 1;
+  // 1 once a thread settles the operation.
+  private volatile int settling;
 
   // Set before the operation is asked for.
   private @Nullable LaunchedOperation operation;
@@ -81,7 +103,7 @@ public final class DeviceLaunch {
 
   // Set before `holders` is more than 0; cleared by the last holder.
   private @Nullable Event event;
-  private final AtomicInteger holders = new AtomicInteger();
+  private volatile int holders;
 
   // Set before the event. Closed with it.
   private @Nullable Event check;
@@ -90,16 +112,10 @@ public final class DeviceLaunch {
    * Creates a launch that is not asked for yet.
    *
    * @param queues of the manager whose device runs it
-   * @param inPlace whether nothing has to be made or moved for it, so that the thread that asks for
-   *     it can submit it without blocking
-   * @param settled is told the failure, or null, before anything that comes behind the operation
-   *     starts on the host
    */
-  public DeviceLaunch(
-      LaunchQueues queues, BooleanSupplier inPlace, Consumer<@Nullable Throwable> settled) {
+  public DeviceLaunch(LaunchQueues queues, Command command) {
     this.queues = queues;
-    this.inPlace = inPlace;
-    this.settled = settled;
+    this.command = command;
     this.foreign = null;
     this.isLending = false;
     this.comesBehindLaunches = true;
@@ -110,10 +126,9 @@ public final class DeviceLaunch {
       LaunchQueues queues,
       @Nullable NativeQueue foreign,
       boolean isOrderedByHost,
-      Consumer<@Nullable Throwable> settled) {
+      Command command) {
     this.queues = queues;
-    this.inPlace = () -> true;
-    this.settled = settled;
+    this.command = command;
     this.foreign = foreign;
     this.isLending = true;
     LaunchOrder order = queues.order();
@@ -128,14 +143,13 @@ public final class DeviceLaunch {
    * @param foreign the queue that the commands go to; null for one of the library's own
    * @param isOrderedByHost whether it begins when everything ahead has ended, and what comes behind
    *     begins when it has ended: the host may use what is lent
-   * @param settled as for a launch
    */
   public static DeviceLaunch lending(
       LaunchQueues queues,
       @Nullable NativeQueue foreign,
       boolean isOrderedByHost,
-      Consumer<@Nullable Throwable> settled) {
-    return new DeviceLaunch(queues, foreign, isOrderedByHost, settled);
+      Command command) {
+    return new DeviceLaunch(queues, foreign, isOrderedByHost, command);
   }
 
   /** Sets the operation, which has no other launch. */
@@ -147,11 +161,31 @@ public final class DeviceLaunch {
     return Objects.requireNonNull(operation, "it was asked for");
   }
 
+  /** Whether all operations ahead are submitted, but the operation may not be entered yet. */
+  boolean isFirstToSubmit() {
+    return unsubmitted == 1;
+  }
+
+  /** Whether all operations ahead are submitted, and the operation is entered. */
+  boolean isAllSubmitted() {
+    return unsubmitted == 0;
+  }
+
+  /** It comes behind an operation that is not submitted. */
+  void addUnsubmitted() {
+    UNSUBMITTED.incrementAndGet(this);
+  }
+
+  /** An operation ahead was submitted, or this is entered; whether that was the last. */
+  boolean removeUnsubmitted() {
+    return UNSUBMITTED.decrementAndGet(this) == 0;
+  }
+
   /** Whether the calling thread, which asks for it, can submit it. Does not throw. */
   boolean mayRunHere() {
     try {
       StackReserve.check();
-      return inPlace.getAsBoolean();
+      return command.isInPlace();
     } catch (RuntimeException | Error e) {
       // The body fails with it, on another thread.
       return false;
@@ -261,19 +295,16 @@ public final class DeviceLaunch {
   /** Its commands have been submitted; they have ended when the event has. */
   void submitted(Event submitted) {
     event = submitted;
-    holders.setRelease(1);
+    HOLDERS.lazySet(this, 1);
   }
 
   /** What the command depends on; the queue comes after others where only the order counts. */
   private static List<Event> eventsBefore(LaunchQueue own, @Nullable Ahead ahead) {
-    if (ahead == null) {
-      return List.of();
-    }
-    List<Event> dependsOn = new ArrayList<>(2);
+    List<Event> dependsOn = List.of();
     for (Ahead each = ahead; each != null; each = each.next) {
       Event before = each.event;
       if (before != null && each.sharesFailure) {
-        dependsOn.add(before);
+        dependsOn = with(dependsOn, before);
       } else if (before != null && each.launch.queue != own) {
         own.queue().after(before);
       }
@@ -281,13 +312,30 @@ public final class DeviceLaunch {
     return dependsOn;
   }
 
-  /** Keeps the event open until it is released; null if it is closed, so that it has ended. */
+  /** Most launches come behind one. */
+  private static List<Event> with(List<Event> events, Event more) {
+    if (events.isEmpty()) {
+      return List.of(more);
+    }
+    List<Event> all = events.size() == 1 ? new ArrayList<>(events) : events;
+    all.add(more);
+    return all;
+  }
+
+  /**
+   * Keeps the event open until it is released; null if it is closed, so that it has ended. Takes no
+   * memory, as not even a lambda may: the thread may have to submit an operation that has entered.
+   */
   private @Nullable Event keep() {
-    return holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) == 0 ? null : event;
+    int seen = holders;
+    while (seen != 0 && !HOLDERS.compareAndSet(this, seen, seen + 1)) {
+      seen = holders;
+    }
+    return seen == 0 ? null : event;
   }
 
   private void release() {
-    if (holders.decrementAndGet() > 0) {
+    if (HOLDERS.decrementAndGet(this) > 0) {
       return;
     }
     Event last = submitted();
@@ -317,7 +365,7 @@ public final class DeviceLaunch {
 
   /** Whether a command was submitted whose event is not let go. */
   boolean isSubmitted() {
-    return holders.get() > 0;
+    return holders > 0;
   }
 
   /** Hands the command to its queue, which waits for the end. */
@@ -397,11 +445,11 @@ public final class DeviceLaunch {
 
   /** Whether the calling thread is the one that settles the operation; true once. */
   boolean beginToSettle() {
-    return settling.compareAndSet(false, true);
+    return settling == 0 && SETTLING.compareAndSet(this, 0, 1);
   }
 
   /** Tells how the operation ended. May be called again when that was interrupted. */
   void settle(@Nullable Throwable failure) {
-    settled.accept(failure);
+    command.settled(failure);
   }
 }

@@ -70,6 +70,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   private boolean touched;
   private long startNanos;
   private int attempts;
+  private boolean isLastAttempt;
   private long firstFailureNanos;
 
   // The thread that runs the body, or is about to.
@@ -858,8 +859,13 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     Uninterruptibly.await(() -> TimeUnit.NANOSECONDS.sleep(end - System.nanoTime()));
   }
 
+  /** What the body does from now on cannot be done twice. Called by the body. */
+  public void endAttempts() {
+    isLastAttempt = true;
+  }
+
   private long pause(Throwable failure) {
-    if (retries.most() == 0) {
+    if (retries.most() == 0 || isLastAttempt) {
       return -1;
     }
     long now = System.nanoTime();

@@ -4,6 +4,7 @@ import dev.tidepool.runtime.threads.FutureCompleter;
 import dev.tidepool.runtime.threads.FutureEnd;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +41,7 @@ final class OperationFuture extends CheckedFuture {
     Completion completion = new Completion(future, completer, pending, ended);
     pending.add(future);
     try {
-      operation.reserve(completion::begin);
+      operation.reserve(completion);
     } finally {
       if (!operation.hasEntered()) {
         pending.withdraw(future);
@@ -50,7 +51,8 @@ final class OperationFuture extends CheckedFuture {
   }
 
   /** The end of a future, which a {@link FutureCompleter} completes. */
-  private static final class Completion extends FutureEnd implements FutureCompleter.Completion {
+  private static final class Completion extends FutureEnd
+      implements FutureCompleter.Completion, Consumer<@Nullable Throwable> {
     private final OperationFuture future;
     private final FutureCompleter completer;
     private final PendingFutures pending;
@@ -66,7 +68,9 @@ final class OperationFuture extends CheckedFuture {
       this.ended = ended;
     }
 
-    void begin(@Nullable Throwable thrown) {
+    /** The operation has ended. */
+    @Override
+    public void accept(@Nullable Throwable thrown) {
       failure = thrown;
       try {
         ended.run();

@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class OrderedOperation extends LaunchedOperation
     implements MultiBufferAdmission.Holder {
+  private static final AtomicIntegerFieldUpdater<OrderedOperation> AHEAD =
+      AtomicIntegerFieldUpdater.newUpdater(OrderedOperation.class, "ahead");
+
   /** An operation behind this one, and which failures it shares: inherited ones, and its own. */
   private static final class Successor {
     private final OrderedOperation operation;
@@ -70,7 +73,7 @@ public abstract class OrderedOperation extends LaunchedOperation
 
   // Operations ahead that have not ended, one for its own command that has not, and one more until
   // the operation is entered everywhere.
-  private final AtomicInteger ahead = new AtomicInteger(1);
+  private volatile int ahead = 1;
 
   // What it puts into the lists of the operations before it; made before it enters, and null
   // afterwards.
@@ -137,7 +140,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     launch = command;
     command.belongsTo(this);
     // The end of its own command.
-    ahead.incrementAndGet();
+    AHEAD.incrementAndGet(this);
   }
 
   /** Whether it was let into its queues. Asked by the thread that asks for it. */
@@ -196,7 +199,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
     places = null;
     // A thread that runs it at once need not come back for that, and an eviction must not wait.
-    boolean isFirst = runsAtOnce && ahead.get() == 1;
+    boolean isFirst = runsAtOnce && ahead == 1;
     if ((isFirst || mayLaunchHere()) && !ResourceAccesses.isAnyMoving(uses)) {
       beginToOccupy();
     }
@@ -204,7 +207,7 @@ public abstract class OrderedOperation extends LaunchedOperation
 
   /** Whether the thread that asks may submit the launch, as far as operations ahead go. */
   private boolean mayLaunchHere() {
-    return launch != null && launch.unsubmitted.get() == 1 && !Thread.currentThread().isVirtual();
+    return launch != null && launch.isFirstToSubmit() && !Thread.currentThread().isVirtual();
   }
 
   private @Nullable Successor places() {
@@ -225,7 +228,7 @@ public abstract class OrderedOperation extends LaunchedOperation
         places = place.next;
         // What failed before an operation that always runs is known by now: one that comes behind
         // that starts afresh.
-        boolean isOld = other.always && other.ahead.get() == 0;
+        boolean isOld = other.always && other.ahead == 0;
         place.next = null;
         place.sharesInherited = failsWithIt && !isOld;
         place.sharesOwn = failsWithIt && !isOld && otherWrites;
@@ -236,7 +239,7 @@ public abstract class OrderedOperation extends LaunchedOperation
         }
         place.submitted = onDevice && other.isFollowed;
         if (launch != null && !place.submitted) {
-          launch.unsubmitted.incrementAndGet();
+          launch.addUnsubmitted();
         }
         place.onDevice = onDevice;
         if (other.lastSuccessor == null) {
@@ -245,35 +248,35 @@ public abstract class OrderedOperation extends LaunchedOperation
           other.lastSuccessor.next = place;
         }
         other.lastSuccessor = place;
-        ahead.incrementAndGet();
+        AHEAD.incrementAndGet(this);
       }
     }
   }
 
   /** It has entered and may start from now on. Returns whether nothing is ahead any more. */
   boolean mayStart() {
-    int left = ahead.decrementAndGet();
-    return launch == null ? left == 0 : launch.unsubmitted.decrementAndGet() == 0;
+    int left = AHEAD.decrementAndGet(this);
+    return launch == null ? left == 0 : launch.removeUnsubmitted();
   }
 
   /** Whether its body may run, as far as operations ahead are concerned. */
   boolean isNothingAhead() {
-    return launch == null ? ahead.get() == 0 : launch.unsubmitted.get() == 0;
+    return launch == null ? ahead == 0 : launch.isAllSubmitted();
   }
 
   /** Whether it has entered everywhere, and one operation ahead has not ended. */
   boolean isOneAhead() {
-    return ahead.get() == 1;
+    return ahead == 1;
   }
 
   /** Whether its command, if it has one, and everything ahead have ended. */
   boolean hasAllEnded() {
-    return ahead.get() == 0;
+    return ahead == 0;
   }
 
   /** Its command has ended, or there will be none. Returns whether everything ahead has ended. */
   boolean commandLeaves() {
-    return ahead.decrementAndGet() == 0;
+    return AHEAD.decrementAndGet(this) == 0;
   }
 
   @Override
@@ -318,7 +321,7 @@ public abstract class OrderedOperation extends LaunchedOperation
       DeviceLaunch behind = place.operation.launch;
       if (behind != null && place.onDevice && !place.submitted) {
         place.submitted = true;
-        if (behind.unsubmitted.decrementAndGet() == 0) {
+        if (behind.removeUnsubmitted()) {
           place.operation.ready(ending);
         }
       }
@@ -398,12 +401,12 @@ public abstract class OrderedOperation extends LaunchedOperation
       next.inherit(shared);
       successor.ahead = null;
       if (next.launch != null && !successor.submitted) {
-        starts = next.launch.unsubmitted.decrementAndGet() == 0;
+        starts = next.launch.removeUnsubmitted();
       }
-      isLast = next.ahead.decrementAndGet() == 0;
+      isLast = AHEAD.decrementAndGet(next) == 0;
       successor.told = true;
     } else {
-      isLast = next.ahead.get() == 0;
+      isLast = next.ahead == 0;
       starts = next.launch != null && next.isNothingAhead();
     }
     if (next.launch != null && isLast) {

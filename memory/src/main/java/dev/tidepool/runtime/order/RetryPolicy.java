@@ -5,7 +5,6 @@ import dev.tidepool.TransferException;
 import dev.tidepool.link.TransferMeter;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 /**
  * When a transfer that failed is tried again: after a transient error, with exponential backoff and
@@ -15,32 +14,17 @@ import java.util.function.BooleanSupplier;
  * @param most how often
  * @param withinNanos after the first failure, how long new attempts may begin
  * @param meter counts them
- * @param tooLate whether it must not be tried again any more
  */
-public record RetryPolicy(
-    int most, long withinNanos, TransferMeter meter, BooleanSupplier tooLate) {
+public record RetryPolicy(int most, long withinNanos, TransferMeter meter) {
   private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** Never tries again. */
   public static final RetryPolicy NONE = new RetryPolicy(0, 0, new TransferMeter());
 
-  /** Whenever time and number allow it. */
-  RetryPolicy(int most, long withinNanos, TransferMeter meter) {
-    this(most, withinNanos, meter, () -> false);
-  }
-
   /** Returns this policy with another maximum of attempts. */
   public RetryPolicy withMost(int count) {
-    return new RetryPolicy(count, withinNanos, meter, tooLate);
-  }
-
-  /**
-   * Returns this policy, but without a further attempt once {@code late} is true: what was done
-   * then cannot be done twice.
-   */
-  public RetryPolicy until(BooleanSupplier late) {
-    return new RetryPolicy(most, withinNanos, meter, late);
+    return new RetryPolicy(count, withinNanos, meter);
   }
 
   /** What arrived was not what was sent. */
@@ -59,7 +43,7 @@ public record RetryPolicy(
    * @param sinceNanos how long ago it failed first
    */
   long pause(Throwable failure, int attempts, long sinceNanos) {
-    if (attempts > most || tooLate.getAsBoolean() || !isTransient(failure)) {
+    if (attempts > most || !isTransient(failure)) {
       return -1;
     }
     long ceiling = Math.min(LONGEST_NANOS, FIRST_NANOS << Math.min(attempts - 1, 10));

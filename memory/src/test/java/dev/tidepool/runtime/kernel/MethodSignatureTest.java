@@ -3,6 +3,8 @@ package dev.tidepool.runtime.kernel;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.WorkItem;
@@ -29,7 +31,7 @@ class MethodSignatureTest {
 
   private static LaunchRange range(String method, long elements, LaunchRange asked) {
     return MethodSignature.of(KernelSource.method(MethodHandles.lookup(), method))
-        .range(List.of(elements), List.of("x"), asked);
+        .range(List.of(KernelParameter.inout("x", ElementType.LONG)), new long[] {elements}, asked);
   }
 
   @Test

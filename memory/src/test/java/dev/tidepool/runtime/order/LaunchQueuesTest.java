@@ -6,6 +6,7 @@ import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.Queue;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class LaunchQueuesTest {
@@ -26,7 +27,17 @@ class LaunchQueuesTest {
   }
 
   private DeviceLaunch launch() {
-    return new DeviceLaunch(queues, () -> true, _ -> {});
+    return new DeviceLaunch(
+        queues,
+        new DeviceLaunch.Command() {
+          @Override
+          public boolean isInPlace() {
+            return true;
+          }
+
+          @Override
+          public void settled(@Nullable Throwable failure) {}
+        });
   }
 
   @Test
