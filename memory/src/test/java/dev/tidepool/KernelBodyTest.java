@@ -17,10 +17,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
 
 /** What the body of a Java kernel may do with Tidepool. */
-@Timeout(value = 100, threadMode = ThreadMode.SEPARATE_THREAD)
+@Timeout(100)
 final class KernelBodyTest {
   private static final KernelParameter Y = KernelParameter.inout("y", ElementType.INT);
 
@@ -28,7 +27,7 @@ final class KernelBodyTest {
   private final UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
 
   @AfterEach
-  @Timeout(value = 100, threadMode = ThreadMode.SEPARATE_THREAD)
+  @Timeout(100)
   void close() {
     tidepool.close();
   }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A list of the live buffers has all of them, whatever other threads do, and takes finite time. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 final class LiveBuffersTest {
   private static final int SMALL = 500;
 

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Random operations and random kernels on the first card of this machine. */
-@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(1000)
 class CardWorkloadTest {
   private static final int OPERATIONS = Integer.getInteger("tidepool.test.operations", 20_000);
   private static final int KERNELS = Integer.getInteger("tidepool.testkit.kernels", 2_000);

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Whatever message fails, and whatever command: it is an error with a name, or none, and no leak.
  */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class FailingCallsTest {
   private static final int PAGE = 16 << 10;
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** What is watched is signaled and released, whatever there is no memory for. */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class FailureWatchTest {
   /** A command that is only counted. */
   private static final class Counted implements FailureWatch.Command {

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Commands over private memory arrive byte for byte, in order, and fail aloud. */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class QueueTest {
   private static final int BYTES = 1000;
 

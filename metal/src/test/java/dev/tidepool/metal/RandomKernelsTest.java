@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random Java methods compute as kernels what they compute as methods. */
-@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(1000)
 class RandomKernelsTest {
   @ParameterizedTest
   @ValueSource(strings = {"shared", "private"})

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random operations equal plain arrays, on one device and on several, and when calls fail. */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class RandomWorkloadTest {
   /** More by hand: {@code -Dtidepool.test.operations}. */
   private static final int OPERATIONS = Integer.getInteger("tidepool.test.operations", 5_000);

@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever call of the driver fails: it is an error with a name, or none, and no leak. */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class FailingCallsTest {
   private static final String BROKEN = "__kernel void broken(__global char* y) { y[0] = missing; }";
 

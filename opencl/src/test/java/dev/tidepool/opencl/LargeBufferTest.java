@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A device buffer of more than 4 GiB, where the device allows one. Little of it is ever touched.
  */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class LargeBufferTest {
   private static final long LENGTH = (4L << 30) + (16 << 20);
   private static final int PART = 10_000;

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Two devices of one platform as peers: run with {@code POCL_DEVICES="basic basic"}. */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class PeersTest {
   private static final int LENGTH = 100_003;
 

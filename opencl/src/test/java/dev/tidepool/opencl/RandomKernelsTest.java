@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Random Java methods compute as kernels what they compute as methods. */
-@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(1000)
 class RandomKernelsTest {
   @Test
   void kernelsEqualTheirMethods() {

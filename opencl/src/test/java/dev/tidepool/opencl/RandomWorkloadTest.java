@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Random operations equal plain arrays, however the device is used, and when its driver fails. */
 @ExtendWith(NothingLeaks.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class RandomWorkloadTest {
   /** More by hand: {@code -Dtidepool.test.operations}. */
   private static final int OPERATIONS = Integer.getInteger("tidepool.test.operations", 5_000);

@@ -63,7 +63,7 @@ class TwoDevicesConformanceTest {
 
   @ParameterizedTest
   @EnumSource(names = {"COARSE_SHARED_POINTERS", "DISCRETE"})
-  @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @Timeout(300)
   void randomWorkOnTwoDevicesEqualsTheModel(MemoryMode mode) {
     try (Tidepool tidepool = two(mode)) {
       assertThat(new RandomWorkload(tidepool, "opencl:0").operations(10_000).threads(4).run())

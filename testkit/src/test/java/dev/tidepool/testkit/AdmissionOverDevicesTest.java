@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Work over buffers of two devices that both have room for one of them only. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class AdmissionOverDevicesTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int INTS = MEBIBYTE / 4;

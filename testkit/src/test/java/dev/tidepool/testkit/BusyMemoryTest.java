@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Memory that others are using right now is waited for. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class BusyMemoryTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int THREADS = 8;

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** An arena that is closed before a copy of its segment began fails that copy, and no more. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class ClosedArenaTest {
   private static final int LENGTH = 100_000;
 

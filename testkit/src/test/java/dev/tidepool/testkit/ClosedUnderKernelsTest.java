@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * Closing a buffer that kernels use waits for nothing; its block goes back when they have ended.
  */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class ClosedUnderKernelsTest {
   private static final int LENGTH = 50_000;
 

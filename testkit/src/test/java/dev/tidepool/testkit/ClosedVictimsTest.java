@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A closed buffer that waits for a thread to free it is freed without a movement of its bytes. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class ClosedVictimsTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int FLOATS = MEBIBYTE / 4;

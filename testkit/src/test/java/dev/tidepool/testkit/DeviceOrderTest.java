@@ -39,7 +39,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Kernels that are submitted behind kernels that have not ended. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class DeviceOrderTest {
   private static final int LENGTH = 100;
   private static final int UNDER_WAY = 512;
@@ -94,7 +94,7 @@ class DeviceOrderTest {
   }
 
   @AfterEach
-  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @Timeout(120)
   void close() {
     closing.forEach(Runnable::run);
   }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Many dirty ranges of one buffer travel together, in both directions, and no clean byte does. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class DirtyRangesTravelTest {
   private static final int RANGES = 200;
   private static final int LENGTH = 256;

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One buffer over several accelerators, and back. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class DistributionTest {
   private static final int LENGTH = 40_003;
   private static final long SEED = Long.getLong("tidepool.test.seed", 21);

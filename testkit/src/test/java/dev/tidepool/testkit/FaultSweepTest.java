@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * which is another one on each kind of device; {@code -Dtidepool.test.long=true} runs all.
  */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class FaultSweepTest {
   private static final int OPERATIONS = 90;
   private static final long SEED = 20_261_120;

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** What a full device will give up next is on its way to the host while something else arrives. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class FetchAheadTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int FLOATS = MEBIBYTE / 4;

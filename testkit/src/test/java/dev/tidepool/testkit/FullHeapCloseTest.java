@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A heap that is full anywhere in the close of a Tidepool leaves nothing on the device. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(240)
 class FullHeapCloseTest {
   /** Closes in a row that no allocation failed in until the last allocation was seen. */
   private static final int ENOUGH = 3;

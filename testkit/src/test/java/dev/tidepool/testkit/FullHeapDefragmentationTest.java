@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A heap that is full anywhere in a defragmentation gives no buffer another one's memory. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(240)
 class FullHeapDefragmentationTest {
   /** Passes in a row that no allocation failed in until the last allocation was seen. */
   private static final int ENOUGH = 3;

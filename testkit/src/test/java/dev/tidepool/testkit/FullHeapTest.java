@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * closed.
  */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(240)
 class FullHeapTest {
   /** Calls in a row that no allocation failed in until the last allocation was seen. */
   private static final int ENOUGH = 3;

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A request for memory that nothing under way can help fails without waiting for what is. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class HopelessRequestTest {
   private static final int MEBIBYTE = 1 << 20;
 

@@ -56,7 +56,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Commands of code outside of Tidepool, between those of the library, on simulated devices. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class LendingTest {
   private static final int LENGTH = 1_000;
 
@@ -136,7 +136,7 @@ class LendingTest {
   }
 
   @AfterEach
-  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @Timeout(120)
   void close() {
     closing.forEach(Runnable::run);
   }

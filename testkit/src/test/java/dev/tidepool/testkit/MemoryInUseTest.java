@@ -51,7 +51,7 @@ import org.junit.jupiter.api.io.TempDir;
  * it, and however it comes back.
  */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class MemoryInUseTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int HALF = MEBIBYTE / 2;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What kernels and prefetches move by themselves is tried again like every other transfer. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class MovementRecoveryTest {
   private static final int LENGTH = 100_000;
 

@@ -48,7 +48,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Long transfers through staging that several threads move. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(240)
 class ParallelStagingTest {
   private static final int MIB = 1 << 20;
 

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Which devices copy from which, and what happens where none may. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class PeerAccessTest {
   private static final int LENGTH = 50_000;
   private static final long BYTES = 4L * LENGTH;

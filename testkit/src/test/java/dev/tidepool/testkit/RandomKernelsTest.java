@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Random Java methods compute as kernels what they compute as methods. */
 @ExtendWith(QuietLog.class) // each kernel is a likely race
-@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(1000)
 class RandomKernelsTest {
   @Test
   void kernelsEqualTheirMethods() {

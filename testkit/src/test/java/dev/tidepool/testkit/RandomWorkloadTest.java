@@ -27,7 +27,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(QuietLog.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class RandomWorkloadTest {
   private static final SimulatedHardware DISCRETE = SimulatedHardware.discrete();
 
@@ -131,7 +131,7 @@ class RandomWorkloadTest {
   /** As many operations as {@code -Dtidepool.test.operations} says, on all kinds of devices. */
   @Test
   @EnabledIfSystemProperty(named = "tidepool.test.operations", matches = "[0-9]+")
-  @Timeout(value = 4, unit = TimeUnit.HOURS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @Timeout(value = 4, unit = TimeUnit.HOURS)
   void aLongWorkloadEqualsTheModel() {
     int each = Integer.getInteger("tidepool.test.operations") / 4;
     for (SimulatedHardware hardware :

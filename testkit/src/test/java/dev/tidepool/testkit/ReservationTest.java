@@ -29,7 +29,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Jobs on a small device without a limit, of one manager and of two. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class ReservationTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int FLOATS = MEBIBYTE / 4;

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A thread that runs out of stack anywhere in a call leaves every buffer usable, and what is closed
  * gets closed.
  */
-@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(180)
 class ShortStackTest {
   @ParameterizedTest
   @ValueSource(strings = {"cpu:0", "simulated:0"})

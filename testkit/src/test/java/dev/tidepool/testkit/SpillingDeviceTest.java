@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** More data than the device, and than the limit, hold: from the device to the host to a file. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(300)
 class SpillingDeviceTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int FLOATS = MEBIBYTE / 4;

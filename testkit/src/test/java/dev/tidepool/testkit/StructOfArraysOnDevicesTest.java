@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Structs and columns wherever their bytes are. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class StructOfArraysOnDevicesTest {
   /** Padded in the middle and at the end. */
   public record Sample(short channel, double value, boolean valid) {}

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Transfers to one buffer, on a device that is held and let go: what is under way together. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class TransferOverlapTest {
   private static final int PART = 512 << 10;
   private static final int PARTS = 6;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Urgent transfers overtake others, on a device that is held and let go. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class TransferPriorityTest {
   private static final int CHUNK = 4096;
   private static final int BULK = 16 * CHUNK;

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A listener is told what was handed to the device, also where transfers are tried again. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class TransferProgressTest {
   private static final int CHUNK = 16 << 10;
   private static final int BYTES = 8 * CHUNK;

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What fails is tried again where that makes sense, and fails alone where it does not. */
 @ExtendWith(QuietLog.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class TransferRecoveryTest {
   private static final int LENGTH = 100_000;
   private static final int FEW = 4;

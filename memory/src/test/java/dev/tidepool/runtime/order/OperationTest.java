@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What comes behind an operation runs, whichever thread ends that operation. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(120)
 class OperationTest {
   private final Bytes bytes = new Bytes(new MemoryWaiters());
   private final AtomicReference<Thread> worker = new AtomicReference<>();

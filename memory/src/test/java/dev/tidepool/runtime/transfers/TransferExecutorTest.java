@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Which transfer gets the next thread. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class TransferExecutorTest {
   private final CountDownLatch held = new CountDownLatch(1);
   private final List<String> ran = java.util.Collections.synchronizedList(new ArrayList<>());

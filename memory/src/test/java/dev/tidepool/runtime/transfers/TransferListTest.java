@@ -18,14 +18,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** An error of one buffer, such as a prefetch leaves, does not hold up the rest of a list. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(60)
 class TransferListTest {
   private final UnifiedMemoryManager memory = UnifiedMemoryManager.create();
   private final UnifiedBuffer<int[]> sound = memory.allocate(ElementType.INT, 3);
   private final UnifiedBuffer<int[]> spoilt = memory.allocate(ElementType.INT, 3);
 
   @AfterEach
-  @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @Timeout(60)
   void close() {
     sound.close();
     spoilt.close();
