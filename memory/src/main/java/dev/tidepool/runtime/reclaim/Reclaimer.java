@@ -71,7 +71,7 @@ public final class Reclaimer {
             .filter(other -> other != this && other.context.device().equals(context.device())));
   }
 
-  /** Whether a block is being taken or given back right now, in any manager of the device. */
+  /** Whether a block is being taken, given back or freed now, in any manager of the device. */
   boolean anyBlockOnItsWay() {
     return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
   }

@@ -400,10 +400,18 @@ public final class MemoryPools implements AutoCloseable {
     all().forEach(pool -> pool.forEachTaken(action));
   }
 
-  /** Whether a thread has just taken a block that has no visible owner yet, or gives one back. */
+  /**
+   * Whether a thread has just taken a block that has no visible owner yet, or gives one back, or
+   * waits for a driver or the system to allocate or free one: that is no pool's, and no buffer's.
+   */
   public boolean anyOnItsWay() {
     boolean[] any = new boolean[1];
-    all().forEach(pool -> pool.forEachTaken(block -> any[0] |= block.isOnItsWay()));
+    all()
+        .forEach(
+            pool -> {
+              any[0] |= pool.isBusy();
+              pool.forEachTaken(block -> any[0] |= block.isOnItsWay());
+            });
     return any[0];
   }
 

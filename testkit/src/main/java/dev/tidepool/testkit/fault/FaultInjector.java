@@ -5,11 +5,13 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.testkit.SpiCall;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +43,9 @@ public final class FaultInjector implements AcceleratorProvider {
   private Failure failure = Failure.REFUSED;
   private @Nullable SpiCall fired;
   private boolean lost;
+
+  private @Nullable SpiCall heldCall;
+  private CountDownLatch heldUntil = new CountDownLatch(0);
 
   /** Faults in the devices of a provider. */
   public FaultInjector(AcceleratorProvider provider) {
@@ -107,6 +112,30 @@ public final class FaultInjector implements AcceleratorProvider {
   public synchronized void disarm() {
     remaining = 0;
     always = false;
+  }
+
+  /** Lets the next call of a kind wait for a latch, as if the driver took so long. */
+  public synchronized void hold(SpiCall call, CountDownLatch until) {
+    heldCall = call;
+    heldUntil = until;
+  }
+
+  /** Whether there is a call to be held that was not made yet. */
+  public synchronized boolean holdsNext() {
+    return heldCall != null;
+  }
+
+  /** Makes a call wait that is to be held. No monitor is held. */
+  void pass(SpiCall call) {
+    CountDownLatch until;
+    synchronized (this) {
+      if (heldCall != call) {
+        return;
+      }
+      heldCall = null;
+      until = heldUntil;
+    }
+    Uninterruptibly.await(until::await);
   }
 
   /** The call that failed since the last fault was armed; empty while none did. */

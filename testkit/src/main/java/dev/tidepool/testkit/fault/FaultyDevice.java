@@ -114,6 +114,7 @@ final class FaultyDevice implements Device {
 
   /** Counts a call and says how it fails; a lost device fails always. */
   @Nullable Failure next(SpiCall call) {
+    faults.pass(call);
     // Together: every call behind the one that loses the device fails.
     synchronized (faults) {
       Failure failure = faults.next(call);

@@ -1,0 +1,59 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Memory that a driver is just taking back belongs to no buffer and no pool, and is soon free. */
+@Timeout(60)
+class FreeUnderWayTest {
+  private static final int LENGTH = 1 << 20;
+
+  private final FaultInjector faults =
+      new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+
+  @Test
+  void aRequestWaitsForABlockThatAnotherThreadIsFreeing() throws Exception {
+    MemoryOptions options = MemoryOptions.builder().memoryLimit(LENGTH).pooling(false).build();
+    try (Tidepool tidepool = Discovery.using(List.of(faults), () -> Tidepool.open(options))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      CountDownLatch freed = new CountDownLatch(1);
+      UnifiedBuffer<byte[]> first = buffer(memory);
+      faults.hold(SpiCall.FREE, freed);
+      Thread closing = Thread.ofPlatform().start(first::close);
+      await().until(() -> !faults.holdsNext());
+      FutureTask<UnifiedBuffer<byte[]>> second = new FutureTask<>(() -> buffer(memory));
+      Thread asking = Thread.ofPlatform().start(second);
+      try {
+        await().until(() -> second.isDone() || asking.getState() == Thread.State.TIMED_WAITING);
+        // A request that nothing helps ends within a few milliseconds.
+        await().during(Duration.ofMillis(50)).until(() -> !second.isDone());
+      } finally {
+        freed.countDown();
+      }
+      second.get().close();
+      closing.join();
+      assertThat(memory.statistics().totalAllocated()).isZero();
+    }
+  }
+
+  private static UnifiedBuffer<byte[]> buffer(UnifiedMemoryManager memory) {
+    return memory.allocate(ElementType.BYTE, LENGTH, MemoryLocation.DEVICE);
+  }
+}
