@@ -59,6 +59,7 @@ class LayersTest {
           "dev.tidepool.runtime.events",
           "dev.tidepool.runtime.threads",
           "dev.tidepool.runtime.order",
+          "dev.tidepool.runtime.context",
           "dev.tidepool.runtime.metering",
           "dev.tidepool.runtime.supply",
           "dev.tidepool.runtime.storage",

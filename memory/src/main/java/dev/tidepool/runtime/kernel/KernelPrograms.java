@@ -2,7 +2,7 @@ package dev.tidepool.runtime.kernel;
 
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.runtime.order.OperationGate;
+import dev.tidepool.runtime.context.OperationGate;
 import dev.tidepool.spi.Program;
 import java.util.HashMap;
 import java.util.List;

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.kernel;
 
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.runtime.order.ManagerState;
+import dev.tidepool.runtime.context.ManagerState;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.spi.Program;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.metering;
 
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.Collections;

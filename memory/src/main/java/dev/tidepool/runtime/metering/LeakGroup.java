@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.metering;
 
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 

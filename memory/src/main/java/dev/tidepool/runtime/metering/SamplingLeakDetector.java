@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.metering;
 
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import org.jspecify.annotations.Nullable;
 
 /**

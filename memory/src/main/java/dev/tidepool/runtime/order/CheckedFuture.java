@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * The future of an operation. Waiting for it fails in the body of a kernel that the operation
  * itself waits for, instead of waiting for ever.
  */
-abstract class CheckedFuture extends CompletableFuture<Void> {
+public abstract class CheckedFuture extends CompletableFuture<Void> {
   /**
    * Checks that the calling thread may wait for the work.
    *

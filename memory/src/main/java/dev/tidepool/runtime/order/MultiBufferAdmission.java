@@ -62,7 +62,7 @@ public final class MultiBufferAdmission {
   /**
    * Provides memory for work that is under way, when it is its turn.
    *
-   * @param turns of the devices, {@link ManagerContext#admission}
+   * @param turns of the devices, {@link ResourceContext#admission}
    */
   public static void inTurn(Holder holder, Collection<Turn> turns, Runnable provide) {
     holder.vacate();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * started runs to its end before the future completes, because the caller must not change arrays
  * that are still in use.
  */
-final class OperationFuture extends CheckedFuture {
+public final class OperationFuture extends CheckedFuture {
   private final Operation operation;
 
   private OperationFuture(Operation operation) {
@@ -25,7 +25,7 @@ final class OperationFuture extends CheckedFuture {
    * @param pending has the future until it completes
    * @param ended is run by the thread that ends the work, before the future completes
    */
-  static CompletableFuture<Void> submit(
+  public static CompletableFuture<Void> submit(
       Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     try {
       return reserve(operation, completer, pending, ended);
@@ -35,7 +35,7 @@ final class OperationFuture extends CheckedFuture {
   }
 
   /** Asks for the work, which does not start before it is told to {@link Operation#begin}. */
-  static CompletableFuture<Void> reserve(
+  public static CompletableFuture<Void> reserve(
       Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     OperationFuture future = new OperationFuture(operation);
     Completion completion = new Completion(future, completer, pending, ended);

@@ -7,11 +7,11 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Futures that a manager handed out and has not completed yet. Safe for use by any thread. */
 // Futures are told apart by identity, as they have no other equality.
 @SuppressWarnings("CollectionUndefinedEquality")
-final class PendingFutures {
+public final class PendingFutures {
   private final Set<CompletableFuture<?>> open = ConcurrentHashMap.newKeySet();
 
   /** Keeps a future until it completes. */
-  <T> CompletableFuture<T> track(CompletableFuture<T> future) {
+  public <T> CompletableFuture<T> track(CompletableFuture<T> future) {
     add(future);
     boolean tracked = false;
     try {
@@ -39,7 +39,7 @@ final class PendingFutures {
    * Takes a future back that no caller has and that nothing will complete. Completes it, because a
    * thread may wait for it already.
    */
-  void withdraw(CompletableFuture<?> future) {
+  public void withdraw(CompletableFuture<?> future) {
     try {
       future.complete(null);
     } finally {
@@ -49,7 +49,7 @@ final class PendingFutures {
   }
 
   /** Waits for the futures that are kept now. */
-  void await() {
+  public void await() {
     for (CompletableFuture<?> future : open) {
       // Failures are its owner's business.
       future.handle((_, _) -> true).join();

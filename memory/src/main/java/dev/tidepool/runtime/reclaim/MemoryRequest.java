@@ -3,7 +3,7 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;

@@ -1,14 +1,14 @@
 package dev.tidepool.runtime.session;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.runtime.context.OperationGate;
 import dev.tidepool.runtime.lending.Lender;
-import dev.tidepool.runtime.order.Once;
-import dev.tidepool.runtime.order.OperationGate;
 import dev.tidepool.runtime.report.LeakSummary;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.BufferRegistry;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.runtime.threads.Once;
 import dev.tidepool.spi.support.Uninterruptibly;
 
 /**

@@ -1,8 +1,8 @@
 package dev.tidepool.runtime.session;
 
 import dev.tidepool.host.HostMemory;
+import dev.tidepool.runtime.context.CoarseClock;
 import dev.tidepool.runtime.metering.AllocationTrace;
-import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.supply.LowMemory;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.threads.Resumable;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.storage;
 
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.supply.MemoryPools;
 import java.lang.invoke.VarHandle;
 import java.util.Collection;

@@ -1,10 +1,10 @@
 package dev.tidepool.runtime.storage;
 
 import dev.tidepool.pool.block.PooledBlock;
+import dev.tidepool.runtime.context.CoarseClock;
+import dev.tidepool.runtime.context.ManagerState;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
-import dev.tidepool.runtime.order.CoarseClock;
-import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.support.FailureLog;

@@ -2,8 +2,8 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.GuardReport;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.metering.DiagnosticSink;
-import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.supply.GuardedBlock;
 import dev.tidepool.spi.Block;
 import java.lang.System.Logger.Level;

@@ -3,9 +3,9 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.TransferException;
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.LostResultReport;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.DiagnosticSink;
-import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.spi.support.FailureText;
 import java.lang.System.Logger.Level;
 

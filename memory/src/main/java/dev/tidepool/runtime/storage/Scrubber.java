@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.storage;
 
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.supply.GuardedBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.support.FailureLog;

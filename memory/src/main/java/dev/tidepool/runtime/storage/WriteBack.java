@@ -1,9 +1,9 @@
 package dev.tidepool.runtime.storage;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
-import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.order.OrderedResource;

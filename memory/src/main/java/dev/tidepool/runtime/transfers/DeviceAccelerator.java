@@ -4,7 +4,7 @@ import dev.tidepool.Accelerator;
 import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryInfo;
-import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.runtime.context.OpenSession;
 import dev.tidepool.spi.Device;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

@@ -5,7 +5,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.CacheFolder;
 import dev.tidepool.link.Calibrator;
 import dev.tidepool.pool.block.Lease;
-import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.runtime.context.OpenSession;
 import dev.tidepool.runtime.storage.PeerPaths;
 import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.PeerAccess;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.transfers;
 
-import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.runtime.context.OpenSession;
 import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.transfer.TransferProgress;
 import java.util.concurrent.atomic.AtomicInteger;

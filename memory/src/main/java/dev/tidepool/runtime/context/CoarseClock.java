@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.context;
 
 /**
  * The clock of a session for code to which {@link System#nanoTime} costs too much: a number that

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.context;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOptions;
@@ -6,6 +6,14 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.TransferMeter;
+import dev.tidepool.runtime.order.LaunchQueues;
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.OperationFuture;
+import dev.tidepool.runtime.order.PendingFutures;
+import dev.tidepool.runtime.order.ResourceContext;
+import dev.tidepool.runtime.order.RetryPolicy;
 import dev.tidepool.runtime.threads.TransferExecutor;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.LaunchOrder;

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.context;
 
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;

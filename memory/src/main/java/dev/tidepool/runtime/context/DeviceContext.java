@@ -1,5 +1,7 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.context;
 
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Device;
 

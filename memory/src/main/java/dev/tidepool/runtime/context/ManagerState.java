@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.context;
 
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

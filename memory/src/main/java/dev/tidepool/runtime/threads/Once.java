@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 import dev.tidepool.spi.support.Uninterruptibly;
 import org.jspecify.annotations.Nullable;
