@@ -2,16 +2,21 @@ package dev.tidepool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.diagnostics.DiagnosticsLevel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -193,6 +198,78 @@ final class MemoryLimitTest {
       memory.limit(3 * MIB);
       memory.allocate(ElementType.BYTE, MIB).close();
       assertThatThrownBy(() -> memory.limit(0)).isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+
+  @Test
+  @Timeout(120)
+  void aHigherLimitServesARequestThatWaits() throws Exception {
+    try (UnifiedMemoryManager memory = limited(8 * MIB);
+        UnifiedBuffer<byte[]> _ = memory.allocate(ElementType.BYTE, 6 * MIB)) {
+      FutureTask<Reservation> request =
+          new FutureTask<>(() -> memory.reserve("job", 4 * MIB, Duration.ofHours(1)));
+      awaitWaiting(Thread.ofPlatform().start(request));
+      memory.limit(64 * MIB);
+      request.get().close();
+    }
+  }
+
+  @Test
+  @Timeout(120)
+  void aLowerLimitRefusesAReservationThatItCanNeverHold() throws Exception {
+    try (UnifiedMemoryManager memory = limited(8 * MIB);
+        UnifiedBuffer<byte[]> _ = memory.allocate(ElementType.BYTE, 4 * MIB)) {
+      FutureTask<Reservation> request =
+          new FutureTask<>(() -> memory.reserve("job", 6 * MIB, Duration.ofHours(1)));
+      awaitWaiting(Thread.ofPlatform().start(request));
+      memory.limit(5 * MIB);
+      assertThatThrownBy(request::get).hasCauseInstanceOf(OutOfDeviceMemoryException.class);
+    }
+  }
+
+  private static void awaitWaiting(Thread thread) {
+    await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+  }
+
+  @Test
+  @Timeout(120)
+  void theLimitOfABusyManagerIsLoweredAsLongAsLittleIsInUse() throws Exception {
+    try (UnifiedMemoryManager memory = limited(256 * MIB);
+        ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      AtomicBoolean ended = new AtomicBoolean();
+      List<Future<?>> users = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        SplittableRandom random = new SplittableRandom(SEED + i);
+        users.add(
+            threads.submit(
+                () -> {
+                  while (!ended.get()) {
+                    memory.allocate(ElementType.BYTE, random.nextInt(1, MIB)).close();
+                  }
+                }));
+      }
+      try {
+        for (int i = 0; i < 50; i++) {
+          memory.limit(4 * MIB);
+          assertThat(memory.statistics().reservedBytes()).isLessThanOrEqualTo(4 * MIB);
+          memory.limit(256 * MIB);
+          TimeUnit.MILLISECONDS.sleep(2);
+        }
+      } finally {
+        ended.set(true);
+      }
+      for (Future<?> user : users) {
+        user.get();
+      }
+    }
+  }
+
+  @Test
+  void aPoolKeepsMoreWhenTheLimitIsRaised() {
+    try (UnifiedMemoryManager memory = limited(MIB)) {
+      memory.limit(64 * MIB);
+      memory.allocate(ElementType.BYTE, 8 * MIB).close();
+      assertThat(memory.statistics().totalPooled()).isEqualTo(8 * MIB);
     }
   }
 

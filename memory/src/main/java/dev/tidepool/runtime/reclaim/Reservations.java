@@ -86,10 +86,6 @@ public final class Reservations {
     }
     // A thread that fails must not stay in the queue.
     StackReserve.check();
-    long most = context.state().during(this::mostBytes);
-    if (bytes > most) {
-      throw exceptions.tooLargeToReserve(bytes, most);
-    }
     ReservationLedger.Turn turn = ledger.enter();
     try (MemoryWaiters.Waiter waiter = context.waiters().enter(context.device())) {
       return await(turn, waiter, name, bytes, timeout, isCancelled);
@@ -100,8 +96,12 @@ public final class Reservations {
     }
   }
 
-  private long mostBytes() {
-    return limit == null ? ledger.totalBytes() : Math.min(limit.limitBytes(), ledger.totalBytes());
+  private void checkSize(long bytes) {
+    long total = ledger.totalBytes();
+    long most = limit == null ? total : Math.min(limit.limitBytes(), total);
+    if (bytes > most) {
+      throw exceptions.tooLargeToReserve(bytes, most);
+    }
   }
 
   private Reservation await(
@@ -119,7 +119,15 @@ public final class Reservations {
       }
       // Before the attempt: a request that becomes the first later on is told.
       boolean isFirst = turn.isFirst();
-      Reservation granted = context.state().during(() -> isFirst ? attempt(name, bytes) : null);
+      Reservation granted =
+          context
+              .state()
+              .during(
+                  () -> {
+                    // Each time, because the limit may be another by now.
+                    checkSize(bytes);
+                    return isFirst ? attempt(name, bytes) : null;
+                  });
       if (granted != null) {
         return granted;
       }

@@ -459,7 +459,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
               + " was made without a limit and shares a pool with others; set memory-limit when it"
               + " is made");
     }
-    limit.set(bytes, this::trimExcess);
+    limit.set(bytes, pools::idleBytes, this::trimExcess);
+    // Requests that wait may be served now, or never.
+    context.waiters().released(context.device());
   }
 
   /** Returns what frees memory when it is short. */

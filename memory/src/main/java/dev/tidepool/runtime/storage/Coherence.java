@@ -508,9 +508,11 @@ public final class Coherence {
         return;
       }
       if (backing.isDeviceForeign()) {
+        // Asked before the copy: a mapping that ends meanwhile may have written behind it.
+        boolean hostMayWrite = storage.holds().isMappedToWrite();
         List<DirtyRanges.Range> dirty = state.dirtyWithin(0, size);
         transfer(Direction.HOST_TO_DEVICE, dirty);
-        if (!storage.holds().isMappedToWrite()) {
+        if (!hostMayWrite) {
           state.equal(dirty);
         }
         return;

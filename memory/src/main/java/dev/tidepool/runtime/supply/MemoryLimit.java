@@ -3,7 +3,9 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.diagnostics.MemoryPressure;
 import dev.tidepool.pool.block.MemoryPool;
 import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryLimit {
   private final @Nullable PressureMonitor pressure;
   private final LongConsumer uncharged = this::giveBack;
+  private final ReentrantLock changing = new ReentrantLock();
   // Guarded by this.
   private long limitBytes;
   private long usedBytes;
@@ -40,25 +43,26 @@ public final class MemoryLimit {
   }
 
   /**
-   * Sets another limit.
+   * Sets another limit. Threads that do so wait for one another.
    *
+   * @param idle how many of the used bytes lie idle in pools now
    * @param trim gives back what is idle, if that is needed
    * @throws IllegalArgumentException if more is in use; nothing is changed then
    */
-  public void set(long bytes, Runnable trim) {
-    if (changed(bytes)) {
-      return;
-    }
-    trim.run();
-    if (!changed(bytes)) {
-      throw new IllegalArgumentException(
-          "a memory-limit of "
-              + bytes
-              + " bytes is below the "
-              + usedBytes()
-              + " bytes in use; close buffers first. The limit stays "
-              + limitBytes()
-              + " bytes");
+  public void set(long bytes, LongSupplier idle, Runnable trim) {
+    changing.lock();
+    try {
+      if (changed(bytes)) {
+        return;
+      }
+      trim.run();
+      if (!changed(bytes) && !lowered(bytes, idle, trim)) {
+        throw new IllegalArgumentException(
+            "a memory-limit of %d bytes is below the %d bytes in use, %d of them idle in pools; close buffers first, or defragment. The limit stays %d bytes"
+                .formatted(bytes, usedBytes(), idle.getAsLong(), limitBytes()));
+      }
+    } finally {
+      changing.unlock();
     }
   }
 
@@ -71,6 +75,30 @@ public final class MemoryLimit {
     }
     observe();
     return true;
+  }
+
+  /**
+   * Trims below the lower limit: above it, other threads would fill the pools again as fast. The
+   * limit is what it was if that does not suffice.
+   */
+  private boolean lowered(long bytes, LongSupplier idle, Runnable trim) {
+    long before;
+    synchronized (this) {
+      if (usedBytes - idle.getAsLong() > bytes) {
+        return false;
+      }
+      before = limitBytes;
+      limitBytes = bytes;
+    }
+    try {
+      trim.run();
+    } finally {
+      synchronized (this) {
+        limitBytes = usedBytes > bytes ? before : bytes;
+      }
+    }
+    observe();
+    return limitBytes() == bytes;
   }
 
   synchronized void reserve(long bytes) {

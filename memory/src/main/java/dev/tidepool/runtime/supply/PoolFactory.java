@@ -202,8 +202,8 @@ public final class PoolFactory {
         : limitsOf(options, options.pinnedPoolBytes());
   }
 
-  private static PoolLimits limitsOf(MemoryOptions options, long wanted) {
-    long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
+  /** The memory-limit is not among them: it counts idle bytes too, and may change. */
+  private static PoolLimits limitsOf(MemoryOptions options, long most) {
     return new PoolLimits(
         options.pooling(),
         most,
