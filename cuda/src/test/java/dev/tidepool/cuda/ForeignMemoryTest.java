@@ -8,7 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
 import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.NativeHandle;
@@ -23,6 +25,8 @@ import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
@@ -80,6 +84,35 @@ class ForeignMemoryTest {
       long address = library.context().call(() -> Cuda.cuMemAlloc(BYTES));
       computeIn(library, () -> address);
       // It is the library's still.
+      library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
+    }
+  }
+
+  /** The mapping writes and ends while the manager copies what was written before. */
+  @Test
+  void whatAMappingWritesBesideASynchronizationIsKept() throws Exception {
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Library library = Library.on(0);
+        Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long address = library.context().call(() -> Cuda.cuMemAlloc(BYTES));
+      try (UnifiedBuffer<int[]> buffer =
+          memory.adopt(ElementType.INT, at(address, BYTES), () -> {})) {
+        HostMapping mapping = buffer.map(MapMode.READ_WRITE, true);
+        mapping.segment().setAtIndex(JAVA_INT, 0, 1);
+        simulated.setAll("latency_ns", 300_000_000L);
+        CompletableFuture<Void> synchronizing = CompletableFuture.runAsync(memory::synchronize);
+        TimeUnit.MILLISECONDS.sleep(150);
+        mapping.segment().setAtIndex(JAVA_INT, 0, 2);
+        mapping.close();
+        synchronizing.join();
+        simulated.setAll("latency_ns", 0L);
+        int[] result = new int[LENGTH];
+        memory
+            .compile(KernelSource.elementwise("y = x"))
+            .execute(Arguments.of("x", buffer, "y", result));
+        assertThat(result[0]).isEqualTo(2);
+      }
       library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
     }
   }
