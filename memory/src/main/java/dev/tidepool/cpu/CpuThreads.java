@@ -32,12 +32,6 @@ final class CpuThreads {
 
   private CpuThreads() {}
 
-  /** What is done for a range of items, from (inclusive) to (exclusive). */
-  @FunctionalInterface
-  interface Piece {
-    void run(long from, long to);
-  }
-
   /** One of these threads. */
   private static final class Hand extends Thread {
     Hand(Runnable task) {
@@ -64,7 +58,7 @@ final class CpuThreads {
    * @throws RuntimeException what the first piece that failed threw; pieces not yet begun are left
    *     out
    */
-  static void spread(long items, long grain, Piece piece) {
+  static void spread(long items, long grain, RangeTask piece) {
     long pieces = (items + grain - 1) / grain;
     if (HANDS == null || pieces <= 1 || ALONE.isBound()) {
       if (items > 0) {
@@ -102,7 +96,7 @@ final class CpuThreads {
   private static final class Spread implements Runnable {
     private final long items;
     private final long grain;
-    private final Piece piece;
+    private final RangeTask piece;
     private final Thread caller = Thread.currentThread();
     private final AtomicLong next = new AtomicLong();
     private final AtomicLong unfinished;
@@ -110,7 +104,7 @@ final class CpuThreads {
     // Whether a thread other than the caller failed first; written before the piece counts as done.
     private boolean hasFailedElsewhere;
 
-    Spread(long items, long grain, long pieces, Piece piece) {
+    Spread(long items, long grain, long pieces, RangeTask piece) {
       this.items = items;
       this.grain = grain;
       this.piece = piece;
