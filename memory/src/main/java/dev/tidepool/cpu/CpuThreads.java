@@ -1,5 +1,7 @@
 package dev.tidepool.cpu;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
+
 import dev.tidepool.TidepoolException;
 import dev.tidepool.host.system.TruncatedMapCheck;
 import java.util.concurrent.ForkJoinPool;
@@ -7,7 +9,6 @@ import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -27,28 +28,28 @@ final class CpuThreads {
 
   private static final System.Logger LOG = System.getLogger(CpuThreads.class.getName());
   private static final AtomicInteger NAMES = new AtomicInteger();
-  private static final @Nullable ThreadPoolExecutor HANDS = hands();
+  private static final @Nullable ThreadPoolExecutor WORKERS = workers();
   private static final ScopedValue<Boolean> ALONE = ScopedValue.newInstance();
 
   private CpuThreads() {}
 
   /** One of these threads. */
-  private static final class Hand extends Thread {
-    Hand(Runnable task) {
+  private static final class Worker extends Thread {
+    Worker(Runnable task) {
       super(task, "tidepool-cpu-" + NAMES.getAndIncrement());
       setDaemon(true);
     }
   }
 
-  private static @Nullable ThreadPoolExecutor hands() {
+  private static @Nullable ThreadPoolExecutor workers() {
     if (THREADS == 1) {
       return null;
     }
-    ThreadPoolExecutor hands =
+    ThreadPoolExecutor workers =
         new ThreadPoolExecutor(
-            THREADS - 1, THREADS - 1, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Hand::new);
-    hands.allowCoreThreadTimeOut(true);
-    return hands;
+            THREADS - 1, THREADS - 1, 30, SECONDS, new LinkedBlockingQueue<>(), Worker::new);
+    workers.allowCoreThreadTimeOut(true);
+    return workers;
   }
 
   /**
@@ -60,7 +61,7 @@ final class CpuThreads {
    */
   static void spread(long items, long grain, RangeTask piece) {
     long pieces = (items + grain - 1) / grain;
-    if (HANDS == null || pieces <= 1 || ALONE.isBound()) {
+    if (WORKERS == null || pieces <= 1 || ALONE.isBound()) {
       if (items > 0) {
         piece.run(0, items);
       }
@@ -71,10 +72,10 @@ final class CpuThreads {
     Runnable help = owner == null ? spread : () -> LaunchScope.run(owner, spread);
     try {
       for (int i = 0; i < Math.min(THREADS - 1, pieces - 1); i++) {
-        HANDS.execute(help);
+        WORKERS.execute(help);
       }
     } catch (OutOfMemoryError e) {
-      // No thread could be made; the caller and the hands that there are do without it.
+      // No thread could be made; the caller and the workers that there are do without it.
       LOG.log(System.Logger.Level.DEBUG, "a kernel runs on fewer threads", e);
     }
     spread.run();
@@ -131,7 +132,7 @@ final class CpuThreads {
     }
 
     private long claim() {
-      // A late hand may claim past the end, a few times at most, so the sum does not overflow.
+      // A late worker may claim past the end, a few times at most, so the sum does not overflow.
       return next.get() >= items ? items : next.getAndAdd(grain);
     }
 
