@@ -94,7 +94,7 @@ final class CpuThreads {
   }
 
   /** One launch under way. */
-  private static final class Spread implements Runnable {
+  private static final class Spread implements Runnable, ForkJoinPool.ManagedBlocker {
     private final long items;
     private final long grain;
     private final RangeTask piece;
@@ -139,19 +139,7 @@ final class CpuThreads {
     /** {@link #awaitPieces} while another thread takes the place of this one in its pool. */
     void awaitPiecesReplaced() {
       try {
-        ForkJoinPool.managedBlock(
-            new ForkJoinPool.ManagedBlocker() {
-              @Override
-              public boolean block() {
-                awaitPieces();
-                return true;
-              }
-
-              @Override
-              public boolean isReleasable() {
-                return unfinished.get() == 0;
-              }
-            });
+        ForkJoinPool.managedBlock(this);
       } catch (RejectedExecutionException | IllegalStateException | OutOfMemoryError e) {
         // No thread takes its place. The pieces use the launch's memory, so it waits all the same.
         LOG.log(System.Logger.Level.DEBUG, "a pool does without one of its threads", e);
@@ -159,6 +147,17 @@ final class CpuThreads {
       } catch (InterruptedException e) {
         throw new AssertionError("a wait that is not interruptible was interrupted", e);
       }
+    }
+
+    @Override
+    public boolean block() {
+      awaitPieces();
+      return true;
+    }
+
+    @Override
+    public boolean isReleasable() {
+      return unfinished.get() == 0;
     }
 
     /** Waits for the pieces that others claimed. An interrupt stays set. */
