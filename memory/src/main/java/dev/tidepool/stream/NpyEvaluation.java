@@ -163,8 +163,9 @@ public final class NpyEvaluation implements AutoCloseable {
       evaluation.reduced.begin(evaluation.reducedTypes, evaluation.outputs().writers());
       return evaluation;
     } catch (RuntimeException | Error e) {
-      evaluation.closeAfter(e);
-      throw e;
+      try (evaluation) {
+        throw e;
+      }
     }
   }
 
@@ -173,8 +174,9 @@ public final class NpyEvaluation implements AutoCloseable {
     try {
       return new NpyEvaluation(request, expression, inputs);
     } catch (RuntimeException | Error e) {
-      inputs.close();
-      throw e;
+      try (inputs) {
+        throw e;
+      }
     }
   }
 
@@ -446,20 +448,6 @@ public final class NpyEvaluation implements AutoCloseable {
    */
   @Override
   public void close() {
-    TidepoolException failure = closeAll();
-    if (failure != null) {
-      throw failure;
-    }
-  }
-
-  private void closeAfter(Throwable cause) {
-    TidepoolException failure = closeAll();
-    if (failure != null) {
-      cause.addSuppressed(failure);
-    }
-  }
-
-  private @Nullable TidepoolException closeAll() {
-    return NpyInputs.closeAll(outputs == null ? List.of(inputs) : List.of(outputs, inputs));
+    NpyInputs.closeAll(outputs == null ? List.of(inputs) : List.of(outputs, inputs));
   }
 }

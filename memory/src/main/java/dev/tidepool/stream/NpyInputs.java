@@ -12,7 +12,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The {@code .npy} files that a pipeline reads, all of one shape. Results have that shape, and the
@@ -42,11 +41,9 @@ final class NpyInputs implements AutoCloseable {
       files.forEach(inputs::open);
       return inputs;
     } catch (RuntimeException | Error e) {
-      TidepoolException failure = closeAll(inputs.readers.values());
-      if (failure != null) {
-        e.addSuppressed(failure);
+      try (inputs) {
+        throw e;
       }
-      throw e;
     }
   }
 
@@ -154,14 +151,11 @@ final class NpyInputs implements AutoCloseable {
 
   @Override
   public void close() {
-    TidepoolException failure = closeAll(readers.values());
-    if (failure != null) {
-      throw failure;
-    }
+    closeAll(readers.values());
   }
 
-  /** Closes all, whatever fails; returns the first failure, with the others attached. */
-  static @Nullable TidepoolException closeAll(Collection<? extends AutoCloseable> files) {
+  /** Closes all, whatever fails; throws the first failure, with the others attached. */
+  static void closeAll(Collection<? extends AutoCloseable> files) {
     TidepoolException failure = null;
     for (AutoCloseable file : files) {
       try {
@@ -176,6 +170,8 @@ final class NpyInputs implements AutoCloseable {
         throw new AssertionError(e);
       }
     }
-    return failure;
+    if (failure != null) {
+      throw failure;
+    }
   }
 }
