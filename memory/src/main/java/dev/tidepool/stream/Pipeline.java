@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.function.LongFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -56,26 +57,22 @@ public final class Pipeline {
   private final Map<String, Path> inputFiles = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> rawInputs = new LinkedHashMap<>();
   private final Map<String, ElementSource> sources = new LinkedHashMap<>();
+  private final Set<String> readNames = new HashSet<>();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
   private final Map<String, Path> outputFiles = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> rawOutputs = new LinkedHashMap<>();
-  private final Set<String> replaced = new HashSet<>();
   private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
-  private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
+  private final Map<String, LongFunction<ElementSink>> consumers = new LinkedHashMap<>();
+  private final Set<String> writtenNames = new LinkedHashSet<>();
+  private final Set<String> replaced = new HashSet<>();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
   private @Nullable StreamedArrays<?> stream;
   private boolean overwrite;
   private boolean resumable;
   private volatile @Nullable ChunkedPipeline running;
   private volatile boolean cancelled;
-
-  private record Consumed<A>(ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    ElementSink ofLength(long length) {
-      return new ConsumerSink<>(type, length, consumer);
-    }
-  }
 
   /**
    * What came of a run.
@@ -157,14 +154,14 @@ public final class Pipeline {
 
   /** A further file that is read. */
   public Pipeline and(String name, Path file) {
-    checkFree(name);
+    addRead(name);
     inputFiles.put(name, file);
     return this;
   }
 
   /** A further file of elements and nothing else that is read. */
   public Pipeline and(String name, RawFile<?> file) {
-    checkFree(name);
+    addRead(name);
     rawInputs.put(name, file);
     return this;
   }
@@ -176,17 +173,17 @@ public final class Pipeline {
 
   /** A further source. */
   public Pipeline and(String name, ElementSource source) {
-    checkFree(name);
+    addRead(name);
     sources.put(name, source);
     return this;
   }
 
-  private void checkFree(String name) {
+  private void addRead(String name) {
     if (stream != null) {
       throw new IllegalArgumentException(
           "'" + name + "' beside a stream of arrays, which must be the only source");
     }
-    if (inputFiles.containsKey(name) || rawInputs.containsKey(name) || sources.containsKey(name)) {
+    if (!readNames.add(name)) {
       throw new IllegalArgumentException("'" + name + "' is given twice");
     }
   }
@@ -218,7 +215,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
   public Pipeline to(String name, Path file) {
-    checkUntaken(name);
+    addWritten(name);
     outputFiles.put(name, file);
     return this;
   }
@@ -228,7 +225,7 @@ public final class Pipeline {
    * at all.
    */
   public Pipeline to(String name, RawFile<?> file) {
-    checkUntaken(name);
+    addWritten(name);
     rawOutputs.put(name, file);
     return this;
   }
@@ -243,7 +240,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a sink. */
   public Pipeline to(String name, ElementSink sink) {
-    checkUntaken(name);
+    addWritten(name);
     sinks.put(name, sink);
     return this;
   }
@@ -254,35 +251,21 @@ public final class Pipeline {
    * @param <A> the array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    checkUntaken(name);
-    consumers.put(name, new Consumed<>(type, consumer));
+    addWritten(name);
+    consumers.put(name, length -> new ConsumerSink<>(type, length, consumer));
     return this;
   }
 
-  private void checkUntaken(String name) {
-    if (isTaken(name)) {
+  private void addWritten(String name) {
+    if (!writtenNames.add(name)) {
       throw new IllegalArgumentException(
           "'" + name + "' goes to two places; assign it to a second name too");
     }
   }
 
-  private boolean isTaken(String name) {
-    return outputFiles.containsKey(name)
-        || rawOutputs.containsKey(name)
-        || sinks.containsKey(name)
-        || consumers.containsKey(name);
-  }
-
-  /** Writes a name's results to a file in the place of the one that exists. */
-  Pipeline replacing(String name, Path file) {
+  /** Lets the file of a name's results replace the one that exists. */
+  void replacing(String name) {
     replaced.add(name);
-    return to(name, file);
-  }
-
-  /** Writes a name's results to a file in the place of the one that exists. */
-  Pipeline replacing(String name, RawFile<?> file) {
-    replaced.add(name);
-    return to(name, file);
   }
 
   /** Lets output files replace files that exist, which they otherwise must not. */
@@ -340,7 +323,7 @@ public final class Pipeline {
     if (kernels.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
     }
-    if (stream == null && inputFiles.isEmpty() && rawInputs.isEmpty() && sources.isEmpty()) {
+    if (stream == null && readNames.isEmpty()) {
       throw new IllegalArgumentException(
           "a pipeline that reads nothing has no length; add a source");
     }
@@ -349,12 +332,9 @@ public final class Pipeline {
     }
     checkResults();
     boolean onlyFiles =
-        !inputFiles.isEmpty()
-            && rawInputs.isEmpty()
-            && sources.isEmpty()
-            && rawOutputs.isEmpty()
-            && sinks.isEmpty()
-            && consumers.isEmpty();
+        stream == null
+            && inputFiles.keySet().equals(readNames)
+            && outputFiles.keySet().equals(writtenNames);
     boolean known = kernels.stream().noneMatch(KernelSource.Java.class::isInstance);
     if (resumable && (!onlyFiles || outputFiles.isEmpty() || !reductions.isEmpty() || !known)) {
       throw new IllegalArgumentException(
@@ -363,7 +343,7 @@ public final class Pipeline {
     }
     NpyOutputs.checkApart(paths(inputFiles, rawInputs), paths(outputFiles, rawOutputs), !resumable);
     for (Reduction reduction : reductions) {
-      if (isTaken(reduction.name())) {
+      if (writtenNames.contains(reduction.name())) {
         throw new IllegalArgumentException(
             "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
       }
@@ -390,10 +370,7 @@ public final class Pipeline {
   }
 
   private void checkResults() {
-    Set<String> results = new LinkedHashSet<>(outputFiles.keySet());
-    results.addAll(rawOutputs.keySet());
-    results.addAll(sinks.keySet());
-    results.addAll(consumers.keySet());
+    Set<String> results = new LinkedHashSet<>(writtenNames);
     if (results.isEmpty() && reductions.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without a result; add one with to");
     }
@@ -413,7 +390,7 @@ public final class Pipeline {
               + " it in from, or send results to consumers only");
     }
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(arrays.room())));
+    consumers.forEach((name, sink) -> taken.put(name, sink.apply(arrays.room())));
     Map<String, ElementType<?>> types =
         plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
     Map<String, Reducer> reducers = reducers(types, arrays.room());
@@ -452,7 +429,7 @@ public final class Pipeline {
     read.putAll(raws.readers());
     long length = read.values().iterator().next().length();
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
+    consumers.forEach((name, sink) -> taken.put(name, sink.apply(length)));
     Map<String, ElementType<?>> types = plan(read, taken).arrays();
     Map<String, Reducer> reducers = reducers(types, length);
     taken.putAll(sinks(reducers, types, length));
@@ -544,11 +521,9 @@ public final class Pipeline {
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
     rawOutputs.forEach((name, file) -> known.put(name, file.type()));
-    Set<String> wanted = new LinkedHashSet<>(outputFiles.keySet());
-    wanted.addAll(rawOutputs.keySet());
+    Set<String> wanted = new LinkedHashSet<>(writtenNames);
     reductions.forEach(reduction -> wanted.add(reduction.name()));
     StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
-    wanted.addAll(taken.keySet());
     // Before any file is begun, or what an earlier run has left would be lost.
     StagePlan.checkUse(kernels, read.keySet(), kernelScalars(), wanted);
     return plan;
