@@ -398,11 +398,7 @@ public final class NpyEvaluation implements AutoCloseable {
     }
     builder.resuming(outputs().left(length()), this::written);
     elementwiseScalars().forEach(builder::scalar);
-    StreamOptions options = request.options();
-    if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
-      options = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
-    }
-    ChunkedPipeline pipeline = builder.build(options);
+    ChunkedPipeline pipeline = builder.build(inputs.fitting(request.options()));
     running.set(pipeline);
     if (cancelled) {
       pipeline.cancel();

@@ -20,7 +20,7 @@ import java.util.Map;
  */
 final class NpyInputs implements AutoCloseable {
   /** Bytes of a chunk that is worth turning: the more rows it has, the longer are the reads. */
-  static final long TURNING_CHUNK_BYTES = 16L << 20;
+  private static final long TURNING_CHUNK_BYTES = 16L << 20;
 
   private final Map<String, NpyReader> readers = new LinkedHashMap<>();
   private boolean anyFortran;
@@ -103,9 +103,16 @@ final class NpyInputs implements AutoCloseable {
     return anyFortran && !anyC;
   }
 
-  /** Whether some files are turned while they are read, for which large chunks pay. */
-  boolean isAnyTurned() {
+  /** Whether some files are turned while they are read. */
+  private boolean isAnyTurned() {
     return anyFortran && anyC;
+  }
+
+  /** The options, with large chunks if some files are turned and no size is asked for. */
+  StreamOptions fitting(StreamOptions options) {
+    return isAnyTurned() && options.chunkBytes() == 0
+        ? options.withChunkBytes(TURNING_CHUNK_BYTES)
+        : options;
   }
 
   /** The elements of a file in the order of the results. */

@@ -306,16 +306,21 @@ public final class Pipeline {
     if (resumable) {
       NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
     }
-    try (RawFiles raws = RawFiles.open(rawInputs)) {
-      if (stream != null) {
-        return runStream(stream, raws, options);
+    try (RawFiles raws = RawFiles.open(rawInputs);
+        NpyInputs inputs = inputFiles.isEmpty() ? null : NpyInputs.open(inputFiles)) {
+      Map<String, ElementSource> read = new LinkedHashMap<>(sources);
+      if (inputs != null) {
+        inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
       }
-      if (inputFiles.isEmpty()) {
-        return runFiles(null, raws, options);
+      read.putAll(raws.readers());
+      StreamedArrays<?> arrays = stream;
+      if (arrays != null) {
+        fit(arrays);
+        read.put(arrays.name(), arrays.window());
+        return run(read, arrays.room(), null, raws, options);
       }
-      try (NpyInputs inputs = NpyInputs.open(inputFiles)) {
-        return runFiles(inputs, raws, options);
-      }
+      long length = read.values().iterator().next().length();
+      return run(read, length, inputs, raws, inputs == null ? options : inputs.fitting(options));
     }
   }
 
@@ -381,7 +386,8 @@ public final class Pipeline {
     }
   }
 
-  private Outcome runStream(StreamedArrays<?> arrays, RawFiles raws, StreamOptions options) {
+  /** Takes the length of a stream from its results, which need one unless consumers take all. */
+  private void fit(StreamedArrays<?> arrays) {
     arrays.fit(sinks);
     boolean needsLength = !(outputFiles.isEmpty() && rawOutputs.isEmpty() && reductions.isEmpty());
     if (!arrays.isLengthKnown() && needsLength) {
@@ -389,54 +395,33 @@ public final class Pipeline {
           "a stream of arrays has no length before its end, which files and reductions need; tell"
               + " it in from, or send results to consumers only");
     }
-    Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, sink) -> taken.put(name, sink.apply(arrays.room())));
-    Map<String, ElementType<?>> types =
-        plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
-    Map<String, Reducer> reducers = reducers(types, arrays.room());
-    taken.putAll(sinks(reducers, types, arrays.room()));
-    OverlapCheck.check(Map.of(), taken);
-    arrays.begin();
-    Map<String, Throwable> dropped = new LinkedHashMap<>();
-    try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
-      taken.putAll(outputs.writers());
-      raws.begin(rawOutputs, arrays.room(), this::replaces);
-      taken.putAll(raws.writers());
-      while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
-        dropped.putAll(
-            stream(
-                Map.of(arrays.name(), arrays.window()),
-                arrays.windowsOf(taken),
-                outputs,
-                options.withProgress(arrays.told(options.progress()))));
-      }
-      raws.prepare();
-      outputs.commit();
-      raws.commit();
-      return new Outcome(values(reducers), dropped, "");
-    }
   }
 
-  private Outcome runFiles(@Nullable NpyInputs inputs, RawFiles raws, StreamOptions options) {
-    Map<String, ElementSource> read = new LinkedHashMap<>(sources);
-    StreamOptions fitting = options;
-    if (inputs != null) {
-      inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
-      if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
-        fitting = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
-      }
-    }
-    read.putAll(raws.readers());
-    long length = read.values().iterator().next().length();
+  private Outcome run(
+      Map<String, ElementSource> read,
+      long length,
+      @Nullable NpyInputs inputs,
+      RawFiles raws,
+      StreamOptions options) {
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
     consumers.forEach((name, sink) -> taken.put(name, sink.apply(length)));
-    Map<String, ElementType<?>> types = plan(read, taken).arrays();
-    Map<String, Reducer> reducers = reducers(types, length);
-    taken.putAll(sinks(reducers, types, length));
+    Map<String, ElementType<?>> types = types(read, taken);
+    Map<String, Reducer> reducers = new LinkedHashMap<>();
+    for (Reduction reduction : reductions) {
+      ElementType<?> type = made(types, reduction.name());
+      Reducer reducer = Reducer.of(reduction, ScalarType.of(type), length, scalars);
+      reducers.put(reduction.name(), reducer);
+      taken.put(reduction.name(), new RangeSink(type, length, reducer));
+    }
     OverlapCheck.check(read, taken);
-    List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
-    boolean fortran = inputs != null && inputs.isFortranOrder();
-    Map<String, NpyOutputs.Target> targets = targets(types, fortran, shape);
+    StreamedArrays<?> arrays = stream;
+    if (arrays != null) {
+      arrays.begin();
+    }
+    Map<String, NpyOutputs.Target> targets =
+        inputs == null
+            ? targets(types, false, List.of(length))
+            : targets(types, inputs.isFortranOrder(), inputs.shape());
     try (NpyOutputs outputs =
         inputs != null && resumable
             ? NpyOutputs.resume(targets, work(inputs))
@@ -444,38 +429,35 @@ public final class Pipeline {
       taken.putAll(outputs.writers());
       raws.begin(rawOutputs, length, this::replaces);
       taken.putAll(raws.writers());
-      Map<String, Throwable> dropped = stream(read, taken, outputs, fitting);
+      Map<String, Throwable> dropped =
+          arrays == null
+              ? stream(read, taken, outputs, options)
+              : streamWindows(arrays, taken, outputs, options);
       if (inputs != null) {
         inputs.verify();
       }
       raws.prepare();
       outputs.commit();
       raws.commit();
-      return new Outcome(values(reducers), dropped, outputs.resumption());
+      return new Outcome(Reducer.values(reducers), dropped, outputs.resumption());
     }
   }
 
-  private Map<String, Reducer> reducers(Map<String, ElementType<?>> types, long length) {
-    Map<String, Reducer> reducers = new LinkedHashMap<>();
-    for (Reduction reduction : reductions) {
-      ScalarType type = ScalarType.of(made(types, reduction.name()));
-      reducers.put(reduction.name(), Reducer.of(reduction, type, length, scalars));
+  private Map<String, Throwable> streamWindows(
+      StreamedArrays<?> arrays,
+      Map<String, ElementSink> taken,
+      NpyOutputs outputs,
+      StreamOptions options) {
+    Map<String, Throwable> dropped = new LinkedHashMap<>();
+    while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
+      dropped.putAll(
+          stream(
+              Map.of(arrays.name(), arrays.window()),
+              arrays.windowsOf(taken),
+              outputs,
+              options.withProgress(arrays.told(options.progress()))));
     }
-    return reducers;
-  }
-
-  private static Map<String, ElementSink> sinks(
-      Map<String, Reducer> reducers, Map<String, ElementType<?>> types, long length) {
-    Map<String, ElementSink> sinks = new LinkedHashMap<>();
-    reducers.forEach(
-        (name, reducer) -> sinks.put(name, new RangeSink(made(types, name), length, reducer)));
-    return sinks;
-  }
-
-  private static Map<String, Object> values(Map<String, Reducer> reducers) {
-    Map<String, Object> values = new LinkedHashMap<>();
-    reducers.forEach((name, reducer) -> values.put(name, reducer.value()));
-    return values;
+    return dropped;
   }
 
   private Map<String, NpyOutputs.Target> targets(
@@ -514,9 +496,9 @@ public final class Pipeline {
     }
   }
 
-  /** What every kernel takes, and the types of all arrays, results that go to files included. */
-  private StagePlan plan(
-      Map<String, ? extends ElementSource> read, Map<String, ElementSink> taken) {
+  /** The types of all arrays, results that go to files included. */
+  private Map<String, ElementType<?>> types(
+      Map<String, ElementSource> read, Map<String, ElementSink> taken) {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
@@ -526,7 +508,7 @@ public final class Pipeline {
     StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
     // Before any file is begun, or what an earlier run has left would be lost.
     StagePlan.checkUse(kernels, read.keySet(), kernelScalars(), wanted);
-    return plan;
+    return plan.arrays();
   }
 
   /** The scalars, except those that only a reduction's settings name. */
