@@ -13,10 +13,12 @@ import dev.tidepool.stream.chunk.ChunkScheduler;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -298,19 +300,10 @@ public final class NpyEvaluation implements AutoCloseable {
     return program;
   }
 
-  /** The scalars, except those that only a reduction's settings name. */
   private Map<String, Object> elementwiseScalars() {
-    Map<String, Object> scalars = new LinkedHashMap<>(request.scalars());
-    for (Reduction reduction : expression.reductions()) {
-      scalars.keySet().removeAll(reduction.scalars());
-    }
-    for (Expression.Name name : expression.names()) {
-      Object value = request.scalars().get(name.name());
-      if (value != null) {
-        scalars.put(name.name(), value);
-      }
-    }
-    return scalars;
+    Set<String> names = new HashSet<>();
+    expression.names().forEach(name -> names.add(name.name()));
+    return StagePlan.scalars(request.scalars(), expression.reductions(), names);
   }
 
   private static ScalarType scalarType(NpyType type) {

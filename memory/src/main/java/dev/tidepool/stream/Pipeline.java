@@ -507,17 +507,14 @@ public final class Pipeline {
     reductions.forEach(reduction -> wanted.add(reduction.name()));
     StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
     // Before any file is begun, or what an earlier run has left would be lost.
-    StagePlan.checkUse(kernels, read.keySet(), kernelScalars(), wanted);
+    StagePlan.checkUse(kernels, read.keySet(), kernelScalars().keySet(), wanted);
     return plan.arrays();
   }
 
-  /** The scalars, except those that only a reduction's settings name. */
-  private Set<String> kernelScalars() {
-    Set<String> needed = new LinkedHashSet<>(scalars.keySet());
-    reductions.forEach(reduction -> needed.removeAll(reduction.scalars()));
-    kernels.forEach(kernel -> needed.addAll(StagePlan.names(kernel)));
-    needed.retainAll(scalars.keySet());
-    return needed;
+  private Map<String, Object> kernelScalars() {
+    Set<String> names = new HashSet<>();
+    kernels.forEach(kernel -> names.addAll(StagePlan.names(kernel)));
+    return StagePlan.scalars(scalars, reductions, names);
   }
 
   private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
@@ -541,13 +538,7 @@ public final class Pipeline {
     read.forEach(builder::source);
     taken.forEach(builder::sink);
     builder.resuming(outputs.left(read.values().iterator().next().length()), outputs::written);
-    Set<String> needed = kernelScalars();
-    scalars.forEach(
-        (name, value) -> {
-          if (needed.contains(name)) {
-            builder.scalar(name, value);
-          }
-        });
+    kernelScalars().forEach(builder::scalar);
     ChunkedPipeline pipeline = builder.build(options);
     running = pipeline;
     if (cancelled) {
