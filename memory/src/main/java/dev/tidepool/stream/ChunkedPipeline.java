@@ -406,8 +406,7 @@ public final class ChunkedPipeline {
     private boolean mayDiffer() {
       long devices =
           memories.stream().map(memory -> memory.accelerator().name()).distinct().count();
-      return devices > 1
-          && (!isExact(first.source()) || !further.stream().allMatch(ChunkedPipeline::isExact));
+      return devices > 1 && !kernels().stream().allMatch(ChunkedPipeline::isExact);
     }
 
     private String accelerators() {
