@@ -8,6 +8,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
@@ -235,11 +236,8 @@ public final class ChunkedPipeline {
 
   private void rethrow() {
     Throwable failure = chunks.failure();
-    if (failure instanceof RuntimeException e) {
-      throw e;
-    }
-    if (failure instanceof Error e) {
-      throw e;
+    if (failure != null) {
+      throw Exceptions.unchecked(failure);
     }
     if (chunks.isCancelled()) {
       throw new CancellationException(
