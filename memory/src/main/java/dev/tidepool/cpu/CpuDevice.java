@@ -69,7 +69,7 @@ public final class CpuDevice implements Device {
    * @throws RuntimeException what the first piece that failed threw
    */
   public static void spread(long items, long grain, RangeTask work) {
-    CpuThreads.spread(items, grain, work::run);
+    CpuThreads.spread(items, grain, work);
   }
 
   @Override

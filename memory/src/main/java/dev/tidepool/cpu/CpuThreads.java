@@ -1,5 +1,7 @@
 package dev.tidepool.cpu;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
+
 import dev.tidepool.TidepoolException;
 import dev.tidepool.host.system.TruncatedMapCheck;
 import java.util.concurrent.ForkJoinPool;
@@ -7,7 +9,6 @@ import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -27,34 +28,28 @@ final class CpuThreads {
 
   private static final System.Logger LOG = System.getLogger(CpuThreads.class.getName());
   private static final AtomicInteger NAMES = new AtomicInteger();
-  private static final @Nullable ThreadPoolExecutor HANDS = hands();
+  private static final @Nullable ThreadPoolExecutor WORKERS = workers();
   private static final ScopedValue<Boolean> ALONE = ScopedValue.newInstance();
 
   private CpuThreads() {}
 
-  /** What is done for a range of items, from (inclusive) to (exclusive). */
-  @FunctionalInterface
-  interface Piece {
-    void run(long from, long to);
-  }
-
   /** One of these threads. */
-  private static final class Hand extends Thread {
-    Hand(Runnable task) {
+  private static final class Worker extends Thread {
+    Worker(Runnable task) {
       super(task, "tidepool-cpu-" + NAMES.getAndIncrement());
       setDaemon(true);
     }
   }
 
-  private static @Nullable ThreadPoolExecutor hands() {
+  private static @Nullable ThreadPoolExecutor workers() {
     if (THREADS == 1) {
       return null;
     }
-    ThreadPoolExecutor hands =
+    ThreadPoolExecutor workers =
         new ThreadPoolExecutor(
-            THREADS - 1, THREADS - 1, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Hand::new);
-    hands.allowCoreThreadTimeOut(true);
-    return hands;
+            THREADS - 1, THREADS - 1, 30, SECONDS, new LinkedBlockingQueue<>(), Worker::new);
+    workers.allowCoreThreadTimeOut(true);
+    return workers;
   }
 
   /**
@@ -64,9 +59,9 @@ final class CpuThreads {
    * @throws RuntimeException what the first piece that failed threw; pieces not yet begun are left
    *     out
    */
-  static void spread(long items, long grain, Piece piece) {
+  static void spread(long items, long grain, RangeTask piece) {
     long pieces = (items + grain - 1) / grain;
-    if (HANDS == null || pieces <= 1 || ALONE.isBound()) {
+    if (WORKERS == null || pieces <= 1 || ALONE.isBound()) {
       if (items > 0) {
         piece.run(0, items);
       }
@@ -77,10 +72,10 @@ final class CpuThreads {
     Runnable help = owner == null ? spread : () -> LaunchScope.run(owner, spread);
     try {
       for (int i = 0; i < Math.min(THREADS - 1, pieces - 1); i++) {
-        HANDS.execute(help);
+        WORKERS.execute(help);
       }
     } catch (OutOfMemoryError e) {
-      // No thread could be made; the caller and the hands that there are do without it.
+      // No thread could be made; the caller and the workers that there are do without it.
       LOG.log(System.Logger.Level.DEBUG, "a kernel runs on fewer threads", e);
     }
     spread.run();
@@ -99,10 +94,10 @@ final class CpuThreads {
   }
 
   /** One launch under way. */
-  private static final class Spread implements Runnable {
+  private static final class Spread implements Runnable, ForkJoinPool.ManagedBlocker {
     private final long items;
     private final long grain;
-    private final Piece piece;
+    private final RangeTask piece;
     private final Thread caller = Thread.currentThread();
     private final AtomicLong next = new AtomicLong();
     private final AtomicLong unfinished;
@@ -110,7 +105,7 @@ final class CpuThreads {
     // Whether a thread other than the caller failed first; written before the piece counts as done.
     private boolean hasFailedElsewhere;
 
-    Spread(long items, long grain, long pieces, Piece piece) {
+    Spread(long items, long grain, long pieces, RangeTask piece) {
       this.items = items;
       this.grain = grain;
       this.piece = piece;
@@ -137,26 +132,14 @@ final class CpuThreads {
     }
 
     private long claim() {
-      // A late hand may claim past the end, a few times at most, so the sum does not overflow.
+      // A late worker may claim past the end, a few times at most, so the sum does not overflow.
       return next.get() >= items ? items : next.getAndAdd(grain);
     }
 
     /** {@link #awaitPieces} while another thread takes the place of this one in its pool. */
     void awaitPiecesReplaced() {
       try {
-        ForkJoinPool.managedBlock(
-            new ForkJoinPool.ManagedBlocker() {
-              @Override
-              public boolean block() {
-                awaitPieces();
-                return true;
-              }
-
-              @Override
-              public boolean isReleasable() {
-                return unfinished.get() == 0;
-              }
-            });
+        ForkJoinPool.managedBlock(this);
       } catch (RejectedExecutionException | IllegalStateException | OutOfMemoryError e) {
         // No thread takes its place. The pieces use the launch's memory, so it waits all the same.
         LOG.log(System.Logger.Level.DEBUG, "a pool does without one of its threads", e);
@@ -164,6 +147,17 @@ final class CpuThreads {
       } catch (InterruptedException e) {
         throw new AssertionError("a wait that is not interruptible was interrupted", e);
       }
+    }
+
+    @Override
+    public boolean block() {
+      awaitPieces();
+      return true;
+    }
+
+    @Override
+    public boolean isReleasable() {
+      return unfinished.get() == 0;
     }
 
     /** Waits for the pieces that others claimed. An interrupt stays set. */

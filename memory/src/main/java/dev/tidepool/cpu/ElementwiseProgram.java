@@ -58,7 +58,7 @@ final class ElementwiseProgram implements CpuProgram {
     }
     long[] uniforms = uniforms(launch);
     long items = launch.range().items();
-    CpuThreads.Piece piece =
+    RangeTask piece =
         items * bytesOfItem >= STREAMED_FROM
             ? (from, to) -> loop.stream(segments, uniforms, from, to)
             : (from, to) -> loop.run(segments, uniforms, from, to);

@@ -2,8 +2,8 @@ package dev.tidepool.cpu;
 
 import dev.tidepool.JavaKernel;
 import dev.tidepool.KernelParameter;
-import dev.tidepool.LaunchRange;
 import dev.tidepool.WorkItem;
+import dev.tidepool.methods.jvm.GroupGrid;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import java.lang.foreign.Arena;
@@ -17,7 +17,7 @@ import java.util.List;
 record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements CpuProgram {
   @Override
   public void run(Launch launch) {
-    Shape shape = new Shape(launch.range());
+    GroupGrid grid = new GroupGrid(launch.range());
     MemorySegment[] arrays = new MemorySegment[parameters.size()];
     Object[] scalars = new Object[parameters.size()];
     for (int i = 0; i < arrays.length; i++) {
@@ -27,12 +27,12 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
       }
     }
     CpuThreads.spread(
-        shape.groups(),
-        CpuProgram.grain(shape.groups(), shape.groupItems()),
+        grid.groups(),
+        CpuProgram.grain(grid.groups(), grid.groupItems()),
         (from, to) -> {
           try (Arena arena = Arena.ofConfined()) {
             MemorySegment local = arena.allocate(launch.range().localBytes(), 64);
-            Cursor cursor = new Cursor(shape, arrays, scalars, local);
+            Cursor cursor = new Cursor(grid, arrays, scalars, local);
             for (long group = from; group < to; group++) {
               cursor.runGroup(group, body);
             }
@@ -40,54 +40,29 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
         });
   }
 
-  /** The sizes of a range and its groups, padded to three dimensions. */
-  private static final class Shape {
-    private final long[] global = {1, 1, 1};
-    private final long[] group = {1, 1, 1};
-
-    Shape(LaunchRange range) {
-      for (int i = 0; i < range.global().size(); i++) {
-        global[i] = range.global().get(i);
-        group[i] = range.group().isEmpty() ? 1 : range.group().get(i);
-      }
-    }
-
-    long groupsIn(int dimension) {
-      return global[dimension] / group[dimension];
-    }
-
-    long groups() {
-      return groupsIn(0) * groupsIn(1) * groupsIn(2);
-    }
-
-    long groupItems() {
-      return group[0] * group[1] * group[2];
-    }
-  }
-
   /** Where one thread stands. */
   private static final class Cursor implements WorkItem {
-    private final Shape shape;
+    private final GroupGrid grid;
     private final MemorySegment[] arrays;
     private final Object[] scalars;
     private final MemorySegment local;
     private final long[] groupId = new long[3];
     private final long[] localId = new long[3];
 
-    Cursor(Shape shape, MemorySegment[] arrays, Object[] scalars, MemorySegment local) {
-      this.shape = shape;
+    Cursor(GroupGrid grid, MemorySegment[] arrays, Object[] scalars, MemorySegment local) {
+      this.grid = grid;
       this.arrays = arrays;
       this.scalars = scalars;
       this.local = local;
     }
 
     void runGroup(long index, JavaKernel body) {
-      groupId[0] = index % shape.groupsIn(0);
-      groupId[1] = index / shape.groupsIn(0) % shape.groupsIn(1);
-      groupId[2] = index / shape.groupsIn(0) / shape.groupsIn(1);
-      for (localId[2] = 0; localId[2] < shape.group[2]; localId[2]++) {
-        for (localId[1] = 0; localId[1] < shape.group[1]; localId[1]++) {
-          for (localId[0] = 0; localId[0] < shape.group[0]; localId[0]++) {
+      for (int i = 0; i < groupId.length; i++) {
+        groupId[i] = grid.groupId(index, i);
+      }
+      for (localId[2] = 0; localId[2] < grid.groupSize(2); localId[2]++) {
+        for (localId[1] = 0; localId[1] < grid.groupSize(1); localId[1]++) {
+          for (localId[0] = 0; localId[0] < grid.groupSize(0); localId[0]++) {
             body.run(this);
           }
         }
@@ -96,7 +71,7 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
 
     @Override
     public long globalId(int dimension) {
-      return groupId[dimension] * shape.group[dimension] + localId[dimension];
+      return groupId[dimension] * grid.groupSize(dimension) + localId[dimension];
     }
 
     @Override
@@ -111,12 +86,12 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
 
     @Override
     public long globalSize(int dimension) {
-      return shape.global[dimension];
+      return grid.globalSize(dimension);
     }
 
     @Override
     public long groupSize(int dimension) {
-      return shape.group[dimension];
+      return grid.groupSize(dimension);
     }
 
     @Override

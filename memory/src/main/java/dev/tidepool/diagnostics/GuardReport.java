@@ -1,7 +1,6 @@
 package dev.tidepool.diagnostics;
 
 import java.time.Duration;
-import java.util.Locale;
 
 /**
  * A buffer beside which somebody wrote: a hand-written kernel that ran past an end, or native code
@@ -43,8 +42,6 @@ public record GuardReport(
         + ", "
         + bytes
         + " bytes; allocated "
-        + String.format(Locale.ROOT, "%.1f s before", age.toNanos() / 1e9)
-        + ", at\n    "
-        + site.replace("\n", "\n    ");
+        + ReportText.origin(age, site);
   }
 }

@@ -18,7 +18,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
@@ -131,7 +130,7 @@ final class SharedFile {
       if (channel.tryLock(LOCK_AT, 1, true) != null) {
         FilePreallocation.fill(channel, header, path);
         if (link(path, begun)) {
-          created = mapped(path, header, channel, key(path));
+          created = mapped(path, header, channel, FilePermissions.key(path));
         }
       }
       return created;
@@ -192,7 +191,7 @@ final class SharedFile {
       throw new TransferException(
           what + " is refused: the file " + path + " " + flaw + "; remove it", null);
     }
-    Object key = key(path);
+    Object key = FilePermissions.key(path);
     FileChannel channel = FileChannel.open(path, existing());
     SharedFile opened = null;
     try {
@@ -206,7 +205,8 @@ final class SharedFile {
         // Its users were killed. Leaving deletes it.
         throw new NoSuchFileException(path.toString());
       }
-      if (channel.tryLock(LOCK_AT, 1, true) != null && Objects.equals(key, key(path))) {
+      if (channel.tryLock(LOCK_AT, 1, true) != null
+          && Objects.equals(key, FilePermissions.key(path))) {
         int bytes = SharedHeader.bytesOf(front);
         SharedHeader header =
             SharedHeader.decode(
@@ -323,9 +323,10 @@ final class SharedFile {
     if (!SharedFolder.flaw(path, false).isEmpty()) {
       return false;
     }
-    Object key = key(path);
+    Object key = FilePermissions.key(path);
     try (FileChannel channel = FileChannel.open(path, existing())) {
-      if (channel.tryLock(LOCK_AT, 1, false) == null || !Objects.equals(key, key(path))) {
+      if (channel.tryLock(LOCK_AT, 1, false) == null
+          || !Objects.equals(key, FilePermissions.key(path))) {
         return false;
       }
       boolean known = key != null && key.equals(ours);
@@ -342,12 +343,6 @@ final class SharedFile {
 
   private static Set<OpenOption> existing() {
     return Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
-  }
-
-  /** What tells one file from another; null where the system has no such thing. */
-  static @Nullable Object key(Path path) throws IOException {
-    return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
-        .fileKey();
   }
 
   /** The first bytes, fewer if the file has fewer. */

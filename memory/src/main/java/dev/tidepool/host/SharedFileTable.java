@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -222,7 +223,7 @@ final class SharedFileTable {
         if (begin(path)) {
           try {
             // It may be one of ours under the name that its creator, now killed, made it with.
-            if (!inUse.contains(SharedFile.key(path))) {
+            if (!inUse.contains(FilePermissions.key(path))) {
               SharedFile.discardIfUnused(path);
             }
           } catch (NoSuchFileException e) {

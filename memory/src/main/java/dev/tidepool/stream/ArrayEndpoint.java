@@ -8,26 +8,21 @@ import java.lang.foreign.MemorySegment;
  *
  * @param <A> the array that carries elements
  */
-record ArrayEndpoint<A>(ElementType<A> type, A array) implements ElementSource, ElementSink {
-  @Override
-  public ElementType<A> elementType() {
-    return type;
-  }
-
+record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements ElementSource, ElementSink {
   @Override
   public long length() {
-    return type.length(array);
+    return elementType.length(array);
   }
 
   @Override
   public void read(long elementOffset, MemorySegment destination) {
-    int count = Math.toIntExact(type.elements(destination.byteSize()));
-    type.write(array, Math.toIntExact(elementOffset), destination, 0, count);
+    int count = Math.toIntExact(elementType.elements(destination.byteSize()));
+    elementType.write(array, Math.toIntExact(elementOffset), destination, 0, count);
   }
 
   @Override
   public void write(long elementOffset, MemorySegment source) {
-    int count = Math.toIntExact(type.elements(source.byteSize()));
-    type.read(source, 0, array, Math.toIntExact(elementOffset), count);
+    int count = Math.toIntExact(elementType.elements(source.byteSize()));
+    elementType.read(source, 0, array, Math.toIntExact(elementOffset), count);
   }
 }

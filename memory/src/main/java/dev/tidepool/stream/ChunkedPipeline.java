@@ -8,6 +8,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
@@ -235,11 +236,8 @@ public final class ChunkedPipeline {
 
   private void rethrow() {
     Throwable failure = chunks.failure();
-    if (failure instanceof RuntimeException e) {
-      throw e;
-    }
-    if (failure instanceof Error e) {
-      throw e;
+    if (failure != null) {
+      throw Exceptions.unchecked(failure);
     }
     if (chunks.isCancelled()) {
       throw new CancellationException(
@@ -406,8 +404,7 @@ public final class ChunkedPipeline {
     private boolean mayDiffer() {
       long devices =
           memories.stream().map(memory -> memory.accelerator().name()).distinct().count();
-      return devices > 1
-          && (!isExact(first.source()) || !further.stream().allMatch(ChunkedPipeline::isExact));
+      return devices > 1 && !kernels().stream().allMatch(ChunkedPipeline::isExact);
     }
 
     private String accelerators() {

@@ -13,10 +13,12 @@ import dev.tidepool.stream.chunk.ChunkScheduler;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -163,8 +165,9 @@ public final class NpyEvaluation implements AutoCloseable {
       evaluation.reduced.begin(evaluation.reducedTypes, evaluation.outputs().writers());
       return evaluation;
     } catch (RuntimeException | Error e) {
-      evaluation.closeAfter(e);
-      throw e;
+      try (evaluation) {
+        throw e;
+      }
     }
   }
 
@@ -173,8 +176,9 @@ public final class NpyEvaluation implements AutoCloseable {
     try {
       return new NpyEvaluation(request, expression, inputs);
     } catch (RuntimeException | Error e) {
-      inputs.close();
-      throw e;
+      try (inputs) {
+        throw e;
+      }
     }
   }
 
@@ -296,19 +300,10 @@ public final class NpyEvaluation implements AutoCloseable {
     return program;
   }
 
-  /** The scalars, except those that only a reduction's settings name. */
   private Map<String, Object> elementwiseScalars() {
-    Map<String, Object> scalars = new LinkedHashMap<>(request.scalars());
-    for (Reduction reduction : expression.reductions()) {
-      scalars.keySet().removeAll(reduction.scalars());
-    }
-    for (Expression.Name name : expression.names()) {
-      Object value = request.scalars().get(name.name());
-      if (value != null) {
-        scalars.put(name.name(), value);
-      }
-    }
-    return scalars;
+    Set<String> names = new HashSet<>();
+    expression.names().forEach(name -> names.add(name.name()));
+    return StagePlan.scalars(request.scalars(), expression.reductions(), names);
   }
 
   private static ScalarType scalarType(NpyType type) {
@@ -396,11 +391,7 @@ public final class NpyEvaluation implements AutoCloseable {
     }
     builder.resuming(outputs().left(length()), this::written);
     elementwiseScalars().forEach(builder::scalar);
-    StreamOptions options = request.options();
-    if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
-      options = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
-    }
-    ChunkedPipeline pipeline = builder.build(options);
+    ChunkedPipeline pipeline = builder.build(inputs.fitting(request.options()));
     running.set(pipeline);
     if (cancelled) {
       pipeline.cancel();
@@ -446,20 +437,6 @@ public final class NpyEvaluation implements AutoCloseable {
    */
   @Override
   public void close() {
-    TidepoolException failure = closeAll();
-    if (failure != null) {
-      throw failure;
-    }
-  }
-
-  private void closeAfter(Throwable cause) {
-    TidepoolException failure = closeAll();
-    if (failure != null) {
-      cause.addSuppressed(failure);
-    }
-  }
-
-  private @Nullable TidepoolException closeAll() {
-    return NpyInputs.closeAll(outputs == null ? List.of(inputs) : List.of(outputs, inputs));
+    NpyInputs.closeAll(outputs == null ? List.of(inputs) : List.of(outputs, inputs));
   }
 }

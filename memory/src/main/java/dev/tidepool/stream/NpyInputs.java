@@ -12,7 +12,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The {@code .npy} files that a pipeline reads, all of one shape. Results have that shape, and the
@@ -21,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class NpyInputs implements AutoCloseable {
   /** Bytes of a chunk that is worth turning: the more rows it has, the longer are the reads. */
-  static final long TURNING_CHUNK_BYTES = 16L << 20;
+  private static final long TURNING_CHUNK_BYTES = 16L << 20;
 
   private final Map<String, NpyReader> readers = new LinkedHashMap<>();
   private boolean anyFortran;
@@ -42,11 +41,9 @@ final class NpyInputs implements AutoCloseable {
       files.forEach(inputs::open);
       return inputs;
     } catch (RuntimeException | Error e) {
-      TidepoolException failure = closeAll(inputs.readers.values());
-      if (failure != null) {
-        e.addSuppressed(failure);
+      try (inputs) {
+        throw e;
       }
-      throw e;
     }
   }
 
@@ -106,9 +103,16 @@ final class NpyInputs implements AutoCloseable {
     return anyFortran && !anyC;
   }
 
-  /** Whether some files are turned while they are read, for which large chunks pay. */
-  boolean isAnyTurned() {
+  /** Whether some files are turned while they are read. */
+  private boolean isAnyTurned() {
     return anyFortran && anyC;
+  }
+
+  /** The options, with large chunks if some files are turned and no size is asked for. */
+  StreamOptions fitting(StreamOptions options) {
+    return isAnyTurned() && options.chunkBytes() == 0
+        ? options.withChunkBytes(TURNING_CHUNK_BYTES)
+        : options;
   }
 
   /** The elements of a file in the order of the results. */
@@ -154,14 +158,11 @@ final class NpyInputs implements AutoCloseable {
 
   @Override
   public void close() {
-    TidepoolException failure = closeAll(readers.values());
-    if (failure != null) {
-      throw failure;
-    }
+    closeAll(readers.values());
   }
 
-  /** Closes all, whatever fails; returns the first failure, with the others attached. */
-  static @Nullable TidepoolException closeAll(Collection<? extends AutoCloseable> files) {
+  /** Closes all, whatever fails; throws the first failure, with the others attached. */
+  static void closeAll(Collection<? extends AutoCloseable> files) {
     TidepoolException failure = null;
     for (AutoCloseable file : files) {
       try {
@@ -176,6 +177,8 @@ final class NpyInputs implements AutoCloseable {
         throw new AssertionError(e);
       }
     }
-    return failure;
+    if (failure != null) {
+      throw failure;
+    }
   }
 }

@@ -1,6 +1,5 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.stream.Journal.Trait;
@@ -15,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,9 +114,8 @@ final class NpyOutputs implements AutoCloseable {
    * @throws TransferException as {@link NpyWriter#create} does
    */
   static NpyOutputs begin(Map<String, Target> targets) {
-    NpyOutputs outputs = new NpyOutputs();
-    return outputs.opened(
-        () ->
+    return opened(
+        outputs ->
             targets.forEach(
                 (name, target) ->
                     outputs.writers.put(
@@ -137,20 +136,18 @@ final class NpyOutputs implements AutoCloseable {
    *     work
    */
   static NpyOutputs resume(Map<String, Target> targets, List<Trait> work) {
-    NpyOutputs outputs = new NpyOutputs();
-    return outputs.opened(() -> outputs.open(targets, work));
+    return opened(outputs -> outputs.open(targets, work));
   }
 
-  private NpyOutputs opened(Runnable opening) {
+  private static NpyOutputs opened(Consumer<NpyOutputs> opening) {
+    NpyOutputs outputs = new NpyOutputs();
     try {
-      opening.run();
-      return this;
+      opening.accept(outputs);
+      return outputs;
     } catch (RuntimeException | Error e) {
-      TidepoolException failure = closeAll();
-      if (failure != null) {
-        e.addSuppressed(failure);
+      try (outputs) {
+        throw e;
       }
-      throw e;
     }
   }
 
@@ -286,13 +283,6 @@ final class NpyOutputs implements AutoCloseable {
   /** Ends the writers; without a journal, files that are not in their places are deleted. */
   @Override
   public void close() {
-    TidepoolException failure = closeAll();
-    if (failure != null) {
-      throw failure;
-    }
-  }
-
-  private @Nullable TidepoolException closeAll() {
     List<AutoCloseable> files = new ArrayList<>(writers.values());
     Journal open = journal;
     if (open != null) {
@@ -302,6 +292,6 @@ final class NpyOutputs implements AutoCloseable {
       files.add(open);
       journal = null;
     }
-    return NpyInputs.closeAll(files);
+    NpyInputs.closeAll(files);
   }
 }

@@ -85,7 +85,7 @@ final class OverlapCheck {
   }
 
   private static <A> MemoryRange bytes(ArrayEndpoint<A> array) {
-    return new MemoryRange(array.array(), 0, array.type().bytes(array.length()));
+    return MemoryRange.ofArray(array.elementType(), array.array());
   }
 
   private static String inOneMemory(MemoryRange written, MemoryRange other) {

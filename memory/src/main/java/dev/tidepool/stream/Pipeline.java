@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.function.LongFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -56,26 +57,22 @@ public final class Pipeline {
   private final Map<String, Path> inputFiles = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> rawInputs = new LinkedHashMap<>();
   private final Map<String, ElementSource> sources = new LinkedHashMap<>();
+  private final Set<String> readNames = new HashSet<>();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
   private final Map<String, Path> outputFiles = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> rawOutputs = new LinkedHashMap<>();
-  private final Set<String> replaced = new HashSet<>();
   private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
-  private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
+  private final Map<String, LongFunction<ElementSink>> consumers = new LinkedHashMap<>();
+  private final Set<String> writtenNames = new LinkedHashSet<>();
+  private final Set<String> replaced = new HashSet<>();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
   private @Nullable StreamedArrays<?> stream;
   private boolean overwrite;
   private boolean resumable;
   private volatile @Nullable ChunkedPipeline running;
   private volatile boolean cancelled;
-
-  private record Consumed<A>(ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    ElementSink ofLength(long length) {
-      return new ConsumerSink<>(type, length, consumer);
-    }
-  }
 
   /**
    * What came of a run.
@@ -157,14 +154,14 @@ public final class Pipeline {
 
   /** A further file that is read. */
   public Pipeline and(String name, Path file) {
-    checkFree(name);
+    addRead(name);
     inputFiles.put(name, file);
     return this;
   }
 
   /** A further file of elements and nothing else that is read. */
   public Pipeline and(String name, RawFile<?> file) {
-    checkFree(name);
+    addRead(name);
     rawInputs.put(name, file);
     return this;
   }
@@ -176,17 +173,17 @@ public final class Pipeline {
 
   /** A further source. */
   public Pipeline and(String name, ElementSource source) {
-    checkFree(name);
+    addRead(name);
     sources.put(name, source);
     return this;
   }
 
-  private void checkFree(String name) {
+  private void addRead(String name) {
     if (stream != null) {
       throw new IllegalArgumentException(
           "'" + name + "' beside a stream of arrays, which must be the only source");
     }
-    if (inputFiles.containsKey(name) || rawInputs.containsKey(name) || sources.containsKey(name)) {
+    if (!readNames.add(name)) {
       throw new IllegalArgumentException("'" + name + "' is given twice");
     }
   }
@@ -218,7 +215,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
   public Pipeline to(String name, Path file) {
-    checkUntaken(name);
+    addWritten(name);
     outputFiles.put(name, file);
     return this;
   }
@@ -228,7 +225,7 @@ public final class Pipeline {
    * at all.
    */
   public Pipeline to(String name, RawFile<?> file) {
-    checkUntaken(name);
+    addWritten(name);
     rawOutputs.put(name, file);
     return this;
   }
@@ -243,7 +240,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a sink. */
   public Pipeline to(String name, ElementSink sink) {
-    checkUntaken(name);
+    addWritten(name);
     sinks.put(name, sink);
     return this;
   }
@@ -254,35 +251,21 @@ public final class Pipeline {
    * @param <A> the array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    checkUntaken(name);
-    consumers.put(name, new Consumed<>(type, consumer));
+    addWritten(name);
+    consumers.put(name, length -> new ConsumerSink<>(type, length, consumer));
     return this;
   }
 
-  private void checkUntaken(String name) {
-    if (isTaken(name)) {
+  private void addWritten(String name) {
+    if (!writtenNames.add(name)) {
       throw new IllegalArgumentException(
           "'" + name + "' goes to two places; assign it to a second name too");
     }
   }
 
-  private boolean isTaken(String name) {
-    return outputFiles.containsKey(name)
-        || rawOutputs.containsKey(name)
-        || sinks.containsKey(name)
-        || consumers.containsKey(name);
-  }
-
-  /** Writes a name's results to a file in the place of the one that exists. */
-  Pipeline replacing(String name, Path file) {
+  /** Lets the file of a name's results replace the one that exists. */
+  void replacing(String name) {
     replaced.add(name);
-    return to(name, file);
-  }
-
-  /** Writes a name's results to a file in the place of the one that exists. */
-  Pipeline replacing(String name, RawFile<?> file) {
-    replaced.add(name);
-    return to(name, file);
   }
 
   /** Lets output files replace files that exist, which they otherwise must not. */
@@ -323,16 +306,21 @@ public final class Pipeline {
     if (resumable) {
       NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
     }
-    try (RawFiles raws = RawFiles.open(rawInputs)) {
-      if (stream != null) {
-        return runStream(stream, raws, options);
+    try (RawFiles raws = RawFiles.open(rawInputs);
+        NpyInputs inputs = inputFiles.isEmpty() ? null : NpyInputs.open(inputFiles)) {
+      Map<String, ElementSource> read = new LinkedHashMap<>(sources);
+      if (inputs != null) {
+        inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
       }
-      if (inputFiles.isEmpty()) {
-        return runFiles(null, raws, options);
+      read.putAll(raws.readers());
+      StreamedArrays<?> arrays = stream;
+      if (arrays != null) {
+        fit(arrays);
+        read.put(arrays.name(), arrays.window());
+        return run(read, arrays.room(), null, raws, options);
       }
-      try (NpyInputs inputs = NpyInputs.open(inputFiles)) {
-        return runFiles(inputs, raws, options);
-      }
+      long length = read.values().iterator().next().length();
+      return run(read, length, inputs, raws, inputs == null ? options : inputs.fitting(options));
     }
   }
 
@@ -340,7 +328,7 @@ public final class Pipeline {
     if (kernels.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
     }
-    if (stream == null && inputFiles.isEmpty() && rawInputs.isEmpty() && sources.isEmpty()) {
+    if (stream == null && readNames.isEmpty()) {
       throw new IllegalArgumentException(
           "a pipeline that reads nothing has no length; add a source");
     }
@@ -349,12 +337,9 @@ public final class Pipeline {
     }
     checkResults();
     boolean onlyFiles =
-        !inputFiles.isEmpty()
-            && rawInputs.isEmpty()
-            && sources.isEmpty()
-            && rawOutputs.isEmpty()
-            && sinks.isEmpty()
-            && consumers.isEmpty();
+        stream == null
+            && inputFiles.keySet().equals(readNames)
+            && outputFiles.keySet().equals(writtenNames);
     boolean known = kernels.stream().noneMatch(KernelSource.Java.class::isInstance);
     if (resumable && (!onlyFiles || outputFiles.isEmpty() || !reductions.isEmpty() || !known)) {
       throw new IllegalArgumentException(
@@ -363,7 +348,7 @@ public final class Pipeline {
     }
     NpyOutputs.checkApart(paths(inputFiles, rawInputs), paths(outputFiles, rawOutputs), !resumable);
     for (Reduction reduction : reductions) {
-      if (isTaken(reduction.name())) {
+      if (writtenNames.contains(reduction.name())) {
         throw new IllegalArgumentException(
             "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
       }
@@ -390,10 +375,7 @@ public final class Pipeline {
   }
 
   private void checkResults() {
-    Set<String> results = new LinkedHashSet<>(outputFiles.keySet());
-    results.addAll(rawOutputs.keySet());
-    results.addAll(sinks.keySet());
-    results.addAll(consumers.keySet());
+    Set<String> results = new LinkedHashSet<>(writtenNames);
     if (results.isEmpty() && reductions.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without a result; add one with to");
     }
@@ -404,7 +386,8 @@ public final class Pipeline {
     }
   }
 
-  private Outcome runStream(StreamedArrays<?> arrays, RawFiles raws, StreamOptions options) {
+  /** Takes the length of a stream from its results, which need one unless consumers take all. */
+  private void fit(StreamedArrays<?> arrays) {
     arrays.fit(sinks);
     boolean needsLength = !(outputFiles.isEmpty() && rawOutputs.isEmpty() && reductions.isEmpty());
     if (!arrays.isLengthKnown() && needsLength) {
@@ -412,54 +395,33 @@ public final class Pipeline {
           "a stream of arrays has no length before its end, which files and reductions need; tell"
               + " it in from, or send results to consumers only");
     }
-    Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(arrays.room())));
-    Map<String, ElementType<?>> types =
-        plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
-    Map<String, Reducer> reducers = reducers(types, arrays.room());
-    taken.putAll(sinks(reducers, types, arrays.room()));
-    OverlapCheck.check(Map.of(), taken);
-    arrays.begin();
-    Map<String, Throwable> dropped = new LinkedHashMap<>();
-    try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
-      taken.putAll(outputs.writers());
-      raws.begin(rawOutputs, arrays.room(), this::replaces);
-      taken.putAll(raws.writers());
-      while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
-        dropped.putAll(
-            stream(
-                Map.of(arrays.name(), arrays.window()),
-                arrays.windowsOf(taken),
-                outputs,
-                options.withProgress(arrays.told(options.progress()))));
-      }
-      raws.prepare();
-      outputs.commit();
-      raws.commit();
-      return new Outcome(values(reducers), dropped, "");
-    }
   }
 
-  private Outcome runFiles(@Nullable NpyInputs inputs, RawFiles raws, StreamOptions options) {
-    Map<String, ElementSource> read = new LinkedHashMap<>(sources);
-    StreamOptions fitting = options;
-    if (inputs != null) {
-      inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
-      if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
-        fitting = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
-      }
-    }
-    read.putAll(raws.readers());
-    long length = read.values().iterator().next().length();
+  private Outcome run(
+      Map<String, ElementSource> read,
+      long length,
+      @Nullable NpyInputs inputs,
+      RawFiles raws,
+      StreamOptions options) {
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
-    Map<String, ElementType<?>> types = plan(read, taken).arrays();
-    Map<String, Reducer> reducers = reducers(types, length);
-    taken.putAll(sinks(reducers, types, length));
+    consumers.forEach((name, sink) -> taken.put(name, sink.apply(length)));
+    Map<String, ElementType<?>> types = types(read, taken);
+    Map<String, Reducer> reducers = new LinkedHashMap<>();
+    for (Reduction reduction : reductions) {
+      ElementType<?> type = made(types, reduction.name());
+      Reducer reducer = Reducer.of(reduction, ScalarType.of(type), length, scalars);
+      reducers.put(reduction.name(), reducer);
+      taken.put(reduction.name(), new RangeSink(type, length, reducer));
+    }
     OverlapCheck.check(read, taken);
-    List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
-    boolean fortran = inputs != null && inputs.isFortranOrder();
-    Map<String, NpyOutputs.Target> targets = targets(types, fortran, shape);
+    StreamedArrays<?> arrays = stream;
+    if (arrays != null) {
+      arrays.begin();
+    }
+    Map<String, NpyOutputs.Target> targets =
+        inputs == null
+            ? targets(types, false, List.of(length))
+            : targets(types, inputs.isFortranOrder(), inputs.shape());
     try (NpyOutputs outputs =
         inputs != null && resumable
             ? NpyOutputs.resume(targets, work(inputs))
@@ -467,38 +429,35 @@ public final class Pipeline {
       taken.putAll(outputs.writers());
       raws.begin(rawOutputs, length, this::replaces);
       taken.putAll(raws.writers());
-      Map<String, Throwable> dropped = stream(read, taken, outputs, fitting);
+      Map<String, Throwable> dropped =
+          arrays == null
+              ? stream(read, taken, outputs, options)
+              : streamWindows(arrays, taken, outputs, options);
       if (inputs != null) {
         inputs.verify();
       }
       raws.prepare();
       outputs.commit();
       raws.commit();
-      return new Outcome(values(reducers), dropped, outputs.resumption());
+      return new Outcome(Reducer.values(reducers), dropped, outputs.resumption());
     }
   }
 
-  private Map<String, Reducer> reducers(Map<String, ElementType<?>> types, long length) {
-    Map<String, Reducer> reducers = new LinkedHashMap<>();
-    for (Reduction reduction : reductions) {
-      ScalarType type = ScalarType.of(made(types, reduction.name()));
-      reducers.put(reduction.name(), Reducer.of(reduction, type, length, scalars));
+  private Map<String, Throwable> streamWindows(
+      StreamedArrays<?> arrays,
+      Map<String, ElementSink> taken,
+      NpyOutputs outputs,
+      StreamOptions options) {
+    Map<String, Throwable> dropped = new LinkedHashMap<>();
+    while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
+      dropped.putAll(
+          stream(
+              Map.of(arrays.name(), arrays.window()),
+              arrays.windowsOf(taken),
+              outputs,
+              options.withProgress(arrays.told(options.progress()))));
     }
-    return reducers;
-  }
-
-  private static Map<String, ElementSink> sinks(
-      Map<String, Reducer> reducers, Map<String, ElementType<?>> types, long length) {
-    Map<String, ElementSink> sinks = new LinkedHashMap<>();
-    reducers.forEach(
-        (name, reducer) -> sinks.put(name, new RangeSink(made(types, name), length, reducer)));
-    return sinks;
-  }
-
-  private static Map<String, Object> values(Map<String, Reducer> reducers) {
-    Map<String, Object> values = new LinkedHashMap<>();
-    reducers.forEach((name, reducer) -> values.put(name, reducer.value()));
-    return values;
+    return dropped;
   }
 
   private Map<String, NpyOutputs.Target> targets(
@@ -537,30 +496,25 @@ public final class Pipeline {
     }
   }
 
-  /** What every kernel takes, and the types of all arrays, results that go to files included. */
-  private StagePlan plan(
-      Map<String, ? extends ElementSource> read, Map<String, ElementSink> taken) {
+  /** The types of all arrays, results that go to files included. */
+  private Map<String, ElementType<?>> types(
+      Map<String, ElementSource> read, Map<String, ElementSink> taken) {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
     rawOutputs.forEach((name, file) -> known.put(name, file.type()));
-    Set<String> wanted = new LinkedHashSet<>(outputFiles.keySet());
-    wanted.addAll(rawOutputs.keySet());
+    Set<String> wanted = new LinkedHashSet<>(writtenNames);
     reductions.forEach(reduction -> wanted.add(reduction.name()));
     StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
-    wanted.addAll(taken.keySet());
     // Before any file is begun, or what an earlier run has left would be lost.
-    StagePlan.checkUse(kernels, read.keySet(), kernelScalars(), wanted);
-    return plan;
+    StagePlan.checkUse(kernels, read.keySet(), kernelScalars().keySet(), wanted);
+    return plan.arrays();
   }
 
-  /** The scalars, except those that only a reduction's settings name. */
-  private Set<String> kernelScalars() {
-    Set<String> needed = new LinkedHashSet<>(scalars.keySet());
-    reductions.forEach(reduction -> needed.removeAll(reduction.scalars()));
-    kernels.forEach(kernel -> needed.addAll(StagePlan.names(kernel)));
-    needed.retainAll(scalars.keySet());
-    return needed;
+  private Map<String, Object> kernelScalars() {
+    Set<String> names = new HashSet<>();
+    kernels.forEach(kernel -> names.addAll(StagePlan.names(kernel)));
+    return StagePlan.scalars(scalars, reductions, names);
   }
 
   private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
@@ -584,13 +538,7 @@ public final class Pipeline {
     read.forEach(builder::source);
     taken.forEach(builder::sink);
     builder.resuming(outputs.left(read.values().iterator().next().length()), outputs::written);
-    Set<String> needed = kernelScalars();
-    scalars.forEach(
-        (name, value) -> {
-          if (needed.contains(name)) {
-            builder.scalar(name, value);
-          }
-        });
+    kernelScalars().forEach(builder::scalar);
     ChunkedPipeline pipeline = builder.build(options);
     running = pipeline;
     if (cancelled) {

@@ -1,13 +1,11 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.RawFile;
-import dev.tidepool.TidepoolException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The raw files of one run of a pipeline: those that are read, and those that are written, which
@@ -31,11 +29,9 @@ final class RawFiles implements AutoCloseable {
       inputs.forEach((name, file) -> files.readers.put(name, RawReader.open(file)));
       return files;
     } catch (RuntimeException | Error e) {
-      TidepoolException failure = files.closeAll();
-      if (failure != null) {
-        e.addSuppressed(failure);
+      try (files) {
+        throw e;
       }
-      throw e;
     }
   }
 
@@ -72,15 +68,8 @@ final class RawFiles implements AutoCloseable {
   /** Closes all; files that are not in their places are deleted. */
   @Override
   public void close() {
-    TidepoolException failure = closeAll();
-    if (failure != null) {
-      throw failure;
-    }
-  }
-
-  private @Nullable TidepoolException closeAll() {
     List<AutoCloseable> all = new ArrayList<>(readers.values());
     all.addAll(writers.values());
-    return NpyInputs.closeAll(all);
+    NpyInputs.closeAll(all);
   }
 }

@@ -12,26 +12,14 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/** Reads a {@link RawFile} at positions. Safe for use by any thread. */
-final class RawReader implements ElementSource, AutoCloseable {
-  private final Path path;
-  private final ElementType<?> type;
-  private final PositionalFile file;
-  private final long length;
-  private final MemoryRange bytes;
-
-  private RawReader(RawFile<?> raw, PositionalFile file) throws IOException {
-    this.path = raw.path();
-    this.type = raw.type();
-    this.file = file;
-    long size = file.size();
-    if (size % type.byteSize() != 0) {
-      throw FileErrors.noElements(path, size, type);
-    }
-    this.length = size / type.byteSize();
-    this.bytes = new MemoryRange(MemoryRange.ofFile(path).memory(), 0, size);
-  }
-
+/**
+ * Reads a {@link RawFile} at positions. Safe for use by any thread.
+ *
+ * @param bytes where the elements are
+ */
+record RawReader(
+    Path path, ElementType<?> elementType, long length, PositionalFile file, MemoryRange bytes)
+    implements ElementSource, AutoCloseable {
   /**
    * Opens a file.
    *
@@ -39,29 +27,25 @@ final class RawReader implements ElementSource, AutoCloseable {
    * @throws TransferException if it cannot be read
    */
   static RawReader open(RawFile<?> raw) {
-    return PositionalFile.open(raw.path(), file -> new RawReader(raw, file));
+    return PositionalFile.open(raw.path(), file -> over(file, raw));
   }
 
-  /** Where the elements are. */
-  MemoryRange bytes() {
-    return bytes;
-  }
-
-  @Override
-  public ElementType<?> elementType() {
-    return type;
-  }
-
-  @Override
-  public long length() {
-    return length;
+  private static RawReader over(PositionalFile file, RawFile<?> raw) throws IOException {
+    Path path = raw.path();
+    ElementType<?> type = raw.type();
+    long size = file.size();
+    if (size % type.byteSize() != 0) {
+      throw FileErrors.noElements(path, size, type);
+    }
+    MemoryRange bytes = MemoryRange.ofFile(path).front(size);
+    return new RawReader(path, type, size / type.byteSize(), file, bytes);
   }
 
   @Override
   public void read(long elementOffset, MemorySegment destination) {
-    Objects.checkFromIndexSize(elementOffset, type.elements(destination.byteSize()), length);
+    Objects.checkFromIndexSize(elementOffset, elementType.elements(destination.byteSize()), length);
     try {
-      file.read(type.bytes(elementOffset), destination);
+      file.read(elementType.bytes(elementOffset), destination);
     } catch (EOFException e) {
       throw new TransferException(path + " shrank while it was read: " + e.getMessage(), e);
     } catch (IOException e) {

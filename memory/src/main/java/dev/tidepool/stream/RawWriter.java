@@ -7,17 +7,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /** Writes a {@link RawFile}, which appears whole or not at all. Safe for use by any thread. */
-final class RawWriter implements ElementSink, AutoCloseable {
-  private final AtomicFile file;
-  private final ElementType<?> type;
-  private final long length;
-
-  private RawWriter(AtomicFile file, ElementType<?> type, long length) {
-    this.file = file;
-    this.type = type;
-    this.length = length;
-  }
-
+record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
+    implements ElementSink, AutoCloseable {
   /**
    * Begins a file.
    *
@@ -32,34 +23,24 @@ final class RawWriter implements ElementSink, AutoCloseable {
   }
 
   @Override
-  public ElementType<?> elementType() {
-    return type;
-  }
-
-  @Override
-  public long length() {
-    return length;
-  }
-
-  @Override
   public void write(long elementOffset, MemorySegment source) {
-    Objects.checkFromIndexSize(elementOffset, type.elements(source.byteSize()), length);
-    file.write(type.bytes(elementOffset), source);
+    Objects.checkFromIndexSize(elementOffset, elementType.elements(source.byteSize()), length);
+    file.write(elementType.bytes(elementOffset), source);
   }
 
   /** Lets the system allocate the blocks of a large file before all of it is written. */
   void reserve() {
-    file.reserve(type.bytes(length));
+    file.reserve(elementType.bytes(length));
   }
 
   /** Completes the file, as {@link AtomicFile#prepare} does. */
   void prepare() {
-    file.prepare(type.bytes(length));
+    file.prepare(elementType.bytes(length));
   }
 
   /** Makes the file appear, as {@link NpyWriter#commit} does. */
   void commit() {
-    file.commit(type.bytes(length));
+    file.commit(elementType.bytes(length));
   }
 
   @Override

@@ -201,8 +201,6 @@ final class ReducedResults {
 
   /** The values, by name. */
   Map<String, Object> values() {
-    Map<String, Object> found = new LinkedHashMap<>();
-    values.forEach((name, reducer) -> found.put(name, reducer.value()));
-    return found;
+    return Reducer.values(values);
   }
 }

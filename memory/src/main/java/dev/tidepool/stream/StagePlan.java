@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
@@ -95,6 +96,20 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       throw new IllegalArgumentException(
           "no kernel uses '" + unused.iterator().next() + "'; leave it out");
     }
+  }
+
+  /**
+   * The scalars that kernels take: all but those that only the settings of reductions name.
+   *
+   * @param names what kernels call their arrays, scalars and local values
+   */
+  static Map<String, Object> scalars(
+      Map<String, ?> scalars, List<Reduction> reductions, Set<String> names) {
+    Map<String, Object> taken = new LinkedHashMap<>(scalars);
+    for (Reduction reduction : reductions) {
+      taken.keySet().removeIf(name -> reduction.scalars().contains(name) && !names.contains(name));
+    }
+    return taken;
   }
 
   /** What a kernel calls its arrays, scalars and local values. */

@@ -75,14 +75,15 @@ public final class StreamedKernels implements FileKernels {
       KernelParameter.Access access,
       Object value,
       KernelSource source) {
+    if (access == KernelParameter.Access.INOUT) {
+      pipeline.replacing(name);
+    }
     switch (value) {
       case Path file -> {
         if (access.reads()) {
           pipeline.and(name, file);
         }
-        if (access == KernelParameter.Access.INOUT) {
-          pipeline.replacing(name, file);
-        } else if (access.writes()) {
+        if (access.writes()) {
           pipeline.to(name, file);
         }
       }
@@ -90,9 +91,7 @@ public final class StreamedKernels implements FileKernels {
         if (access.reads()) {
           pipeline.and(name, file);
         }
-        if (access == KernelParameter.Access.INOUT) {
-          pipeline.replacing(name, file);
-        } else if (access.writes()) {
+        if (access.writes()) {
           pipeline.to(name, file);
         }
       }

@@ -10,9 +10,11 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.support.Uninterruptibly;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -312,6 +314,26 @@ class ChunkedPipelineTest {
 
     assertThatThrownBy(pipeline::run).isSameAs(broken);
     assertThat(y.values()[LENGTH - 1]).isZero();
+  }
+
+  @Test
+  void whatOtherLanguagesThrowUndeclaredFailsTheRun() {
+    IOException broken = new IOException("the disk is on fire");
+    ElementSource failing =
+        new Delegating(counting()) {
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            ChunkedPipelineTest.<RuntimeException>throwUndeclared(broken);
+          }
+        };
+    ChunkedPipeline pipeline = doubling(failing, new Ints(new int[LENGTH])).build(SMALL);
+
+    assertThatThrownBy(pipeline::run).isInstanceOf(TidepoolException.class).hasCause(broken);
+  }
+
+  @SuppressWarnings("unchecked") // as Kotlin compiles it
+  private static <X extends Throwable> void throwUndeclared(Throwable thrown) throws X {
+    throw (X) thrown;
   }
 
   @Test

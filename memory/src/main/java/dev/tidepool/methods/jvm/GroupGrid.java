@@ -34,13 +34,32 @@ public final class GroupGrid {
     return group[0] * group[1] * group[2];
   }
 
+  /** Items of the range along a dimension. */
+  public long globalSize(int dimension) {
+    return global[dimension];
+  }
+
+  /** Items of a group along a dimension. */
+  public long groupSize(int dimension) {
+    return group[dimension];
+  }
+
+  /** The position of a group along a dimension. */
+  public long groupId(long number, int dimension) {
+    return switch (dimension) {
+      case 0 -> number % groups[0];
+      case 1 -> number / groups[0] % groups[1];
+      default -> number / groups[0] / groups[1];
+    };
+  }
+
   /** Visits each of some groups as a box. The array is the same for all calls. */
   void forEachGroup(long from, long to, Consumer<long[]> visitor) {
     long[] box = box();
     for (long at = from; at < to; at++) {
-      set(box, 0, at % groups[0], 1);
-      set(box, 1, at / groups[0] % groups[1], 1);
-      set(box, 2, at / groups[0] / groups[1], 1);
+      for (int i = 0; i < groups.length; i++) {
+        set(box, i, groupId(at, i), 1);
+      }
       visitor.accept(box);
     }
   }
@@ -51,14 +70,14 @@ public final class GroupGrid {
     long mostGroups = Math.max(1, MOST_IN_ROW / group[0]);
     long at = from;
     while (at < to) {
-      long x = at % groups[0];
-      long y = at / groups[0] % groups[1];
+      long x = groupId(at, 0);
+      long y = groupId(at, 1);
       boolean wholeRows = x == 0 && to - at >= groups[0] && groups[0] <= mostGroups;
       long columns = wholeRows ? groups[0] : Math.min(Math.min(groups[0] - x, to - at), mostGroups);
       long rows = wholeRows ? Math.min((to - at) / groups[0], groups[1] - y) : 1;
       set(box, 0, x, columns);
       set(box, 1, y, rows);
-      set(box, 2, at / groups[0] / groups[1], 1);
+      set(box, 2, groupId(at, 2), 1);
       visitor.accept(box);
       at += columns * rows;
     }

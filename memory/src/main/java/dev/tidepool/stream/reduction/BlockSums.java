@@ -29,11 +29,7 @@ final class BlockSums {
 
   /** The sum of {@code 1 << level} blocks from block {@code first} on. */
   double sum(long first, int level) {
-    if (level == 0) {
-      long at = first * ElementBatch.LENGTH;
-      return block(at, (int) Math.min(ElementBatch.LENGTH, count - at));
-    }
-    return sum(first, level - 1) + sum(first + (1L << (level - 1)), level - 1);
+    return tree(0, count, first, level);
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.tidepool.stream.reduction;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import java.math.BigInteger;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -56,6 +57,13 @@ public abstract class Reducer implements RangeConsumer {
 
   /** The result, once all elements came: a boxed value of NumPy's type, or a {@code long[]}. */
   public abstract Object value();
+
+  /** The results, once all elements came. */
+  public static Map<String, Object> values(Map<String, Reducer> reducers) {
+    Map<String, Object> values = new LinkedHashMap<>();
+    reducers.forEach((name, reducer) -> values.put(name, reducer.value()));
+    return values;
+  }
 
   /** The integer whose low 64 bits are these, in the box that carries its type. */
   static Object boxed(long bits, ScalarType type) {
