@@ -204,7 +204,7 @@ final class Eviction {
     BufferCore next = evictedLast ? nextToEvict(false) : null;
     Storage storage = next == null ? null : next.storageIfAny();
     if (storage != null) {
-      reclaimer.prefetch(storage);
+      reclaimer.fetchBeforeEviction(storage);
     }
   }
 

@@ -159,13 +159,13 @@ public final class Reclaimer {
    * large and idle and has a place on the host. Its bytes travel while the memory that was just
    * freed is filled, as a link carries both directions at once.
    */
-  void prefetch(Storage storage) {
+  void fetchBeforeEviction(Storage storage) {
     synchronized (storage) {
       if (!storage.isIdle()) {
         return;
       }
     }
-    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canPrefetch()) {
+    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchBeforeEviction()) {
       context
           .transferThreads()
           .execute(
@@ -175,7 +175,7 @@ public final class Reclaimer {
                       () -> {
                         // A closed buffer need not be fetched.
                         if (!storage.isFreePending()) {
-                          storage.coherence().prefetch();
+                          storage.coherence().fetchBeforeEviction();
                         }
                       });
                 } catch (RuntimeException | InternalError e) {

@@ -564,14 +564,14 @@ public final class Coherence {
   }
 
   /** Whether a copy that is given up would be fetched first, to a place that is there already. */
-  public boolean canPrefetch() {
+  public boolean canFetchBeforeEviction() {
     return hasTwoCopies() && !state.isHostNewest();
   }
 
   /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
-  public void prefetch() {
+  public void fetchBeforeEviction() {
     try (MovingLock _ = moving().locked()) {
-      if (canPrefetch()) {
+      if (canFetchBeforeEviction()) {
         fetchNewer();
       }
     }
