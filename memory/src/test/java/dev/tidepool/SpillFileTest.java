@@ -203,6 +203,19 @@ final class SpillFileTest {
     }
   }
 
+  /** As where a system cannot delete what is open: the file keeps its name. */
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void aFileThatIsInUseStaysAlsoWhereItsDirectoryHasAnotherPath() throws IOException {
+    Path alias = Files.createSymbolicLink(directory.resolve("alias"), directory);
+    try (UnifiedMemoryManager _ = UnifiedMemoryManager.create(options(directory))) {
+      String deleted = Files.readSymbolicLink(openSpillFile()).toString();
+      Path named = Files.createFile(Path.of(deleted.replace(" (deleted)", "")));
+      UnifiedMemoryManager.create(options(alias)).close();
+      assertThat(named).exists();
+    }
+  }
+
   @Test
   void filesThatKilledProcessesLeftAreDeletedAndThoseOfTheLivingAreNot() throws Exception {
     Path stale = Files.write(directory.resolve("tidepool-spill-1-2-3.tmp"), new byte[100]);

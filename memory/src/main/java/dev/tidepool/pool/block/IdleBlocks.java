@@ -205,12 +205,12 @@ final class IdleBlocks implements IdleSet {
       return false;
     }
     for (int round = 0; round < MOST_ROUNDS; round++) {
-      IdleBudget.Answer answer = budget.charge(block.sizeClass, block.bytes);
-      if (answer == IdleBudget.Answer.GRANTED) {
+      IdleBudget.ChargeResult result = budget.charge(block.sizeClass, block.bytes);
+      if (result == IdleBudget.ChargeResult.GRANTED) {
         putDown(block);
         return true;
       }
-      boolean inClass = answer == IdleBudget.Answer.CLASS_IS_FULL;
+      boolean inClass = result == IdleBudget.ChargeResult.CLASS_IS_FULL;
       int first = inClass ? block.sizeClass : 0;
       int last = inClass ? block.sizeClass : SizeClasses.BEYOND;
       if (!reclaimCredits(first, last) && !evictFirst(first, last) && !evictSlab.getAsBoolean()) {

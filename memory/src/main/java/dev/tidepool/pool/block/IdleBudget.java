@@ -22,8 +22,8 @@ final class IdleBudget {
     this.chargedOfClass = new AtomicLongArray(classes);
   }
 
-  /** The answer to a charge. */
-  enum Answer {
+  /** What became of a charge. */
+  enum ChargeResult {
     GRANTED,
     CLASS_IS_FULL,
     POOL_IS_FULL
@@ -34,11 +34,11 @@ final class IdleBudget {
     return bytes <= maxBytes && bytes <= maxBytesPerClass;
   }
 
-  Answer charge(int sizeClass, long bytes) {
+  ChargeResult charge(int sizeClass, long bytes) {
     for (; ; ) {
       long now = chargedOfClass.get(sizeClass);
       if (bytes > maxBytesPerClass - now) {
-        return Answer.CLASS_IS_FULL;
+        return ChargeResult.CLASS_IS_FULL;
       }
       if (chargedOfClass.compareAndSet(sizeClass, now, now + bytes)) {
         break;
@@ -48,10 +48,10 @@ final class IdleBudget {
       long now = charged.get();
       if (bytes > maxBytes - now) {
         chargedOfClass.addAndGet(sizeClass, -bytes);
-        return Answer.POOL_IS_FULL;
+        return ChargeResult.POOL_IS_FULL;
       }
       if (charged.compareAndSet(now, now + bytes)) {
-        return Answer.GRANTED;
+        return ChargeResult.GRANTED;
       }
     }
   }

@@ -46,9 +46,9 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   private final List<KernelParameter> compiled;
   private final Map<String, Object> values;
   private final LaunchRange range;
-  // In the order of the parameters; behind them what the program says its faults in, if it does.
+  // In the order of the parameters; behind them what the program reports its faults in, if it does.
   private final List<LaunchArgument> arrays;
-  private boolean saysFaults;
+  private boolean reportsFaults;
   private @Nullable Temporaries temporaries;
   private @Nullable Operation operation;
   // Set where the device orders the launch.
@@ -210,7 +210,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
           new LaunchArgument(
               CheckedLaunch.PARAMETER,
               temporaries().allocate(ElementType.INT, CheckedLaunch.INTS)));
-      saysFaults = true;
+      reportsFaults = true;
     }
   }
 
@@ -317,7 +317,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
       provideMemory();
     }
     int count = parameters.size();
-    KernelArgument[] arguments = new KernelArgument[saysFaults ? count + 1 : count];
+    KernelArgument[] arguments = new KernelArgument[reportsFaults ? count + 1 : count];
     int array = 0;
     for (int i = 0; i < arguments.length; i++) {
       if (i == count || parameters.get(i).access().isArray()) {
@@ -359,7 +359,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     running().endAttempts();
     try {
       CheckedLaunch checked =
-          saysFaults
+          reportsFaults
               ? new CheckedLaunch((KernelSource.Method) run.source(), launch, context.link())
               : null;
       if (command != null) {

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class KernelPrograms {
   /** The latest program, by the identity of what was asked for. */
-  private record Answer(List<KernelParameter> parameters, Program program) {
+  private record LatestProgram(List<KernelParameter> parameters, Program program) {
     // Not being the same costs a look-up in the table, nothing more.
     @SuppressWarnings("ReferenceEquality")
     boolean isFor(List<KernelParameter> asked) {
@@ -39,7 +39,7 @@ final class KernelPrograms {
   /**
    * Launches of one kernel in a row ask the same; to hash all parameters costs more than the rest.
    */
-  private volatile @Nullable Answer latest;
+  private volatile @Nullable LatestProgram latest;
 
   KernelPrograms(ProgramCache kernels, KernelSource source) {
     this.kernels = kernels;
@@ -64,18 +64,18 @@ final class KernelPrograms {
 
   /** The program for parameters; blocks while it is compiled. Called by a run, or before any. */
   Program program(List<KernelParameter> parameters) {
-    Answer answer = latest;
-    if (answer == null || !answer.isFor(parameters)) {
-      answer = new Answer(parameters, find(parameters));
-      latest = answer;
+    LatestProgram known = latest;
+    if (known == null || !known.isFor(parameters)) {
+      known = new LatestProgram(parameters, find(parameters));
+      latest = known;
     }
-    return answer.program();
+    return known.program();
   }
 
   /** The program for parameters if it was asked for last; else null. */
   @Nullable Program latest(List<KernelParameter> parameters) {
-    Answer answer = latest;
-    return answer != null && answer.isFor(parameters) ? answer.program() : null;
+    LatestProgram known = latest;
+    return known != null && known.isFor(parameters) ? known.program() : null;
   }
 
   private Program find(List<KernelParameter> parameters) {

@@ -103,8 +103,8 @@ final class LaunchArgument {
   /** The launch was submitted; {@link #settled} follows. */
   void submitted() {
     if (isWritten()) {
-      isRevocable = coherence().state().deviceWillWrite(buffer.from(), buffer.to(), revocations);
       isExpected = true;
+      isRevocable = coherence().state().deviceWillWrite(buffer.from(), buffer.to(), revocations);
     }
   }
 

@@ -85,9 +85,7 @@ final class Temporaries implements AutoCloseable {
 
   /** Has what a buffer of this manager had before the launch. */
   <A> BufferHandle<A> copyOf(BufferHandle<A> buffer) {
-    BufferHandle<A> temporary = allocate(buffer.elementType(), buffer.length());
-    inbound.add(new Copy(() -> temporary.copyFrom(buffer), () -> temporary.copyFromAsync(buffer)));
-    return temporary;
+    return standIn(buffer, true, false);
   }
 
   /** Whether there is a copy to make. */

@@ -228,6 +228,9 @@ final class Lending implements DeviceLaunch.Command {
 
   @Override
   public void settled(@Nullable Throwable failure) {
-    ranges.forEach(range -> range.settled(failure));
+    // Without a lambda: the heap may be full.
+    for (int i = 0; i < ranges.size(); i++) {
+      ranges.get(i).settled(failure != null);
+    }
   }
 }

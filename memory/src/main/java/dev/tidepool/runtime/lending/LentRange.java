@@ -118,17 +118,16 @@ final class LentRange {
   /** Native code has submitted its commands: what it writes on the device counts from now on. */
   void submitted() {
     if (writes && !toHost) {
-      // First: the write is to be settled also if the heap is too full to note its range.
       expected = true;
       revocable = coherence().state().deviceWillWrite(from, to, revocations);
     }
   }
 
   /** Its commands have ended. May be called again when that was interrupted. */
-  void settled(@Nullable Throwable failure) {
+  void settled(boolean failed) {
     if (expected) {
       expected = false;
-      coherence().state().deviceWriteSettled(from, to, failure != null && revocable);
+      coherence().state().deviceWriteSettled(from, to, failed && revocable);
     }
   }
 

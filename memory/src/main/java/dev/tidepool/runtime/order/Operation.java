@@ -49,11 +49,12 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   private @Nullable Thread taskThread;
 
   // Set before the work enters its queues: whether the thread that asked waits to run it, what may
-  // travel with others, when it is tried again, and what is told its own failure.
+  // travel with others, when it is tried again, and what is told its own failure and its end.
   private boolean awaited;
   private @Nullable Coalescable payload;
   private RetryPolicy retries = RetryPolicy.NONE;
   private @Nullable Consumer<Throwable> failing;
+  private @Nullable Consumer<@Nullable Throwable> listener;
 
   // Guarded by this.
   private boolean turn;
@@ -64,17 +65,18 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   private boolean taken;
   // Whether the thread that was ending it has gone before it had done that.
   private boolean endInterrupted;
-  private @Nullable Consumer<@Nullable Throwable> listener;
   private boolean claimed;
   // Whether its bytes were on their way once, so that it can no longer be said to be stopped.
   private boolean touched;
   private long startNanos;
-  private int attempts;
-  private boolean isLastAttempt;
-  private long firstFailureNanos;
 
   // The thread that runs the body, or is about to.
   private volatile @Nullable Thread runner;
+
+  // Used only by that thread; the attempts also by listeners, after the end.
+  private int attempts;
+  private boolean isLastAttempt;
+  private long firstFailureNanos;
 
   // Used only by the thread that ends the operation.
   private boolean ending;

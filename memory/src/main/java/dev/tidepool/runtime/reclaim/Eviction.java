@@ -2,6 +2,7 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -102,7 +103,7 @@ final class Eviction {
     while (next != null) {
       passed.add(next);
       Storage storage = next.storageUnlessClosed();
-      if (storage != null && reclaimer.evict(storage)) {
+      if (storage != null && new DeviceEviction(storage).ifIdle()) {
         evicted++;
         evictedLast = true;
         return Math.max(1, storage.byteSize());
@@ -148,8 +149,13 @@ final class Eviction {
   }
 
   private boolean spilled(Storage storage, boolean beforeUse) {
+    SpillStore spilling = storage.context().spilling();
+    if (spilling == null) {
+      return false;
+    }
     try {
-      boolean gone = beforeUse ? reclaimer.spillBeforeUse(storage) : reclaimer.spill(storage);
+      Relocation spill = new Spill(storage, spilling);
+      boolean gone = beforeUse ? spill.beforeUse() : spill.ifIdle();
       spilled += gone ? 1 : 0;
       return gone;
     } catch (TransferException e) {
@@ -181,7 +187,7 @@ final class Eviction {
     if (reclaimer.freeEarly(storage)) {
       return storage.byteSize();
     }
-    if (request.evictionHelps(storage) && reclaimer.evictBeforeUse(storage)) {
+    if (request.evictionHelps(storage) && new DeviceEviction(storage).beforeUse()) {
       evicted++;
       return storage.byteSize();
     }
@@ -198,7 +204,7 @@ final class Eviction {
     BufferCore next = evictedLast ? nextToEvict(false) : null;
     Storage storage = next == null ? null : next.storageIfAny();
     if (storage != null) {
-      reclaimer.prefetch(storage);
+      reclaimer.fetchBeforeEviction(storage);
     }
   }
 

@@ -1,16 +1,10 @@
 package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.MemoryInfo;
-import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.diagnostics.Fragmentation;
-import dev.tidepool.pool.block.Lease;
-import dev.tidepool.runtime.events.EvictionEvent;
-import dev.tidepool.runtime.events.FlightEvents;
-import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -25,13 +19,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees memory, in one manager or in all of the session that share its device: idle blocks are
- * given back, small buffers moved together, idle device copies given up, and idle buffers taken to
- * the spill file. When to do which is the {@link OutOfMemoryRecovery}'s business.
- *
- * <p>Safe for use by any thread. What belongs to a buffer goes by work in its order, where nothing
- * is ahead of it; or, ahead of work that has not begun, while no other {@linkplain PinState
- * occupies} it.
+ * Frees memory, in one manager or in all of the session that share its device: gives idle blocks
+ * back, and moves small buffers together. Also finds buffers for a {@link Relocation}. When to do
+ * which is the {@link OutOfMemoryRecovery}'s business. Safe for use by any thread.
  */
 public final class Reclaimer {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -165,53 +155,17 @@ public final class Reclaimer {
   }
 
   /**
-   * Gives the device's copy of an idle storage up, its newer bytes fetched first; whether there was
-   * one to give.
-   */
-  boolean evict(Storage storage) {
-    if (!storage.coherence().isEvictable()) {
-      return false;
-    }
-    AtomicBoolean evicted = new AtomicBoolean();
-    Operation eviction = eviction(storage, () -> evicted.set(true));
-    boolean here = !Thread.currentThread().isVirtual();
-    boolean performed = eviction.performIfIdle(here);
-    // A storage that is just being moved is no less idle: its bytes may be on their way to the host
-    // already.
-    while (!performed && storage.isIdleWhenMoved()) {
-      performed = eviction.performIfIdle(here);
-    }
-    return evicted.get();
-  }
-
-  /**
-   * Gives the device's copy of a storage up behind the work that was asked for, and waits for that
-   * unless the bytes are lent; whether there was one to give.
-   */
-  boolean evictInTurn(Storage storage) {
-    if (evict(storage)) {
-      return true;
-    }
-    AtomicBoolean evicted = new AtomicBoolean();
-    Operation eviction = eviction(storage, () -> evicted.set(true));
-    if (eviction.requestIfOpen()) {
-      storage.awaitUnlessLent(eviction);
-    }
-    return evicted.get();
-  }
-
-  /**
    * Begins to fetch what is newer on the device of the storage that is to be evicted next, if it is
    * large and idle and has a place on the host. Its bytes travel while the memory that was just
    * freed is filled, as a link carries both directions at once.
    */
-  void prefetch(Storage storage) {
+  void fetchBeforeEviction(Storage storage) {
     synchronized (storage) {
       if (!storage.isIdle()) {
         return;
       }
     }
-    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canPrefetch()) {
+    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchBeforeEviction()) {
       context
           .transferThreads()
           .execute(
@@ -221,7 +175,7 @@ public final class Reclaimer {
                       () -> {
                         // A closed buffer need not be fetched.
                         if (!storage.isFreePending()) {
-                          storage.coherence().prefetch();
+                          storage.coherence().fetchBeforeEviction();
                         }
                       });
                 } catch (RuntimeException | InternalError e) {
@@ -229,51 +183,6 @@ public final class Reclaimer {
                 }
               });
     }
-  }
-
-  /** Asks for a storage's device copy as soon as what is under way on it has ended. */
-  Operation requestEviction(Storage storage) {
-    return requested(eviction(storage, () -> {}));
-  }
-
-  private Operation eviction(Storage storage, Runnable evicted) {
-    return Operation.moving(
-        List.of(storage), SessionExecutors.evictions(), () -> giveUpDeviceCopy(storage, evicted));
-  }
-
-  private void giveUpDeviceCopy(Storage storage, Runnable evicted) {
-    // A failure concerns neither later work nor the request: both copies stay valid.
-    try {
-      EvictionEvent event = FlightEvents.eviction();
-      Lease lease = storage.coherence().evictDevice();
-      if (lease != null) {
-        lease.release();
-        if (event != null) {
-          event.evicted(storage.context().id(), storage.core().tag(), storage.byteSize());
-        }
-        storage.context().counters().evicted();
-        evicted.run();
-      }
-    } catch (OutOfDeviceMemoryException noPlaceOnHost) {
-      spillInstead(storage, evicted, noPlaceOnHost);
-    } catch (RuntimeException | InternalError e) {
-      stays(storage, e);
-    }
-  }
-
-  /** Takes the bytes to the spill file, if there is one, because the host has no room for them. */
-  private static void spillInstead(
-      Storage storage, Runnable spilled, OutOfDeviceMemoryException noPlaceOnHost) {
-    SpillStore spilling = storage.context().spilling();
-    if (spilling == null) {
-      stays(storage, noPlaceOnHost);
-    } else {
-      Spiller.attempt(spilling, storage, spilled, refused -> stays(storage, refused));
-    }
-  }
-
-  private static void stays(Storage storage, Throwable failure) {
-    LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", failure);
   }
 
   /**
@@ -287,60 +196,5 @@ public final class Reclaimer {
     AtomicBoolean freed = new AtomicBoolean();
     SessionExecutors.offCarrier(() -> freed.set(storage.freeEarly()));
     return freed.get();
-  }
-
-  /**
-   * Gives the device's copy of a storage up although work that has not begun will want it; whether
-   * there was one to give.
-   */
-  boolean evictBeforeUse(Storage storage) {
-    AtomicBoolean evicted = new AtomicBoolean();
-    SessionExecutors.offCarrier(
-        () -> storage.moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
-    return evicted.get();
-  }
-
-  /**
-   * Takes an idle storage to the spill file, if there is one; whether that freed memory.
-   *
-   * @throws dev.tidepool.TransferException if the file takes no more
-   */
-  boolean spill(Storage storage) {
-    SpillStore spilling = storage.context().spilling();
-    return spilling != null && Spiller.spill(spilling, storage, SessionExecutors.evictions());
-  }
-
-  /**
-   * Takes a storage to the spill file behind the work that was asked for, and waits for that;
-   * whether that freed memory.
-   *
-   * @throws dev.tidepool.TransferException if the file takes no more
-   */
-  boolean spillInTurn(Storage storage, SpillStore spilling) {
-    return spill(storage) || Spiller.spillInTurn(spilling, storage, SessionExecutors.evictions());
-  }
-
-  /** Spills a storage although work that has not begun will need it. */
-  boolean spillBeforeUse(Storage storage) {
-    SpillStore spilling = storage.context().spilling();
-    return spilling != null && Spiller.spillBeforeUse(spilling, storage);
-  }
-
-  /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
-  Operation requestSpill(Storage storage, SpillStore spilling) {
-    return requested(
-        Spiller.operation(
-            spilling,
-            storage,
-            SessionExecutors.evictions(),
-            () -> {},
-            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
-  }
-
-  private static Operation requested(Operation operation) {
-    if (!operation.requestIfOpen()) {
-      operation.cancel();
-    }
-    return operation;
   }
 }

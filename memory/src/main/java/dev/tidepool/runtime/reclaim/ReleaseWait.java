@@ -244,9 +244,9 @@ final class ReleaseWait implements AutoCloseable {
   private void ask(Storage storage) {
     SpillStore spilling = storage.context().spilling();
     if (request.evictionHelps(storage) || isClosing(storage)) {
-      asked.add(new Asked(storage, reclaimer.requestEviction(storage)));
+      asked.add(new Asked(storage, new DeviceEviction(storage).request()));
     } else if (spilling != null && request.spillingHelps(storage)) {
-      asked.add(new Asked(storage, reclaimer.requestSpill(storage, spilling)));
+      asked.add(new Asked(storage, new Spill(storage, spilling).request()));
     }
   }
 

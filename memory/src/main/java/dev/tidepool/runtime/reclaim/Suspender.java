@@ -30,13 +30,11 @@ import org.jspecify.annotations.Nullable;
 public final class Suspender {
   private final StorageContext context;
   private final MemoryPools pools;
-  private final Reclaimer reclaimer;
 
   /** Creates it for one manager. */
-  public Suspender(StorageContext context, MemoryPools pools, Reclaimer reclaimer) {
+  public Suspender(StorageContext context, MemoryPools pools) {
     this.context = context;
     this.pools = pools;
-    this.reclaimer = reclaimer;
   }
 
   /** Moves what can be moved to the host or the spill file, and trims the pools of the device. */
@@ -93,7 +91,7 @@ public final class Suspender {
       return Outcome.left(Reason.LENT);
     }
     if (coherence.isEvictable()) {
-      return reclaimer.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
+      return new DeviceEviction(storage).inTurn() ? Outcome.MOVED : spill(storage);
     }
     if (!coherence.backing().isShared()) {
       return coherence.backing().isAmongProcesses()
@@ -122,7 +120,7 @@ public final class Suspender {
       return shared ? Outcome.left(Reason.NO_SPILL_DIRECTORY) : leftOf(storage);
     }
     try {
-      return reclaimer.spillInTurn(storage, spilling) ? Outcome.MOVED : leftOf(storage);
+      return new Spill(storage, spilling).inTurn() ? Outcome.MOVED : leftOf(storage);
     } catch (TransferException full) {
       return Outcome.left(Reason.NO_ROOM);
     }

@@ -1,9 +1,10 @@
 /**
  * Frees memory when it is short.
  *
- * <p>The {@code OutOfMemoryRecovery} says when, the {@code Reclaimer} how: trim, compact, evict,
- * spill. {@code Eviction} has the order in which buffers give memory up, {@code EvictionCandidates}
- * the key of that order. {@code BlockAllocator} is where a manager takes each block from.
+ * <p>The {@code OutOfMemoryRecovery} says when, the {@code Reclaimer} how: trim, compact. A {@code
+ * Relocation} evicts or spills one buffer. {@code Eviction} has the order in which buffers give
+ * memory up, {@code EvictionCandidates} the key of that order. {@code BlockAllocator} is where a
+ * manager takes each block from.
  */
 @NullMarked
 package dev.tidepool.runtime.reclaim;

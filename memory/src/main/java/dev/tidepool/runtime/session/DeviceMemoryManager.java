@@ -168,7 +168,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.leakDetector = LeakDetector.of(context, counters);
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
-    this.suspender = new Suspender(context, pools, reclaimer);
+    this.suspender = new Suspender(context, pools);
     OutOfMemoryMessages exceptions =
         new OutOfMemoryMessages(
             context, pools, limit, session.reservations(device), managerReports::bytesByTag);

@@ -37,12 +37,27 @@ import org.jspecify.annotations.Nullable;
  * which guards the state, is never held while bytes move.
  */
 public final class Coherence {
+  /** A lock that a {@code try} statement gives back. */
+  private static final class MovingLock extends ReentrantLock implements AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    MovingLock locked() {
+      lock();
+      return this;
+    }
+
+    @Override
+    public void close() {
+      unlock();
+    }
+  }
+
   private final Storage storage;
   private final StorageContext context;
   private final BackingBlocks backing;
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
-  private volatile @Nullable ReentrantLock moving;
+  private volatile @Nullable MovingLock moving;
   private final CoherenceState state;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
@@ -119,8 +134,7 @@ public final class Coherence {
 
   /** Bytes that the host will read, fetched where the device's are newer. */
   public MemorySegment hostForRead(long from, long to) {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(true);
       boolean found = state.hostHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
@@ -131,8 +145,6 @@ public final class Coherence {
         fetch(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
       }
       return backing.host();
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -143,13 +155,10 @@ public final class Coherence {
    *     come
    */
   public MemorySegment hostForWrite(long from, long to, boolean overwritten) {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       MemorySegment host = hostBeforeWrite(from, to, overwritten);
       state.hostWritten(from, to);
       return host;
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -158,8 +167,7 @@ public final class Coherence {
    * does.
    */
   public MemorySegment hostBeforeWrite(long from, long to, boolean overwritten) {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = state.isHostNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
@@ -169,15 +177,12 @@ public final class Coherence {
         fetchAllBut(from, to, overwritten);
       }
       return backing.host();
-    } finally {
-      moving().unlock();
     }
   }
 
   /** Bytes that the device will read, pushed where the host's are newer. */
   public Block deviceForRead(long from, long to) {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(true);
       boolean found = state.deviceHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
@@ -187,8 +192,6 @@ public final class Coherence {
         push(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
       }
       return backing.device();
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -199,8 +202,7 @@ public final class Coherence {
    * @param overwritten whether all of the range will be written, so that its old bytes need not go
    */
   public Block deviceForWrite(long from, long to, boolean overwritten) {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       // Overwritten or not: if the kernel fails, the old bytes count.
       bringBack(true);
       boolean found = state.isDeviceNewest() || (overwritten && from == 0 && to == size);
@@ -211,8 +213,6 @@ public final class Coherence {
         pushAllBut(from, to, overwritten);
       }
       return backing.device();
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -243,13 +243,13 @@ public final class Coherence {
     storage.bufferCounters().accessed(true);
   }
 
-  private ReentrantLock moving() {
-    ReentrantLock made = moving;
+  private MovingLock moving() {
+    MovingLock made = moving;
     if (made == null) {
       synchronized (storage) {
         made = moving;
         if (made == null) {
-          made = new ReentrantLock();
+          made = new MovingLock();
           moving = made;
         }
       }
@@ -259,7 +259,7 @@ public final class Coherence {
 
   /** Whether another thread moves bytes, or gets memory for them, right now. */
   boolean isMoving() {
-    ReentrantLock made = moving;
+    MovingLock made = moving;
     return made != null && made.isLocked() && !made.isHeldByCurrentThread();
   }
 
@@ -288,37 +288,33 @@ public final class Coherence {
 
   /** Brings the bytes to memory. */
   void provideMemory() {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(true);
-    } finally {
-      moving().unlock();
     }
   }
 
   /** Sees to memory for the device's use; moves no bytes but those in the spill file. */
   public void provideDeviceMemory() {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(true);
       if (!backing.isShared()) {
         beginOnDevice();
       }
-    } finally {
-      moving().unlock();
     }
   }
 
   /** For work: it does not go on while another one moves the bytes. */
-  private void lockMoving() {
-    if (!moving().tryLock()) {
+  private MovingLock lockMoving() {
+    MovingLock lock = moving();
+    if (!lock.tryLock()) {
       try {
         context.waiters().stops();
-        moving().lock();
+        lock.lock();
       } finally {
         context.waiters().goesOn();
       }
     }
+    return lock;
   }
 
   /** Copies bytes in, to the side that is newest. */
@@ -423,15 +419,12 @@ public final class Coherence {
 
   /** Brings the bytes back to the device if they have no memory there; whether that was so. */
   public boolean returnToDevice() {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       boolean isAway = isOffDevice();
       if (isAway) {
         prefetch(0, size, true);
       }
       return isAway;
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -465,8 +458,7 @@ public final class Coherence {
 
   /** The shared block for a copy or a fill, which counts as a write where the newest bytes are. */
   private MemorySegment sharedForWrite(long from, long to) {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(from > 0 || to < size);
       storage.bufferCounters().accessed(true);
       hold();
@@ -476,21 +468,16 @@ public final class Coherence {
         state.deviceWritten(from, to);
       }
       return backing.host();
-    } finally {
-      moving().unlock();
     }
   }
 
   /** The host's copy for reading, of bytes that are known to be the newest. */
   public MemorySegment readable() {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       bringBack(true);
       storage.bufferCounters().accessed(true);
       hold();
       return backing.host();
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -502,8 +489,7 @@ public final class Coherence {
    * @throws IllegalStateException if that memory has ended
    */
   void writeBack() {
-    lockMoving();
-    try {
+    try (MovingLock _ = lockMoving()) {
       if (!isMissingBytes()) {
         return;
       }
@@ -520,8 +506,6 @@ public final class Coherence {
       try (ArenaKeepAlive _ = backing.isCallers() ? keepOpen(backing.host()) : null) {
         fetch(0, size);
       }
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -565,8 +549,7 @@ public final class Coherence {
 
   /** Fetches what only the device has and gives its copy up; null if there is none to give. */
   public @Nullable Lease evictDevice() {
-    moving().lock();
-    try {
+    try (MovingLock _ = moving().locked()) {
       if (!isEvictable()) {
         return null;
       }
@@ -579,25 +562,20 @@ public final class Coherence {
       context.scrubber().overwrite(backing);
       context.registry().relocated(storage.core());
       return backing.detachDevice();
-    } finally {
-      moving().unlock();
     }
   }
 
   /** Whether a copy that is given up would be fetched first, to a place that is there already. */
-  public boolean canPrefetch() {
+  public boolean canFetchBeforeEviction() {
     return hasTwoCopies() && !state.isHostNewest();
   }
 
   /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
-  public void prefetch() {
-    moving().lock();
-    try {
-      if (canPrefetch()) {
+  public void fetchBeforeEviction() {
+    try (MovingLock _ = moving().locked()) {
+      if (canFetchBeforeEviction()) {
         fetchNewer();
       }
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -627,8 +605,7 @@ public final class Coherence {
   public boolean spill(SpillStore spilling) {
     List<Lease> freed;
     boolean clean;
-    moving().lock();
-    try {
+    try (MovingLock _ = moving().locked()) {
       if (!isSpillable()) {
         return false;
       }
@@ -649,8 +626,6 @@ public final class Coherence {
       Block abandoned = context.scrubber().beyondPools(backing);
       freed = backing.detachAll(extent);
       clean = abandoned == null || context.scrubber().overwroteQuietly(abandoned);
-    } finally {
-      moving().unlock();
     }
     for (int i = 0; i < freed.size(); i++) {
       if (clean) {
@@ -823,11 +798,8 @@ public final class Coherence {
    * which the device may read.
    */
   public void publish() {
-    moving().lock();
-    try {
+    try (MovingLock _ = moving().locked()) {
       yieldToDevice();
-    } finally {
-      moving().unlock();
     }
   }
 
@@ -836,11 +808,8 @@ public final class Coherence {
     if (moving == null) {
       return; // The host never took it.
     }
-    moving().lock();
-    try {
+    try (MovingLock _ = moving().locked()) {
       handBack();
-    } finally {
-      moving().unlock();
     }
   }
 

@@ -15,8 +15,6 @@ import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -54,7 +52,10 @@ public final class SpillFile implements AutoCloseable {
   private static final String PREFIX = "tidepool-spill-";
   private static final String SUFFIX = ".tmp";
 
-  /** Files of this process: to open one again and close it would drop its lock. */
+  /**
+   * Names of this process's files: to open one again and close it would drop its lock. They are
+   * unique, and a directory may have several paths.
+   */
   private static final Set<Path> OWN = ConcurrentHashMap.newKeySet();
 
   private static final AtomicInteger NUMBERS = new AtomicInteger();
@@ -106,11 +107,11 @@ public final class SpillFile implements AutoCloseable {
                       + "-"
                       + NUMBERS.getAndIncrement()
                       + SUFFIX);
-      OWN.add(path);
+      OWN.add(path.getFileName());
       try {
         return new SpillFile(path, create(path));
       } catch (IOException | RuntimeException e) {
-        OWN.remove(path);
+        OWN.remove(path.getFileName());
         throw e;
       }
     } catch (IOException e) {
@@ -144,14 +145,9 @@ public final class SpillFile implements AutoCloseable {
 
   /** Deletes the files of processes that have ended: their locks are free. */
   private static void sweep(Path directory) throws IOException {
-    if (!Files.isDirectory(directory)) {
-      throw Files.exists(directory)
-          ? new NotDirectoryException(directory.toString())
-          : new NoSuchFileException(directory.toString());
-    }
     try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, PREFIX + "*" + SUFFIX)) {
       for (Path file : files) {
-        if (!OWN.contains(file.toAbsolutePath())
+        if (!OWN.contains(file.getFileName())
             && Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
           deleteIfStale(file);
         }
@@ -258,7 +254,7 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  /** Whether the end of the file is so empty that it should go. */
+  /** Gives bytes back; returns whether so little of the file is left that its end should go. */
   private synchronized boolean release(long start, long bytes) {
     space.giveBack(start, bytes);
     usedBytes -= bytes;
@@ -278,8 +274,8 @@ public final class SpillFile implements AutoCloseable {
   }
 
   @FunctionalInterface
-  private interface Some {
-    int bytes(FileChannel channel, ByteBuffer buffer, long position) throws IOException;
+  private interface ChannelCall {
+    int move(FileChannel channel, ByteBuffer buffer, long position) throws IOException;
   }
 
   private static int readSome(FileChannel channel, ByteBuffer target, long position)
@@ -291,12 +287,12 @@ public final class SpillFile implements AutoCloseable {
     return count;
   }
 
-  private void transfer(Some some, long position, MemorySegment segment) throws IOException {
+  private void transfer(ChannelCall call, long position, MemorySegment segment) throws IOException {
     long done = 0;
     while (done < segment.byteSize()) {
       long step = Math.min(STEP, segment.byteSize() - done);
       ByteBuffer buffer = segment.asSlice(done, step).asByteBuffer();
-      done += some.bytes(channel, buffer, position + done);
+      done += call.move(channel, buffer, position + done);
     }
   }
 
@@ -330,6 +326,6 @@ public final class SpillFile implements AutoCloseable {
   public void close() throws IOException {
     threads.shutdown();
     channel.close();
-    OWN.remove(path);
+    OWN.remove(path.getFileName());
   }
 }

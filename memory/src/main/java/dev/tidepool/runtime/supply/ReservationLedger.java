@@ -8,7 +8,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
@@ -151,6 +150,6 @@ public final class ReservationLedger {
 
   @Override
   public String toString() {
-    return "reservations on " + Objects.requireNonNull(device.info().id());
+    return "reservations on " + device.info().id();
   }
 }

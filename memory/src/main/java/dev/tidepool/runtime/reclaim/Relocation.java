@@ -1,0 +1,100 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.threads.SessionExecutors;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Frees memory of one buffer by moving its bytes elsewhere. The methods differ in when they do
+ * that.
+ *
+ * <p>An operation in the storage's order moves the bytes, with nothing beside it; or a thread moves
+ * them ahead of operations that have not begun. So no operation finds a buffer that is half moved,
+ * and no thread waits for another buffer's operations while it frees memory for its own. A failure
+ * leaves the bytes where they were, and concerns neither later operations nor the request.
+ *
+ * <p>Used by one thread, and by the thread that moves the bytes for it.
+ */
+abstract class Relocation {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  final Storage storage;
+  private volatile boolean freed;
+  private volatile @Nullable Throwable failure;
+
+  Relocation(Storage storage) {
+    this.storage = storage;
+  }
+
+  /**
+   * Moves the bytes, on a thread that keeps operations off the storage; returns whether that freed
+   * memory.
+   */
+  abstract boolean move();
+
+  /** Moves the bytes if the storage is idle; returns whether that freed memory. */
+  boolean ifIdle() {
+    performIfIdle();
+    return hasFreed();
+  }
+
+  /** Like {@link #ifIdle}, but also where operations are queued of which none has begun. */
+  boolean beforeUse() {
+    SessionExecutors.offCarrier(() -> storage.moveIfUnused(this::attempt));
+    return hasFreed();
+  }
+
+  /**
+   * Like {@link #ifIdle}, but else behind the operations that are queued. Waits for that unless the
+   * bytes are lent.
+   */
+  boolean inTurn() {
+    if (ifIdle()) {
+      return true;
+    }
+    Operation moving = operation();
+    if (moving.requestIfOpen()) {
+      storage.awaitUnlessLent(moving);
+    }
+    return hasFreed();
+  }
+
+  /** Has the bytes moved as soon as what is under way has ended, and does not wait for that. */
+  Operation request() {
+    Operation moving = operation();
+    if (!moving.requestIfOpen()) {
+      moving.cancel();
+    }
+    return moving;
+  }
+
+  /** Moves the bytes if the storage is idle; returns whether it was. */
+  boolean performIfIdle() {
+    return operation().performIfIdle(storage.runsHere());
+  }
+
+  private Operation operation() {
+    return Operation.moving(List.of(storage), SessionExecutors.evictions(), this::attempt);
+  }
+
+  private void attempt() {
+    try {
+      freed = move();
+    } catch (RuntimeException | InternalError e) {
+      failure = e;
+      LOG.log(Level.DEBUG, storage + " could not be moved; it stays where it is", e);
+    }
+  }
+
+  /** Returns whether the last attempt freed memory. */
+  boolean hasFreed() {
+    return freed;
+  }
+
+  @Nullable Throwable failure() {
+    return failure;
+  }
+}

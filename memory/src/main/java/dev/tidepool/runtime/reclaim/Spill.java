@@ -1,0 +1,40 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.SpillEvent;
+import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.Storage;
+
+/** Takes a buffer's bytes to the spill file, from which they come back when they are touched. */
+final class Spill extends Relocation {
+  private final SpillStore store;
+
+  Spill(Storage storage, SpillStore store) {
+    super(storage);
+    this.store = store;
+  }
+
+  @Override
+  boolean move() {
+    SpillEvent event = FlightEvents.spill();
+    boolean isSpilled = storage.coherence().spill(store);
+    if (isSpilled && event != null) {
+      event.spilled(storage.context().id(), storage.core().tag(), storage.byteSize());
+    }
+    return isSpilled;
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws TransferException if the file takes no more; the storage is as it was then
+   */
+  @Override
+  boolean hasFreed() {
+    if (failure() instanceof TransferException refused) {
+      throw refused;
+    }
+    return super.hasFreed();
+  }
+}
