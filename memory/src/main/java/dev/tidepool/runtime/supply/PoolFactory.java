@@ -97,7 +97,6 @@ public final class PoolFactory {
                     (bytes, alignment) ->
                         resources.opened(
                             machine.allocate(allocator, hostRequest(bytes, alignment), node))),
-                MemoryAllocator.SMALL_ALIGNMENT,
                 limits),
         _ ->
             new MemoryPool(
@@ -105,7 +104,6 @@ public final class PoolFactory {
                 within.apply(
                     (bytes, alignment) ->
                         resources.opened(allocator.allocate(hostRequest(bytes, alignment)))),
-                MemoryAllocator.SMALL_ALIGNMENT,
                 limits));
   }
 
@@ -131,7 +129,6 @@ public final class PoolFactory {
     return new MemoryPool(
         "bytes on their way",
         (bytes, alignment) -> resources.opened(allocator.allocate(bytes, alignment)),
-        MemoryAllocator.SMALL_ALIGNMENT,
         NOTHING_KEPT);
   }
 
@@ -140,7 +137,6 @@ public final class PoolFactory {
     return MemoryPool.ofExactSizes(
         device.info().id() + " " + kind + " of " + reservation,
         reservation.over(guarded(options, source(kind, placement), largest(kind))),
-        MemoryAllocator.SMALL_ALIGNMENT,
         new PoolLimits(
             options.pooling(),
             reservation.bytes(),
@@ -162,7 +158,6 @@ public final class PoolFactory {
                     ? reservations.over(source(kind, placement))
                     : source(kind, placement)),
             largest),
-        MemoryAllocator.SMALL_ALIGNMENT,
         largest,
         limits);
   }
