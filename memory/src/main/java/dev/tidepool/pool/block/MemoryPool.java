@@ -267,7 +267,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         idle.settle(pooled);
       }
       if (sizeClass < SizeClasses.CUT_COUNT) {
-        cuts = !isTakenInTurn(block);
+        cuts = !isMapped(block);
       }
       counters.enrol(pooled);
       return pooled;
@@ -319,7 +319,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private @Nullable Slab cut(Block whole, int sizeClass) {
     Slab slab = null;
     try {
-      if (isTakenInTurn(whole)) {
+      if (isMapped(whole)) {
         // The source gave another kind of memory than before.
         freeQuietly(whole);
         return null;
@@ -337,7 +337,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /** A block that host and device take in turn goes from one to the other as a whole. */
-  private static boolean isTakenInTurn(Block block) {
+  private static boolean isMapped(Block block) {
     return block.hostAccess() == HostAccess.MAPPED;
   }
 

@@ -33,10 +33,10 @@ final class Spiller {
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
   static boolean spill(SpillStore store, Storage storage, Executor executor) {
-    Outcome outcome = new Outcome();
-    operation(store, storage, executor, outcome::done, outcome::refused)
+    Attempt attempt = new Attempt();
+    operation(store, storage, executor, attempt::done, attempt::refused)
         .performIfIdle(storage.runsHere());
-    return outcome.isDone();
+    return attempt.isDone();
   }
 
   /**
@@ -46,10 +46,10 @@ final class Spiller {
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
   static boolean spillBeforeUse(SpillStore store, Storage storage) {
-    Outcome outcome = new Outcome();
+    Attempt attempt = new Attempt();
     SessionExecutors.offCarrier(
-        () -> storage.moveIfUnused(() -> attempt(store, storage, outcome::done, outcome::refused)));
-    return outcome.isDone();
+        () -> storage.moveIfUnused(() -> attempt(store, storage, attempt::done, attempt::refused)));
+    return attempt.isDone();
   }
 
   /**
@@ -58,16 +58,16 @@ final class Spiller {
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
   static boolean spillInTurn(SpillStore store, Storage storage, Executor executor) {
-    Outcome outcome = new Outcome();
-    Operation spill = operation(store, storage, executor, outcome::done, outcome::refused);
+    Attempt attempt = new Attempt();
+    Operation spill = operation(store, storage, executor, attempt::done, attempt::refused);
     if (spill.requestIfOpen()) {
       storage.awaitUnlessLent(spill);
     }
-    return outcome.isDone();
+    return attempt.isDone();
   }
 
   /** What became of one attempt, which another thread may have made. */
-  private static final class Outcome {
+  private static final class Attempt {
     private final AtomicBoolean done = new AtomicBoolean();
     private final AtomicReference<@Nullable TransferException> refusal = new AtomicReference<>();
 
