@@ -3,7 +3,6 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.diagnostics.MemoryPressure;
 import dev.tidepool.pool.block.MemoryPool;
 import java.util.List;
-import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryLimit {
   private final @Nullable PressureMonitor pressure;
-  private final LongConsumer uncharged = this::giveBack;
+  private final BudgetedBlock.Budget uncharged = this::giveBack;
   // Guarded by this.
   private long limitBytes;
   private long usedBytes;

@@ -20,7 +20,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
-import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +38,7 @@ public final class PoolFactory {
   private final SessionResources resources;
   private final PinnedReclaimer pinned;
   // One object, which tells the blocks that count there from all others.
-  private final LongConsumer unlocked;
+  private final BudgetedBlock.Budget unlocked;
   private final @Nullable MemoryLimit limit;
   private final ReservationLedger reservations;
   private final MemoryOptions options;
@@ -277,7 +276,7 @@ public final class PoolFactory {
 
   /** Returns whether a block is page-locked and counts in the budget. */
   boolean isLocked(Block block) {
-    return block instanceof BudgetedBlock charged && charged.countsFor(unlocked);
+    return block instanceof BudgetedBlock charged && charged.countsIn(unlocked);
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */
