@@ -15,8 +15,8 @@ import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.RankedSort;
-import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
@@ -34,7 +34,6 @@ import org.jspecify.annotations.Nullable;
  * occupies} it.
  */
 public final class Reclaimer {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   /**
    * Device memory is fragmented if more than one part in so many of it is bound: idle parts of
@@ -225,7 +224,7 @@ public final class Reclaimer {
                         }
                       });
                 } catch (RuntimeException | InternalError e) {
-                  LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
+                  FailureLog.debug(storage + " could not be fetched ahead; it stays newer", e);
                 }
               });
     }
@@ -273,7 +272,7 @@ public final class Reclaimer {
   }
 
   private static void stays(Storage storage, Throwable failure) {
-    LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", failure);
+    FailureLog.debug(storage + " could not be evicted; it stays where it is", failure);
   }
 
   /**
@@ -334,7 +333,7 @@ public final class Reclaimer {
             storage,
             SessionExecutors.evictions(),
             () -> {},
-            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
+            refused -> FailureLog.debug(storage + " could not be spilled", refused)));
   }
 
   private static Operation requested(Operation operation) {

@@ -7,7 +7,7 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.threads.SessionExecutors;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -23,7 +23,6 @@ import org.jspecify.annotations.Nullable;
  * the file, and no thread waits for another buffer's work while it frees memory for its own.
  */
 final class Spiller {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   private Spiller() {}
 
@@ -114,7 +113,7 @@ final class Spiller {
       // Not the failure of what comes behind on this storage: its bytes are all there.
       refused.accept(e);
     } catch (RuntimeException | InternalError e) {
-      LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
+      FailureLog.debug(storage + " could not be spilled; it stays where it is", e);
     }
   }
 }
