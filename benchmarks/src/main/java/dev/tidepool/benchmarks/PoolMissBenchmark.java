@@ -46,7 +46,6 @@ public class PoolMissBenchmark {
         new MemoryPool(
             "benchmark",
             (bytes, alignment) -> block,
-            64,
             new PoolLimits(true, 0, 0, 0, EvictionPolicy.LRU, false));
   }
 

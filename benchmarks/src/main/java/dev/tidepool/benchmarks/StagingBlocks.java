@@ -20,7 +20,6 @@ final class StagingBlocks implements StagingAllocator, AutoCloseable {
         new MemoryPool(
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
-            64,
             new PoolLimits(true, KEPT, KEPT, KEPT, EvictionPolicy.LRU, false));
   }
 

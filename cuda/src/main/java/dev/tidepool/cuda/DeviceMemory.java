@@ -10,7 +10,7 @@ import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.support.Closing;
-import dev.tidepool.spi.support.DriverLog;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
@@ -92,10 +92,11 @@ final class DeviceMemory {
         case PLAIN -> NO_POOL;
       };
     } catch (AcceleratorException refused) {
-      DriverLog.write(
+      FailureLog.ofDriver(
           DeviceMemory.class,
           Level.INFO,
-          name + " has no pool of device memory, and frees wait for the device",
+          name,
+          " has no pool of device memory, and frees wait for the device",
           refused);
       return NO_POOL;
     }
@@ -385,8 +386,7 @@ final class DeviceMemory {
     try {
       context.run(() -> Cuda.cuMemHostRegister(hostBytes));
     } catch (AcceleratorException refused) {
-      System.getLogger(DeviceMemory.class.getName())
-          .log(System.Logger.Level.DEBUG, name + " does not lock memory of the caller", refused);
+      FailureLog.debug(name + " does not lock memory of the caller", refused);
       return null;
     }
     LOCKED.add(address, hostBytes.byteSize());

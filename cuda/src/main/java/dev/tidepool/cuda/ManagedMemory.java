@@ -4,7 +4,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
-import dev.tidepool.spi.support.DriverLog;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -115,7 +115,7 @@ final class ManagedMemory {
     try {
       Cuda.cuMemAdvise(address, bytes, advice, processor);
     } catch (AcceleratorException refused) {
-      DriverLog.write(ManagedMemory.class, Level.DEBUG, name + " does not take a hint", refused);
+      FailureLog.ofDriver(ManagedMemory.class, Level.DEBUG, name, " does not take a hint", refused);
     }
   }
 }

@@ -3,7 +3,7 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.cuda.ipc.DescriptorExchange;
 import dev.tidepool.spi.support.Closing;
-import dev.tidepool.spi.support.DriverLog;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,8 +59,8 @@ final class MappedMemory {
       return new MappedMemory(
           device.handle(), context, granularity, new AddressRange(start, bytes));
     } catch (AcceleratorException | UnsupportedOperationException refused) {
-      DriverLog.write(
-          MappedMemory.class, Level.INFO, device.name() + " does without virtual memory", refused);
+      FailureLog.ofDriver(
+          MappedMemory.class, Level.INFO, device.name(), " does without virtual memory", refused);
       return null;
     }
   }

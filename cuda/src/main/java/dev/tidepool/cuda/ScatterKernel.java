@@ -6,7 +6,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Shutdown;
-import dev.tidepool.spi.support.DriverLog;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.PieceRows;
 import dev.tidepool.spi.support.PieceRows.Row;
 import java.lang.System.Logger.Level;
@@ -105,10 +105,11 @@ final class ScatterKernel {
       } catch (KernelCompilationException
           | AcceleratorException
           | UnsupportedOperationException refused) {
-        DriverLog.write(
+        FailureLog.ofDriver(
             ScatterKernel.class,
             Level.DEBUG,
-            device.name() + " copies lists of small transfers without a kernel",
+            device.name(),
+            " copies lists of small transfers without a kernel",
             refused);
       }
     }

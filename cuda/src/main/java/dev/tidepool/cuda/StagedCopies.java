@@ -4,7 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Piece;
-import dev.tidepool.spi.support.DriverLog;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -146,10 +146,11 @@ final class StagedCopies {
   }
 
   private void without(AcceleratorException refused) {
-    DriverLog.write(
+    FailureLog.ofDriver(
         StagedCopies.class,
         Level.INFO,
-        device + " goes on without batched copies, which its driver refused",
+        device,
+        " goes on without batched copies, which its driver refused",
         refused);
   }
 }

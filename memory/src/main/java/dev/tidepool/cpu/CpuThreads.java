@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 
 import dev.tidepool.TidepoolException;
 import dev.tidepool.host.system.TruncatedMapCheck;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -26,7 +27,6 @@ final class CpuThreads {
   /** Threads of one launch at most, the caller's included. */
   static final int THREADS = Runtime.getRuntime().availableProcessors();
 
-  private static final System.Logger LOG = System.getLogger(CpuThreads.class.getName());
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final @Nullable ThreadPoolExecutor WORKERS = workers();
   private static final ScopedValue<Boolean> ALONE = ScopedValue.newInstance();
@@ -76,7 +76,7 @@ final class CpuThreads {
       }
     } catch (OutOfMemoryError e) {
       // No thread could be made; the caller and the workers that there are do without it.
-      LOG.log(System.Logger.Level.DEBUG, "a kernel runs on fewer threads", e);
+      FailureLog.debug("a kernel runs on fewer threads", e);
     }
     spread.run();
     if (owner == null) {
@@ -142,7 +142,7 @@ final class CpuThreads {
         ForkJoinPool.managedBlock(this);
       } catch (RejectedExecutionException | IllegalStateException | OutOfMemoryError e) {
         // No thread takes its place. The pieces use the launch's memory, so it waits all the same.
-        LOG.log(System.Logger.Level.DEBUG, "a pool does without one of its threads", e);
+        FailureLog.debug("a pool does without one of its threads", e);
         awaitPieces();
       } catch (InterruptedException e) {
         throw new AssertionError("a wait that is not interruptible was interrupted", e);

@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.Platform;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.FilePermissions;
 import dev.tidepool.spi.support.RankedSort;
 import java.io.File;
@@ -111,8 +112,7 @@ public record CacheFolder(@Nullable Path path) {
         removeOldest(path);
       }
     } catch (IOException | UncheckedIOException | UnsupportedOperationException notKept) {
-      System.getLogger(CacheFolder.class.getName())
-          .log(System.Logger.Level.DEBUG, path + " keeps nothing", notKept);
+      FailureLog.debug(path + " keeps nothing", notKept);
     }
   }
 

@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -30,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  * the other's locks up.
  */
 final class SharedFileTable {
-  private static final System.Logger LOG = System.getLogger(SharedFileTable.class.getName());
   private static final long PATIENCE_NANOS = 10_000_000_000L;
   private static final long LAST_PATIENCE_NANOS = 1_000_000_000L;
   private static final long PAUSE_NANOS = 50_000;
@@ -234,7 +234,7 @@ final class SharedFileTable {
         }
       }
     } catch (IOException e) {
-      LOG.log(System.Logger.Level.DEBUG, folder.path() + " could not be swept", e);
+      FailureLog.debug(folder.path() + " could not be swept", e);
     }
   }
 

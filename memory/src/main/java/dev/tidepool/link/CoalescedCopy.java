@@ -87,14 +87,14 @@ public final class CoalescedCopy {
     Queue queue = link.queue(copy).queueFor(context);
     TransferWay way = TransferWay.PINNED_DIRECT;
     try (PendingCommands pending = new PendingCommands(moves.size());
-        PriorityGate.Turn turn = link.queue(copy).gate().enter(context)) {
+        PriorityGate.Passage passage = link.queue(copy).gate().enter(context)) {
       for (Move move : moves) {
         if (!(move.bytes() instanceof HostRegion.Segment(MemorySegment segment, _))) {
           throw new IllegalArgumentException(move.bytes() + " is no segment");
         }
         way = link.isPinned(segment) ? way : TransferWay.PLAIN_DIRECT;
         Block block = move.block();
-        turn.chunk(segment.byteSize());
+        passage.chunk(segment.byteSize());
         pending.makeRoom();
         pending.add(copy.submit(queue, segment, block.whole(), block.start() + move.offset()));
       }
@@ -120,12 +120,12 @@ public final class CoalescedCopy {
     // it.
     try (Batch first = new Batch(copy, room, queue, atOnce);
         Batch second = needed > room ? new Batch(copy, room, queue, atOnce) : first;
-        PriorityGate.Turn turn = link.queue(copy).gate().enter(context)) {
+        PriorityGate.Passage passage = link.queue(copy).gate().enter(context)) {
       Batch filling = first;
       Batch submitted = second;
       for (Move move : small) {
         if (!filling.takes(move)) {
-          filling.send(turn);
+          filling.send(passage);
           Batch sent = filling;
           filling = submitted;
           submitted = sent;
@@ -134,10 +134,10 @@ public final class CoalescedCopy {
         filling.add(move);
         if (!filling.atOnce) {
           // The device copies this one while the host fills the next.
-          filling.send(turn);
+          filling.send(passage);
         }
       }
-      filling.send(turn);
+      filling.send(passage);
       first.arrive();
       second.arrive();
       return first.isPinned() ? TransferWay.STAGED_PINNED : TransferWay.STAGED_PLAIN;
@@ -198,11 +198,11 @@ public final class CoalescedCopy {
       used = from + bytes;
     }
 
-    void send(PriorityGate.Turn turn) {
+    void send(PriorityGate.Passage passage) {
       if (pieces.isEmpty()) {
         return;
       }
-      turn.chunk(pieces.stream().mapToLong(Piece::bytes).sum());
+      passage.chunk(pieces.stream().mapToLong(Piece::bytes).sum());
       if (atOnce) {
         pending.makeRoom();
         pending.add(copy.submitAll(queue, segment.asSlice(0, used), List.copyOf(pieces)));

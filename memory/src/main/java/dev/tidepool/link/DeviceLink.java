@@ -68,7 +68,7 @@ public final class DeviceLink implements AutoCloseable {
   private final TransferQueue downloads;
   private final TransferQueue copies;
   private final List<Queue> compute;
-  private final AtomicInteger turn = new AtomicInteger();
+  private final AtomicInteger launches = new AtomicInteger();
 
   /** The queue of transfers in one direction, and the gate that they pass. */
   final class TransferQueue {
@@ -157,7 +157,7 @@ public final class DeviceLink implements AutoCloseable {
 
   /** A queue for a kernel; queues take turns. */
   public Queue compute() {
-    return compute.get(Math.floorMod(turn.getAndIncrement(), COMPUTE_QUEUES));
+    return compute.get(Math.floorMod(launches.getAndIncrement(), COMPUTE_QUEUES));
   }
 
   /** All queues for kernels. */
@@ -530,8 +530,8 @@ public final class DeviceLink implements AutoCloseable {
     try (StagingRing ring =
             new StagingRing(
                 bytes, granule, context.chunkOr(plan.chunk()), depth, pinned, staging, model);
-        PriorityGate.Turn turn = gate.enter(context)) {
-      ring.run(steps, turn::chunk);
+        PriorityGate.Passage passage = gate.enter(context)) {
+      ring.run(steps, passage::chunk);
       return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
     }
   }
@@ -550,7 +550,7 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves what is no longer than a chunk, and waits for it. */
   private static void alone(long bytes, PriorityGate gate, TransferContext context, Runnable move) {
-    try (PriorityGate.Turn _ = gate.enterWithOneChunk(context)) {
+    try (PriorityGate.Passage _ = gate.enterWithOneChunk(context)) {
       context.submitted().accept(bytes);
       move.run();
     }
@@ -598,7 +598,7 @@ public final class DeviceLink implements AutoCloseable {
     int ahead = context.pipelined() ? 2 : 1;
     boolean grows = context.chunkOr(0) == 0;
     try (PendingCommands pending = new PendingCommands(ahead);
-        PriorityGate.Turn turn = gate.enter(context)) {
+        PriorityGate.Passage passage = gate.enter(context)) {
       long chunk = step;
       long lastEnd = System.nanoTime();
       long at = 0;
@@ -613,7 +613,7 @@ public final class DeviceLink implements AutoCloseable {
         }
         long left = size - at;
         long count = Math.min(left, grows ? Math.min(chunk, Math.max(step, left / 2)) : chunk);
-        turn.chunk(count);
+        passage.chunk(count);
         pending.makeRoom();
         pending.add(part.submit(at, count));
         at += count;

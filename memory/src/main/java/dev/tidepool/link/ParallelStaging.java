@@ -50,12 +50,12 @@ final class ParallelStaging {
    * @throws RuntimeException the first failure of a thread, with those of others suppressed
    */
   void run(StagingRing[] rings, StagingThreads threads) {
-    try (PriorityGate.Turn turn = gate.enter(context)) {
+    try (PriorityGate.Passage passage = gate.enter(context)) {
       startHelpers(rings, threads);
       move(
           rings[0],
           bytes -> {
-            turn.chunk(bytes);
+            passage.chunk(bytes);
             report();
           });
     } catch (RuntimeException | Error e) {
@@ -93,8 +93,8 @@ final class ParallelStaging {
       }
       helping++;
     }
-    try (PriorityGate.Turn turn = gate.enter(helperContext)) {
-      move(ring, turn::chunk);
+    try (PriorityGate.Passage passage = gate.enter(helperContext)) {
+      move(ring, passage::chunk);
     } catch (Throwable e) {
       fail(e);
     } finally {

@@ -26,27 +26,27 @@ final class PriorityGate {
    * Lets a transfer of one chunk in, and waits until the chunk may be submitted. The caller tells
    * the transfer's context of the submission. An interrupt stays set.
    */
-  Turn enterWithOneChunk(TransferContext context) {
+  Passage enterWithOneChunk(TransferContext context) {
     synchronized (this) {
-      Turn turn = enter(context);
+      Passage passage = enter(context);
       try {
         pass(context.priority());
       } catch (RuntimeException | Error e) {
-        turn.close();
+        passage.close();
         throw e;
       }
-      return turn;
+      return passage;
     }
   }
 
   /** Lets a transfer in, which from now on goes before less urgent ones. */
-  Turn enter(TransferContext context) {
-    // First, because a transfer whose turn cannot be made never leaves.
-    Turn turn = new Turn(context);
+  Passage enter(TransferContext context) {
+    // First, because a transfer whose passage cannot be made never leaves.
+    Passage passage = new Passage(context);
     synchronized (this) {
       inside[index(context.priority())]++;
     }
-    return turn;
+    return passage;
   }
 
   /** Returns whether a transfer is inside. */
@@ -60,10 +60,10 @@ final class PriorityGate {
   }
 
   /** One transfer inside, or one of the threads that move it. Used by one thread. */
-  final class Turn implements AutoCloseable {
+  final class Passage implements AutoCloseable {
     private final TransferContext context;
 
-    private Turn(TransferContext context) {
+    private Passage(TransferContext context) {
       this.context = context;
     }
 

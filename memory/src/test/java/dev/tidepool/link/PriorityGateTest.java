@@ -24,10 +24,10 @@ class PriorityGateTest {
         Thread.ofPlatform()
             .start(
                 () -> {
-                  try (PriorityGate.Turn turn =
+                  try (PriorityGate.Passage passage =
                       gate.enter(context(TransferPriority.LOW, submitted))) {
                     for (int i = 0; i < chunks; i++) {
-                      turn.chunk(1);
+                      passage.chunk(1);
                     }
                   }
                 });
@@ -41,7 +41,7 @@ class PriorityGateTest {
   void bulkWaitsBetweenItsChunksWhileSomebodyUrgentIsInside() throws InterruptedException {
     AtomicInteger submitted = new AtomicInteger();
     Thread waiting;
-    try (PriorityGate.Turn urgent =
+    try (PriorityGate.Passage urgent =
         gate.enter(context(TransferPriority.HIGH, new AtomicInteger()))) {
       waiting = bulk(3, submitted);
       urgent.chunk(1);
@@ -57,13 +57,13 @@ class PriorityGateTest {
     TransferContext low = context(TransferPriority.LOW, new AtomicInteger());
     TransferContext high = context(TransferPriority.HIGH, new AtomicInteger());
     Thread waiting;
-    try (PriorityGate.Turn _ = gate.enterWithOneChunk(high)) {
+    try (PriorityGate.Passage _ = gate.enterWithOneChunk(high)) {
       assertThat(gate.isBusy()).isTrue();
       waiting =
           Thread.ofPlatform()
               .start(
                   () -> {
-                    try (PriorityGate.Turn _ = gate.enterWithOneChunk(low)) {
+                    try (PriorityGate.Passage _ = gate.enterWithOneChunk(low)) {
                       submitted.incrementAndGet();
                     }
                   });
@@ -80,7 +80,7 @@ class PriorityGateTest {
   @Test
   void equalsDoNotWaitForEachOther() {
     AtomicInteger submitted = new AtomicInteger();
-    try (PriorityGate.Turn _ = gate.enter(context(TransferPriority.LOW, new AtomicInteger()))) {
+    try (PriorityGate.Passage _ = gate.enter(context(TransferPriority.LOW, new AtomicInteger()))) {
       bulk(3, submitted);
       assertThat(submitted).hasValue(3);
     }
@@ -89,7 +89,7 @@ class PriorityGateTest {
   @Test
   void oneOfSeventeenChunksIsBulk() {
     AtomicInteger submitted = new AtomicInteger();
-    try (PriorityGate.Turn urgent =
+    try (PriorityGate.Passage urgent =
         gate.enter(context(TransferPriority.HIGH, new AtomicInteger()))) {
       Thread waiting = bulk(2, submitted);
       for (int round = 1; round <= 2; round++) {

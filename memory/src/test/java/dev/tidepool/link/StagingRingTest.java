@@ -23,7 +23,6 @@ class StagingRingTest {
       new MemoryPool(
           "staging",
           (bytes, alignment) -> new Staged(Arena.ofAuto().allocate(bytes, alignment)),
-          64,
           new PoolLimits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
   private final List<String> calls = new ArrayList<>();
 
@@ -90,7 +89,6 @@ class StagingRingTest {
         new MemoryPool(
             "device",
             (bytes, alignment) -> new Unreachable(bytes),
-            64,
             new PoolLimits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
     assertThatThrownBy(
             () ->

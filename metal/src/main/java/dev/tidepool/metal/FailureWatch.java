@@ -1,7 +1,7 @@
 package dev.tidepool.metal;
 
 import dev.tidepool.spi.Shutdown;
-import dev.tidepool.spi.support.DriverLog;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
@@ -78,7 +78,8 @@ final class FailureWatch implements AutoCloseable {
     try (command) {
       signalEnd(command);
     } catch (RuntimeException | Error failed) {
-      DriverLog.write(FailureWatch.class, Level.WARNING, "a wait for a command failed", failed);
+      FailureLog.ofDriver(
+          FailureWatch.class, Level.WARNING, "a wait for a command", " failed", failed);
     }
   }
 

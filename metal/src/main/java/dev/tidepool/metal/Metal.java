@@ -80,7 +80,6 @@ final class Metal {
   private static final Signature DISPATCH_TYPES = Signature.ofVoid(MTL_SIZE, MTL_SIZE);
 
   private static final Message NAME = Message.of("MTLDevice", "name", OBJECT);
-  private static final Message REGISTRY_ID = Message.of("MTLDevice", "registryID", NUMBER);
   private static final Message HAS_UNIFIED_MEMORY =
       Message.of("MTLDevice", "hasUnifiedMemory", TRUTH);
   private static final Message MAX_BUFFER_LENGTH =
@@ -202,13 +201,6 @@ final class Metal {
   static String name(long object) {
     return Foundation.text(
         NativeCall.answer("name", () -> (long) NAME.handle().invokeExact(object, NAME.selector())));
-  }
-
-  /** The number of a device in the system. */
-  static long registryId(long object) {
-    return NativeCall.answer(
-        "registryID",
-        () -> (long) REGISTRY_ID.handle().invokeExact(object, REGISTRY_ID.selector()));
   }
 
   /** Whether host and device have one memory. */

@@ -206,8 +206,8 @@ final class MetalDevice implements Device {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;
     }
-    Closing.surviving("the watch of commands", failureWatch::close);
-    Closing.surviving("release", bytes::close);
+    Closing.surviving("the watch of commands", failureWatch);
+    Closing.surviving("release", bytes);
     Closing.surviving("release", memory::close);
     Closing.surviving("release", () -> NativeCall.release(ObjectKind.DEVICE, handle()));
   }

@@ -195,7 +195,7 @@ final class MetalEvent implements Event {
   private void leave() {
     if (users.leave() && !Shutdown.hasBegun()) {
       if (lastStep != null) {
-        Closing.surviving("release", lastStep.release());
+        Closing.surviving("release", lastStep.release()::run);
       }
       Closing.surviving(
           "release",

@@ -58,14 +58,4 @@ final class ObjectiveC {
           });
     }
   }
-
-  /** Like {@link #pooled(Supplier)}, without a result. */
-  static void pooled(Runnable action) {
-    var _ =
-        pooled(
-            () -> {
-              action.run();
-              return true;
-            });
-  }
 }

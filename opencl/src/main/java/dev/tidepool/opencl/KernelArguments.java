@@ -166,6 +166,6 @@ final class KernelArguments implements AutoCloseable {
   @Override
   public void close() {
     arena.close();
-    made.forEach(buffer -> Closing.surviving("clReleaseMemObject", buffer::close));
+    made.forEach(buffer -> Closing.surviving("clReleaseMemObject", buffer));
   }
 }

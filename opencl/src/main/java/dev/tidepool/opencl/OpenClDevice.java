@@ -215,7 +215,7 @@ final class OpenClDevice implements Device {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;
     }
-    Closing.surviving("clReleaseKernel", scatterKernel::close);
+    Closing.surviving("clReleaseKernel", scatterKernel);
     Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(service));
     Closing.surviving("clReleaseContext", () -> platform.letGo(context));
   }

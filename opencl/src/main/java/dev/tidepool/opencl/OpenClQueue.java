@@ -281,7 +281,7 @@ final class OpenClQueue implements Queue {
       return;
     }
     Closing.surviving("clFinish", this::clFinish);
-    Closing.surviving("clReleaseMemObject", scatter::close);
+    Closing.surviving("clReleaseMemObject", scatter);
     Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(queue));
   }
 

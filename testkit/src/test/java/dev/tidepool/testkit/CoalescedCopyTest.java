@@ -60,7 +60,6 @@ class CoalescedCopyTest {
         new MemoryPool(
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
-            64,
             new PoolLimits(true, BLOCK, BLOCK, BLOCK, EvictionPolicy.LRU, false));
     link =
         new DeviceLink(device, (bytes, _) -> lease(bytes), new NoStagingThreads(), CHUNK, () -> {});

@@ -85,7 +85,6 @@ class ParallelStagingTest {
         new MemoryPool(
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
-            64,
             new PoolLimits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
     private final Helpers helpers = new Helpers();
     private final DeviceLink link =

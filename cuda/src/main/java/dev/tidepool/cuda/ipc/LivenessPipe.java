@@ -1,6 +1,7 @@
 package dev.tidepool.cuda.ipc;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FailureLog;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -20,7 +21,6 @@ import java.util.concurrent.locks.LockSupport;
  * <p>On Linux only. Safe for use by any thread.
  */
 public final class LivenessPipe implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(LivenessPipe.class.getName());
   private static final Path PROCESSES = Path.of("/proc");
   private static final long PAUSE_NANOS = 2_000_000;
 
@@ -79,7 +79,7 @@ public final class LivenessPipe implements AutoCloseable {
         return PipeCalls.hasEnded(reading, millis);
       } catch (IOException e) {
         // A signal interrupted the wait.
-        LOG.log(System.Logger.Level.DEBUG, "a wait is repeated", e);
+        FailureLog.debug("a wait is repeated", e);
         LockSupport.parkNanos(PAUSE_NANOS);
       }
     }
@@ -98,8 +98,7 @@ public final class LivenessPipe implements AutoCloseable {
         }
       }
     } catch (IOException | DirectoryIteratorException | NumberFormatException e) {
-      LOG.log(
-          System.Logger.Level.DEBUG, PROCESSES + " does not tell which processes have a pipe", e);
+      FailureLog.debug(PROCESSES + " does not tell which processes have a pipe", e);
     }
     return holders;
   }

@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.tidepool.host.system.Platform;
+import dev.tidepool.spi.support.FailureLog;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -212,8 +213,7 @@ final class SocketCalls {
     try {
       var _ = checked("close", state -> (int) CLOSE.invokeExact(state, descriptor));
     } catch (IOException e) {
-      System.getLogger(SocketCalls.class.getName())
-          .log(System.Logger.Level.DEBUG, "a descriptor could not be closed", e);
+      FailureLog.debug("a descriptor could not be closed", e);
     }
   }
 

@@ -5,7 +5,6 @@ import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
-import java.util.List;
 
 /** CUDA C++, compiled with the options that {@link Dialect#CUDA_C} names. */
 public final class CudaC implements KernelLanguage {
@@ -61,23 +60,21 @@ public final class CudaC implements KernelLanguage {
   }
 
   @Override
-  public String call(Function function, List<String> arguments, boolean single) {
-    String name =
-        switch (function) {
-          case MULTIPLY_HIGH -> "__mul64hi";
-          case BIT_COUNT_INT -> "__popc";
-          case BIT_COUNT_LONG -> "__popcll";
-          case LEADING_ZEROS_INT -> "__clz";
-          case LEADING_ZEROS_LONG -> "__clzll";
-          case FLOAT_BITS -> "__float_as_int";
-          case FLOAT_OF_BITS -> "__int_as_float";
-          case DOUBLE_BITS -> "__double_as_longlong";
-          case DOUBLE_OF_BITS -> "__longlong_as_double";
-          case FMA_FLOAT, FMA_DOUBLE -> "fma";
-          case COPY_SIGN_FLOAT, COPY_SIGN_DOUBLE -> "copysign";
-          default -> function.method();
-        };
-    return name + "(" + String.join(", ", arguments) + ")";
+  public String name(Function function) {
+    return switch (function) {
+      case MULTIPLY_HIGH -> "__mul64hi";
+      case BIT_COUNT_INT -> "__popc";
+      case BIT_COUNT_LONG -> "__popcll";
+      case LEADING_ZEROS_INT -> "__clz";
+      case LEADING_ZEROS_LONG -> "__clzll";
+      case FLOAT_BITS -> "__float_as_int";
+      case FLOAT_OF_BITS -> "__int_as_float";
+      case DOUBLE_BITS -> "__double_as_longlong";
+      case DOUBLE_OF_BITS -> "__longlong_as_double";
+      case FMA_FLOAT, FMA_DOUBLE -> "fma";
+      case COPY_SIGN_FLOAT, COPY_SIGN_DOUBLE -> "copysign";
+      default -> function.method();
+    };
   }
 
   @Override

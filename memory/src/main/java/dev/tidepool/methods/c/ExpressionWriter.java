@@ -161,15 +161,14 @@ final class ExpressionWriter {
         float value = Float.intBitsToFloat((int) bits);
         yield Float.isFinite(value)
             ? "(" + Float.toHexString(value) + "f)"
-            : language.call(Function.FLOAT_OF_BITS, List.of(constant(ValueType.INT, bits)), false);
+            : language.call(Function.FLOAT_OF_BITS, constant(ValueType.INT, bits));
       }
       case DOUBLE -> {
         requireDoubles("64-bit floating point");
         double value = Double.longBitsToDouble(bits);
         yield Double.isFinite(value)
             ? "(" + Double.toHexString(value) + ")"
-            : language.call(
-                Function.DOUBLE_OF_BITS, List.of(constant(ValueType.LONG, bits)), false);
+            : language.call(Function.DOUBLE_OF_BITS, constant(ValueType.LONG, bits));
       }
     };
   }
@@ -243,7 +242,7 @@ final class ExpressionWriter {
     String right = of(binary.right());
     if (type.isFloating()) {
       return switch (binary.operator()) {
-        case REMAINDER -> language.remainder(left, right, type == ValueType.FLOAT);
+        case REMAINDER -> language.remainder(left, right);
         case DIVIDE -> quotient(type, left, right);
         default -> "(" + left + " " + binary.operator().symbol() + " " + right + ")";
       };
@@ -313,10 +312,8 @@ final class ExpressionWriter {
     if (single && function == Function.SQRT && !device.exactFloatDivision()) {
       throw refuse("the exact square root of floats, which is computed in double");
     }
-    return prelude
-        .function(function, single)
-        .map(name -> name + "(" + String.join(", ", texts) + ")")
-        .orElseGet(() -> language.call(function, texts, single));
+    String name = prelude.function(function, single).orElseGet(() -> language.name(function));
+    return name + "(" + String.join(", ", texts) + ")";
   }
 
   /** An atomic operation; its value is the element before. */

@@ -5,7 +5,6 @@ import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
-import java.util.List;
 
 /** A language like C: how it says what kernels need and C has no word for. */
 public interface KernelLanguage {
@@ -41,13 +40,13 @@ public interface KernelLanguage {
   /** The suffix of a constant of 64 bits. */
   String longSuffix();
 
-  /**
-   * A call of a function that the language has.
-   *
-   * @param arguments of the types that the function has in Java, or, if {@code single}, floats
-   * @param single whether a function of doubles is computed in floats
-   */
-  String call(Function function, List<String> arguments, boolean single);
+  /** The name of a function that the language has; a cast may stand before it. */
+  String name(Function function);
+
+  /** A call of a function that the language has. */
+  default String call(Function function, String... arguments) {
+    return name(function) + "(" + String.join(", ", arguments) + ")";
+  }
 
   /**
    * An atomic operation on ints or longs; its value is the element before.
@@ -71,10 +70,12 @@ public interface KernelLanguage {
   }
 
   /** The remainder of a division that rounds to zero. */
-  default String remainder(String left, String right, boolean single) {
+  default String remainder(String left, String right) {
     return "fmod(" + left + ", " + right + ")";
   }
 
   /** Qualifies a pointer that atomic operations take. */
-  String atomicPointer(String pointer);
+  default String atomicPointer(String pointer) {
+    return "volatile " + pointer;
+  }
 }

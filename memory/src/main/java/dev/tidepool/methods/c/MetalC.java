@@ -7,7 +7,6 @@ import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -66,25 +65,23 @@ public final class MetalC implements KernelLanguage {
   }
 
   @Override
-  public String call(Function function, List<String> arguments, boolean single) {
-    String name =
-        switch (function) {
-          case MULTIPLY_HIGH -> helper("tp_multiply_high", MULTIPLY_HIGH);
-          case BIT_COUNT_INT -> "(int)popcount";
-          case BIT_COUNT_LONG -> helper("tp_bit_count", BIT_COUNT);
-          case LEADING_ZEROS_INT -> "(int)clz";
-          case LEADING_ZEROS_LONG -> helper("tp_leading_zeros", LEADING_ZEROS);
-          case FLOAT_BITS -> "as_type<int>";
-          case FLOAT_OF_BITS -> "as_type<float>";
-          case FMA_FLOAT -> "fma";
-          case COPY_SIGN_FLOAT -> "copysign";
-          default -> floatFunction(function.method());
-        };
-    return name + "(" + String.join(", ", arguments) + ")";
+  public String name(Function function) {
+    return switch (function) {
+      case MULTIPLY_HIGH -> helper("tp_multiply_high", MULTIPLY_HIGH);
+      case BIT_COUNT_INT -> "(int)popcount";
+      case BIT_COUNT_LONG -> helper("tp_bit_count", BIT_COUNT);
+      case LEADING_ZEROS_INT -> "(int)clz";
+      case LEADING_ZEROS_LONG -> helper("tp_leading_zeros", LEADING_ZEROS);
+      case FLOAT_BITS -> "as_type<int>";
+      case FLOAT_OF_BITS -> "as_type<float>";
+      case FMA_FLOAT -> "fma";
+      case COPY_SIGN_FLOAT -> "copysign";
+      default -> floatFunction(function.method());
+    };
   }
 
   @Override
-  public String remainder(String left, String right, boolean single) {
+  public String remainder(String left, String right) {
     return floatFunction("fmod") + "(" + left + ", " + right + ")";
   }
 
@@ -121,11 +118,6 @@ public final class MetalC implements KernelLanguage {
         + "), "
         + value
         + ", memory_order_relaxed)";
-  }
-
-  @Override
-  public String atomicPointer(String pointer) {
-    return "volatile " + pointer;
   }
 
   // The language's own may fail although the element is what is expected.

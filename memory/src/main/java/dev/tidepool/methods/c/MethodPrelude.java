@@ -5,7 +5,6 @@ import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
 import dev.tidepool.methods.tree.ValueType;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -90,7 +89,7 @@ final class MethodPrelude {
           // is 1.
           case POW ->
               "T d = b - b;\n  return d != d && (b != b || fabs(a) == 1) ? d : "
-                  + language.call(function, List.of("a", "b"), single)
+                  + language.call(function, "a", "b")
                   + ";";
           default -> null;
         };
@@ -150,14 +149,14 @@ final class MethodPrelude {
   /** Whether the sign of {@code a} is negative, also of zero. */
   private String negative(ValueType type) {
     Function bits = type == ValueType.FLOAT ? Function.FLOAT_BITS : Function.DOUBLE_BITS;
-    return language.call(bits, List.of("a"), false) + " < 0";
+    return language.call(bits, "a") + " < 0";
   }
 
   /** The name of the function that adds a float to an element in one step. */
   String atomicFloatAdd(boolean isShared, String pointer, String ints) {
     String name = "tp_atomic_add_" + (isShared ? "shared" : "global");
-    String bits = language.call(Function.FLOAT_BITS, List.of("before + value"), false);
-    String seen = language.call(Function.FLOAT_OF_BITS, List.of("was"), false);
+    String bits = language.call(Function.FLOAT_BITS, "before + value");
+    String seen = language.call(Function.FLOAT_OF_BITS, "was");
     String atomicInts = language.atomicPointer(ints);
     return define(
         name,

@@ -5,7 +5,6 @@ import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
-import java.util.List;
 import java.util.Locale;
 
 /** OpenCL C 1.2. */
@@ -66,23 +65,21 @@ public final class OpenClC implements KernelLanguage {
   }
 
   @Override
-  public String call(Function function, List<String> arguments, boolean single) {
-    String name =
-        switch (function) {
-          case MULTIPLY_HIGH -> "mul_hi";
-          case BIT_COUNT_INT -> "popcount";
-          case BIT_COUNT_LONG -> "(int)popcount";
-          case LEADING_ZEROS_INT -> "clz";
-          case LEADING_ZEROS_LONG -> "(int)clz";
-          case FLOAT_BITS -> "as_int";
-          case FLOAT_OF_BITS -> "as_float";
-          case DOUBLE_BITS -> "as_long";
-          case DOUBLE_OF_BITS -> "as_double";
-          case FMA_FLOAT, FMA_DOUBLE -> "fma";
-          case COPY_SIGN_FLOAT, COPY_SIGN_DOUBLE -> "copysign";
-          default -> function.method();
-        };
-    return name + "(" + String.join(", ", arguments) + ")";
+  public String name(Function function) {
+    return switch (function) {
+      case MULTIPLY_HIGH -> "mul_hi";
+      case BIT_COUNT_INT -> "popcount";
+      case BIT_COUNT_LONG -> "(int)popcount";
+      case LEADING_ZEROS_INT -> "clz";
+      case LEADING_ZEROS_LONG -> "(int)clz";
+      case FLOAT_BITS -> "as_int";
+      case FLOAT_OF_BITS -> "as_float";
+      case DOUBLE_BITS -> "as_long";
+      case DOUBLE_OF_BITS -> "as_double";
+      case FMA_FLOAT, FMA_DOUBLE -> "fma";
+      case COPY_SIGN_FLOAT, COPY_SIGN_DOUBLE -> "copysign";
+      default -> function.method();
+    };
   }
 
   @Override
@@ -97,10 +94,5 @@ public final class OpenClC implements KernelLanguage {
     return operation == AtomicOperation.COMPARE_AND_SET
         ? prefix + "cmpxchg(" + address + ", " + expected + ", " + value + ")"
         : prefix + operation.name().toLowerCase(Locale.ROOT) + "(" + address + ", " + value + ")";
-  }
-
-  @Override
-  public String atomicPointer(String pointer) {
-    return "volatile " + pointer;
   }
 }

@@ -1,6 +1,7 @@
 package dev.tidepool.pool.block;
 
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.pool.SizeClasses;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
@@ -38,6 +39,9 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MemoryPool.class.getName());
 
+  /** What every block is aligned to, in bytes. */
+  private static final long ALIGNMENT = MemoryAllocator.SMALL_ALIGNMENT;
+
   private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
 
@@ -49,7 +53,6 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
 
   private final String name;
   private final Source source;
-  private final long alignment;
   private final long largestBlock;
   private final PoolLimits limits;
   private final boolean exact;
@@ -90,16 +93,15 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Creates a pool of blocks of any size; see {@link #MemoryPool(String, Source, long, long,
+   * Creates a pool of blocks of any size; see {@link #MemoryPool(String, Source, long,
    * PoolLimits)}.
    *
    * @param name what messages call it
    * @param source where blocks come from
-   * @param alignment that every block has, in bytes, a power of two
    * @param limits how much is kept
    */
-  public MemoryPool(String name, Source source, long alignment, PoolLimits limits) {
-    this(name, source, alignment, Long.MAX_VALUE, limits);
+  public MemoryPool(String name, Source source, PoolLimits limits) {
+    this(name, source, Long.MAX_VALUE, limits);
   }
 
   /**
@@ -107,35 +109,26 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
    *
    * @param name what messages call it
    * @param source where blocks come from
-   * @param alignment that every block has, in bytes, a power of two
    * @param largestBlock what the source can give at most; sizes are not rounded up beyond it
    * @param limits how much is kept
    */
-  public MemoryPool(
-      String name, Source source, long alignment, long largestBlock, PoolLimits limits) {
-    this(name, source, alignment, largestBlock, limits, false);
+  public MemoryPool(String name, Source source, long largestBlock, PoolLimits limits) {
+    this(name, source, largestBlock, limits, false);
   }
 
   /**
    * A pool that rounds no size: each block is as large as was asked for, and serves requests for
    * that size. For what is counted to the byte.
    */
-  public static MemoryPool ofExactSizes(
-      String name, Source source, long alignment, PoolLimits limits) {
-    return new MemoryPool(name, source, alignment, Long.MAX_VALUE, limits, true);
+  public static MemoryPool ofExactSizes(String name, Source source, PoolLimits limits) {
+    return new MemoryPool(name, source, Long.MAX_VALUE, limits, true);
   }
 
   private MemoryPool(
-      String name,
-      Source source,
-      long alignment,
-      long largestBlock,
-      PoolLimits limits,
-      boolean exact) {
+      String name, Source source, long largestBlock, PoolLimits limits, boolean exact) {
     this.exact = exact;
     this.name = Objects.requireNonNull(name, "name");
     this.source = Objects.requireNonNull(source, "source");
-    this.alignment = checkedAlignment(alignment);
     this.largestBlock = largestBlock;
     this.limits = limits;
     this.zeroesOnRelease = limits.zeroOnRelease();
@@ -156,8 +149,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
    * Leases a block of at least that many bytes, contents undefined.
    *
    * @param bytes at least 1
-   * @param alignment a power of two; a block with more than the pool's is allocated for this lease
-   *     alone
+   * @param alignment a power of two; a block with more than 64 is allocated for this lease alone
    * @throws OutOfDeviceMemoryException if no block is idle and the source has no room
    * @throws IllegalStateException if the pool is closed
    */
@@ -179,9 +171,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       throw new IllegalArgumentException(
           bytes + " bytes were asked of the pool " + name + "; ask for at least 1");
     }
-    if (!limits.pooling() || !pooled || checkedAlignment(alignment) > this.alignment) {
+    if (!limits.pooling() || !pooled || checkedAlignment(alignment) > ALIGNMENT) {
       return allocateSingle(
-          bytes, Math.max(checkedAlignment(alignment), this.alignment), PooledBlock.NOT_KEPT);
+          bytes, Math.max(checkedAlignment(alignment), ALIGNMENT), PooledBlock.NOT_KEPT);
     }
     if (exact || bytes > SizeClasses.LARGEST) {
       return takeBeyondClasses(bytes);
@@ -244,12 +236,12 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
     return sizeClass < SizeClasses.CUT_COUNT && cuts
         ? allocateSlab(sizeClass)
-        : allocateSingle(classBytes, alignment, sizeClass);
+        : allocateSingle(classBytes, ALIGNMENT, sizeClass);
   }
 
   private PooledBlock takeBeyondClasses(long bytes) {
     PooledBlock block = idle.takeBeyondClasses(bytes);
-    return block != null ? again(block) : allocateSingle(bytes, alignment, SizeClasses.BEYOND);
+    return block != null ? again(block) : allocateSingle(bytes, ALIGNMENT, SizeClasses.BEYOND);
   }
 
   private static PooledBlock again(PooledBlock block) {
@@ -275,7 +267,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         idle.settle(pooled);
       }
       if (sizeClass < SizeClasses.CUT_COUNT) {
-        cuts = !isTakenInTurn(block);
+        cuts = !isMapped(block);
       }
       counters.enrol(pooled);
       return pooled;
@@ -295,7 +287,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     int count = partsOfNextSlab(sizeClass);
     Slab slab = count < 2 ? null : cutSlab(sizeClass, count);
     if (slab == null) {
-      return allocateSingle(SizeClasses.bytesOf(sizeClass), alignment, sizeClass);
+      return allocateSingle(SizeClasses.bytesOf(sizeClass), ALIGNMENT, sizeClass);
     }
     counters.missed(sizeClass);
     return slab.parts().getFirst();
@@ -305,7 +297,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     Cut cut = new Cut(sizeClass, count);
     calls.incrementAndGet();
     try {
-      Slab slab = cut(allocate(count * SizeClasses.bytesOf(sizeClass), alignment), sizeClass);
+      Slab slab = cut(allocate(count * SizeClasses.bytesOf(sizeClass), ALIGNMENT), sizeClass);
       if (slab == null) {
         return null;
       }
@@ -327,7 +319,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private @Nullable Slab cut(Block whole, int sizeClass) {
     Slab slab = null;
     try {
-      if (isTakenInTurn(whole)) {
+      if (isMapped(whole)) {
         // The source gave another kind of memory than before.
         freeQuietly(whole);
         return null;
@@ -345,7 +337,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /** A block that host and device take in turn goes from one to the other as a whole. */
-  private static boolean isTakenInTurn(Block block) {
+  private static boolean isMapped(Block block) {
     return block.hostAccess() == HostAccess.MAPPED;
   }
 

@@ -6,11 +6,11 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.order.Exceptions;
-import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.threads.KernelThreads;
 import dev.tidepool.spi.Program;
+import dev.tidepool.spi.support.Closing;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 import java.util.ArrayList;
@@ -224,7 +224,7 @@ public final class ProgramCache implements AutoCloseable {
   }
 
   private void free(Entry entry) {
-    QuietClose.quietly("a program", () -> resources.close(entry.program()));
+    Closing.surviving("a program", () -> resources.close(entry.program()));
   }
 
   /** A kernel is closed: its handle tells nothing any more. */

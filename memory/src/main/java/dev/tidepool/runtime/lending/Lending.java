@@ -4,12 +4,12 @@ import dev.tidepool.runtime.order.DeviceLaunch;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -207,7 +207,7 @@ final class Lending implements DeviceLaunch.Command {
 
   private void closeForeign() {
     if (foreign != null) {
-      QuietClose.quietly("a foreign queue", foreign);
+      Closing.surviving("a foreign queue", foreign);
     }
   }
 

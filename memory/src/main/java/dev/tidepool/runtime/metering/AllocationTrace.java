@@ -2,7 +2,7 @@ package dev.tidepool.runtime.metering;
 
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
-import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.FileOutputStream;
@@ -169,7 +169,7 @@ public final class AllocationTrace implements AutoCloseable {
     write();
     synchronized (this) {
       ended = true;
-      QuietClose.quietly("the trace " + file, stream);
+      Closing.surviving("the trace " + file, stream);
     }
     events.clear();
   }

@@ -4,8 +4,8 @@ import dev.tidepool.runtime.threads.HandoffExecutor;
 import dev.tidepool.runtime.threads.KernelThreads;
 import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.Uninterruptibly;
-import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -32,7 +32,6 @@ import org.jspecify.annotations.Nullable;
  * that carries a {@link Coalescable} may be done together with others instead.
  */
 public final class Operation extends OrderedOperation implements HandoffExecutor.Task {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   private enum Stage {
     WAITING,
@@ -996,7 +995,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
         // It is called again.
         throw e;
       } catch (Throwable e) {
-        LOG.log(Level.WARNING, "the listener of an operation failed", e);
+        FailureLog.warn("the listener of an operation failed", e);
       }
     }
     listener = null;

@@ -9,8 +9,8 @@ import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.RankedSort;
-import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  * which is the {@link OutOfMemoryRecovery}'s business. Safe for use by any thread.
  */
 public final class Reclaimer {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   /**
    * Device memory is fragmented if more than one part in so many of it is bound: idle parts of
    * slabs that are in use.
@@ -179,7 +177,7 @@ public final class Reclaimer {
                         }
                       });
                 } catch (RuntimeException | InternalError e) {
-                  LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
+                  FailureLog.debug(storage + " could not be fetched ahead; it stays newer", e);
                 }
               });
     }

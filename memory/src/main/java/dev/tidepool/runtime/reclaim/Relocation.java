@@ -3,7 +3,7 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.threads.SessionExecutors;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Used by one thread, and by the thread that moves the bytes for it.
  */
 abstract class Relocation {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   final Storage storage;
   private volatile boolean freed;
   private volatile @Nullable Throwable failure;
@@ -85,7 +83,7 @@ abstract class Relocation {
       freed = move();
     } catch (RuntimeException | InternalError e) {
       failure = e;
-      LOG.log(Level.DEBUG, storage + " could not be moved; it stays where it is", e);
+      FailureLog.debug(storage + " could not be moved; it stays where it is", e);
     }
   }
 

@@ -86,11 +86,11 @@ public final class Reservations {
     }
     // A thread that fails must not stay in the queue.
     StackReserve.check();
-    ReservationLedger.Turn turn = ledger.enter();
+    ReservationLedger.Place place = ledger.enter();
     try (MemoryWaiters.Waiter waiter = context.waiters().enter(context.device())) {
-      return await(turn, waiter, name, bytes, timeout, isCancelled);
+      return await(place, waiter, name, bytes, timeout, isCancelled);
     } finally {
-      turn.close();
+      place.close();
       // The next one is the first now.
       context.waiters().released(context.device());
     }
@@ -105,7 +105,7 @@ public final class Reservations {
   }
 
   private Reservation await(
-      ReservationLedger.Turn turn,
+      ReservationLedger.Place place,
       MemoryWaiters.Waiter waiter,
       String name,
       long bytes,
@@ -118,7 +118,7 @@ public final class Reservations {
         throw new CancellationException("cancelled before it was reserved");
       }
       // Before the attempt: a request that becomes the first later on is told.
-      boolean isFirst = turn.isFirst();
+      boolean isFirst = place.isFirst();
       Reservation granted =
           context
               .state()

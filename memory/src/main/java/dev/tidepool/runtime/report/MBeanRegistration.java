@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.report;
 
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.management.JMException;
@@ -32,8 +32,7 @@ final class MBeanRegistration implements AutoCloseable {
       ManagementFactory.getPlatformMBeanServer().registerMBean(bean, name);
       return new MBeanRegistration(name);
     } catch (JMException e) {
-      System.getLogger("dev.tidepool")
-          .log(Level.WARNING, bean.getAccelerator() + " has no management bean", e);
+      FailureLog.warn(bean.getAccelerator() + " has no management bean", e);
       return null;
     }
   }

@@ -42,7 +42,6 @@ import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.order.KernelBody;
-import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.OutOfMemoryMessages;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
@@ -72,6 +71,7 @@ import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import dev.tidepool.runtime.transfers.DeviceCalibration;
 import dev.tidepool.runtime.transfers.ProgressNotifier;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.ManagerObserver;
 import dev.tidepool.transfer.TransferEngine;
 import java.lang.foreign.MemorySegment;
@@ -652,14 +652,14 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         () -> {
           closes.set(true);
           if (observer != null) {
-            QuietClose.quietly("the observer of managers", () -> observer.closing(this));
+            Closing.surviving("the observer of managers", () -> observer.closing(this));
           }
           state.close();
           reservations.managerCloses();
           if (registration != null) {
-            QuietClose.quietly("the management bean", registration);
+            Closing.surviving("the management bean", registration);
           }
-          QuietClose.quietly("array pools", arrays);
+          Closing.surviving("array pools", arrays);
           shutdown.closeBuffers(open);
           context.awaitFutures();
         });
@@ -669,16 +669,16 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /** What is left when every buffer is freed. */
   private void end() {
     // A user that keeps a measurement would keep this otherwise.
-    QuietClose.quietly("leak groups", leakDetector::seal);
-    QuietClose.quietly("kernels", kernels);
-    QuietClose.quietly("queues", link::end);
-    QuietClose.quietly("reservations", reservations::closeAll);
-    QuietClose.quietly("pools", pools);
+    Closing.surviving("leak groups", leakDetector::seal);
+    Closing.surviving("kernels", kernels);
+    Closing.surviving("queues", link::end);
+    Closing.surviving("reservations", reservations::closeAll);
+    Closing.surviving("pools", pools);
     // A buffer that was allocated meanwhile closes itself and gives its block back.
     pools.awaitReturned();
     SpillStore spilling = context.spilling();
     if (spilling != null) {
-      QuietClose.quietly("the spill file", spilling);
+      Closing.surviving("the spill file", spilling);
     }
     whenEnded.accept(this);
   }

@@ -20,7 +20,6 @@ import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
-import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.supply.HostPools;
@@ -39,6 +38,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -165,7 +165,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     // Before anything is opened that would have to be closed again.
     options
         .spillDirectory()
-        .ifPresent(directory -> QuietClose.quietly("the spill file", SpillFile.open(directory)));
+        .ifPresent(directory -> Closing.surviving("the spill file", SpillFile.open(directory)));
     AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();
@@ -191,7 +191,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
       return session;
     } catch (Throwable e) {
       // The caller gets no session, so this must close its parts.
-      devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
+      devices.forEach(device -> Closing.surviving(device.info().id(), device));
       if (trace != null) {
         trace.close();
       }
@@ -456,7 +456,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     maintenance.close();
     peers.close(
         () -> {
-          QuietClose.quietly("the host's pools", hostPools);
+          Closing.surviving("the host's pools", hostPools);
           // Where the heap was full, managers have not closed everything.
           resources.closeAll();
         });

@@ -2,6 +2,7 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -137,8 +138,7 @@ public final class SpillFile implements AutoCloseable {
       var _ = channel.tryLock();
     } catch (IOException e) {
       // A file system without locks: a sweep may delete the file, which the channel survives.
-      System.getLogger("dev.tidepool")
-          .log(System.Logger.Level.DEBUG, path + " cannot be locked; it is used without", e);
+      FailureLog.debug(path + " cannot be locked; it is used without", e);
     }
     return channel;
   }
@@ -163,8 +163,7 @@ public final class SpillFile implements AutoCloseable {
         Files.deleteIfExists(file);
       }
     } catch (IOException | OverlappingFileLockException e) {
-      System.getLogger("dev.tidepool")
-          .log(System.Logger.Level.DEBUG, "the spill file " + file + " is left to others", e);
+      FailureLog.debug("the spill file " + file + " is left to others", e);
     }
   }
 
@@ -267,8 +266,7 @@ public final class SpillFile implements AutoCloseable {
         channel.truncate(space.end());
         highest = space.end();
       } catch (IOException e) {
-        System.getLogger("dev.tidepool")
-            .log(System.Logger.Level.DEBUG, "the spill file keeps its size", e);
+        FailureLog.debug("the spill file keeps its size", e);
       }
     }
   }

@@ -1,40 +1,48 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.spi.Block;
-import java.util.function.LongConsumer;
 
 /**
  * A block that counts in a budget until it is freed. The device gets the {@linkplain #whole()
  * block} itself.
- *
- * @param giveBack takes the charged bytes off the budget; never throws
  */
-record BudgetedBlock(Block block, LongConsumer giveBack, long charged) implements ForwardingBlock {
+record BudgetedBlock(Block block, Budget budget, long charged) implements ForwardingBlock {
+  /** What counts the bytes of blocks. Never throws. */
+  @FunctionalInterface
+  interface Budget {
+    /** A block is about to be freed. */
+    default void freeing(long bytes) {}
+
+    /** A block has been freed, as far as the driver did that. */
+    void freed(long bytes);
+  }
+
   /**
    * A block that its caller has just got, and that a full heap does not lose.
    *
-   * @param giveBack an object that is there already
+   * @param budget an object that is there already
    */
-  static BudgetedBlock over(Block block, LongConsumer giveBack, long charged) {
+  static BudgetedBlock over(Block block, Budget budget, long charged) {
     try {
-      return new BudgetedBlock(block, giveBack, charged);
+      return new BudgetedBlock(block, budget, charged);
     } catch (OutOfMemoryError e) {
       block.free();
       throw e;
     }
   }
 
-  /** Whether it, or the one in it, counts in the budget that has it back so. */
-  boolean countsFor(LongConsumer budget) {
-    return giveBack.equals(budget) || (block instanceof BudgetedBlock in && in.countsFor(budget));
+  /** Whether it, or the one in it, counts in a budget. */
+  boolean countsIn(Budget other) {
+    return budget.equals(other) || (block instanceof BudgetedBlock in && in.countsIn(other));
   }
 
   @Override
   public void free() {
+    budget.freeing(charged);
     try {
       block.free();
     } finally {
-      giveBack.accept(charged);
+      budget.freed(charged);
     }
   }
 }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * charged before the driver is asked for it, and until the driver has it back. A block that
  * outlives the close of the reservation goes on to count in the manager's limit.
  */
-public final class DeviceReservation implements Reservation {
+public final class DeviceReservation implements Reservation, BudgetedBlock.Budget {
   private final ReservationLedger ledger;
   private final UnifiedMemoryManager manager;
   private final String name;
@@ -146,7 +146,7 @@ public final class DeviceReservation implements Reservation {
     return (requested, alignment) -> {
       charge(requested);
       try {
-        Block block = ReservedBlock.over(source.allocate(requested, alignment), this, requested);
+        Block block = BudgetedBlock.over(source.allocate(requested, alignment), this, requested);
         settle(requested);
         return block;
       } catch (RuntimeException | Error e) {
@@ -177,8 +177,8 @@ public final class DeviceReservation implements Reservation {
     }
   }
 
-  /** A block is about to be freed. */
-  void freeing(long given) {
+  @Override
+  public void freeing(long given) {
     synchronized (ledger) {
       settled -= given;
       if (isOpen) {
@@ -188,7 +188,8 @@ public final class DeviceReservation implements Reservation {
   }
 
   /** A block has been freed, or was not given. */
-  void freed(long given) {
+  @Override
+  public void freed(long given) {
     boolean givesBack;
     synchronized (ledger) {
       charged -= given;

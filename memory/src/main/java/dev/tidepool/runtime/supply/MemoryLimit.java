@@ -4,7 +4,6 @@ import dev.tidepool.diagnostics.MemoryPressure;
 import dev.tidepool.pool.block.MemoryPool;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryLimit {
   private final @Nullable PressureMonitor pressure;
-  private final LongConsumer uncharged = this::giveBack;
+  private final BudgetedBlock.Budget uncharged = this::giveBack;
   private final ReentrantLock changing = new ReentrantLock();
   // Guarded by this.
   private long limitBytes;

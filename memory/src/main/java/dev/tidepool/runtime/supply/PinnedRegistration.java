@@ -33,8 +33,7 @@ final class PinnedRegistration {
         unlocking = device.lock(memory);
       }
     } catch (UnsupportedOperationException e) {
-      System.getLogger(PinnedRegistration.class.getName())
-          .log(System.Logger.Level.DEBUG, "wrapped memory stays as it is", e);
+      FailureLog.debug("wrapped memory stays as it is", e);
     } finally {
       if (unlocking == null) {
         letGo(held);

@@ -20,7 +20,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
-import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +38,7 @@ public final class PoolFactory {
   private final SessionResources resources;
   private final PinnedReclaimer pinned;
   // One object, which tells the blocks that count there from all others.
-  private final LongConsumer unlocked;
+  private final BudgetedBlock.Budget unlocked;
   private final @Nullable MemoryLimit limit;
   private final ReservationLedger reservations;
   private final MemoryOptions options;
@@ -97,7 +96,6 @@ public final class PoolFactory {
                     (bytes, alignment) ->
                         resources.opened(
                             machine.allocate(allocator, hostRequest(bytes, alignment), node))),
-                MemoryAllocator.SMALL_ALIGNMENT,
                 limits),
         _ ->
             new MemoryPool(
@@ -105,7 +103,6 @@ public final class PoolFactory {
                 within.apply(
                     (bytes, alignment) ->
                         resources.opened(allocator.allocate(hostRequest(bytes, alignment)))),
-                MemoryAllocator.SMALL_ALIGNMENT,
                 limits));
   }
 
@@ -131,7 +128,6 @@ public final class PoolFactory {
     return new MemoryPool(
         "bytes on their way",
         (bytes, alignment) -> resources.opened(allocator.allocate(bytes, alignment)),
-        MemoryAllocator.SMALL_ALIGNMENT,
         NOTHING_KEPT);
   }
 
@@ -140,7 +136,6 @@ public final class PoolFactory {
     return MemoryPool.ofExactSizes(
         device.info().id() + " " + kind + " of " + reservation,
         reservation.over(guarded(options, source(kind, placement), largest(kind))),
-        MemoryAllocator.SMALL_ALIGNMENT,
         new PoolLimits(
             options.pooling(),
             reservation.bytes(),
@@ -162,7 +157,6 @@ public final class PoolFactory {
                     ? reservations.over(source(kind, placement))
                     : source(kind, placement)),
             largest),
-        MemoryAllocator.SMALL_ALIGNMENT,
         largest,
         limits);
   }
@@ -282,7 +276,7 @@ public final class PoolFactory {
 
   /** Returns whether a block is page-locked and counts in the budget. */
   boolean isLocked(Block block) {
-    return block instanceof BudgetedBlock charged && charged.countsFor(unlocked);
+    return block instanceof BudgetedBlock charged && charged.countsIn(unlocked);
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.diagnostics.MemoryPressure;
-import java.lang.System.Logger.Level;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -113,8 +113,7 @@ public final class PressureMonitor {
           try {
             listener.accept(pressure);
           } catch (RuntimeException | Error e) {
-            System.getLogger("dev.tidepool")
-                .log(Level.WARNING, "the pressure listener failed on " + pressure, e);
+            FailureLog.warn("the pressure listener failed on ", pressure, "", e);
           }
         });
   }

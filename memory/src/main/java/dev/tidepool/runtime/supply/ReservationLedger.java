@@ -31,7 +31,7 @@ public final class ReservationLedger {
   // Guarded by this; the first is also read without.
   private volatile long unused;
   private final List<DeviceReservation> open = new ArrayList<>();
-  private final Deque<Turn> queue = new ArrayDeque<>();
+  private final Deque<Place> queue = new ArrayDeque<>();
 
   /** Creates a ledger without reservations. */
   public ReservationLedger(Device device) {
@@ -39,8 +39,8 @@ public final class ReservationLedger {
   }
 
   /** A place in the queue of requests that wait for a reservation; the first one may try. */
-  public final class Turn implements AutoCloseable {
-    private Turn() {}
+  public final class Place implements AutoCloseable {
+    private Place() {}
 
     /** Whether no request waits longer. */
     public boolean isFirst() {
@@ -58,12 +58,12 @@ public final class ReservationLedger {
   }
 
   /** Enters the queue, as the last. */
-  public Turn enter() {
-    Turn turn = new Turn();
+  public Place enter() {
+    Place place = new Place();
     synchronized (this) {
-      queue.addLast(turn);
+      queue.addLast(place);
     }
-    return turn;
+    return place;
   }
 
   /** Bytes of the device's memory. */

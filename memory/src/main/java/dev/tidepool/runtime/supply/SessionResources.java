@@ -3,12 +3,12 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.diagnostics.UnclosedReport;
 import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.DiagnosticSink;
-import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
 import java.util.List;
@@ -97,7 +97,7 @@ public final class SessionResources {
    * @return what closes them all
    */
   Runnable queues(Collection<Queue> some) {
-    return new Tracked(queues, () -> QuietClose.each("a queue", some, Queue::close));
+    return new Tracked(queues, () -> Closing.each("a queue", some, Queue::close));
   }
 
   /** Remembers what holds foreign memory open. Returns the action that the caller runs instead. */
@@ -165,11 +165,11 @@ public final class SessionResources {
    * stack stops it, it may be called again.
    */
   public void closeAll() {
-    QuietClose.each("queues", queues, Tracked::run);
-    QuietClose.each("a program", programs, this::close);
-    QuietClose.each("a block", blocks, Block::free);
-    QuietClose.each("foreign memory", foreign, Tracked::run);
-    QuietClose.each("a device", devices, Device::close);
+    Closing.each("queues", queues, Tracked::run);
+    Closing.each("a program", programs, this::close);
+    Closing.each("a block", blocks, Block::free);
+    Closing.each("foreign memory", foreign, Tracked::run);
+    Closing.each("a device", devices, Device::close);
   }
 
   /** Closes what a session left that is unreachable and was not closed, and reports it. */

@@ -9,9 +9,9 @@ import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.transfer.TransferCalibration;
 import java.io.IOException;
-import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +22,6 @@ import java.util.UUID;
 
 /** When the device of a manager is calibrated, and where the figures are kept. */
 public final class DeviceCalibration {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   /** The managers whose memory is measured with. */
   public interface Neighbours {
@@ -65,7 +64,7 @@ public final class DeviceCalibration {
         use(measure(false, List.of()));
       }
     } catch (RuntimeException e) {
-      LOG.log(Level.DEBUG, context.id() + " could not be calibrated", e);
+      FailureLog.debug(context.id() + " could not be calibrated", e);
     }
   }
 
@@ -153,7 +152,7 @@ public final class DeviceCalibration {
     } catch (RuntimeException | Error e) {
       owner.context.state().finish();
       if (e instanceof OutOfDeviceMemoryException) {
-        LOG.log(Level.DEBUG, owner.context.id() + " has no room to be measured with", e);
+        FailureLog.debug(owner.context.id() + " has no room to be measured with", e);
         return Optional.empty();
       }
       throw e;

@@ -7,8 +7,6 @@ import java.lang.System.Logger.Level;
  * room for the message, and the thread that logs has more to do.
  */
 public final class FailureLog {
-  private static final System.Logger LOG = System.getLogger("dev.tidepool");
-
   private FailureLog() {}
 
   /** Logs a warning. */
@@ -26,10 +24,30 @@ public final class FailureLog {
     log(Level.DEBUG, message, "", "", failure);
   }
 
+  /**
+   * Logs in the name of a class, while the calling thread may have a driver's state, such as a
+   * current context. A log has locks. A virtual thread that waited for one could go on on another
+   * carrier, whose state is another. So a thread of their own writes the lines of virtual threads.
+   */
+  public static void ofDriver(
+      Class<?> of, Level level, Object subject, String after, Throwable failure) {
+    try {
+      String line = subject + after;
+      Runnable writing = () -> System.getLogger(of.getName()).log(level, line, failure);
+      if (Thread.currentThread().isVirtual()) {
+        Thread.ofPlatform().daemon().name("tidepool-log").start(writing);
+      } else {
+        writing.run();
+      }
+    } catch (RuntimeException | Error e) {
+      return;
+    }
+  }
+
   private static void log(
       Level level, String before, Object subject, String after, Throwable failure) {
     try {
-      LOG.log(level, before + subject + after, failure);
+      System.getLogger("dev.tidepool").log(level, before + subject + after, failure);
     } catch (RuntimeException | Error e) {
       return;
     }

@@ -67,7 +67,6 @@ class FullHeapTest {
     return new MemoryPool(
         "test",
         (bytes, alignment) -> new OnFullHeap(memory.allocate(bytes, alignment), this::isFull),
-        64,
         new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
   }
 

@@ -78,7 +78,7 @@ class GivingBackTest {
     memory.access = access;
     MemoryPool pool =
         new MemoryPool(
-            "test", memory, 64, new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
     Heap heap = heap();
     Lease[] leases = new Lease[BLOCKS];
     long least = Long.MAX_VALUE;

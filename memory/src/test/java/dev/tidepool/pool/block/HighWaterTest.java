@@ -21,7 +21,7 @@ class HighWaterTest {
   private final CountedBlock.Memory memory = new CountedBlock.Memory();
   private final MemoryPool pool =
       new MemoryPool(
-          "test", memory, 64, new PoolLimits(true, 8 * GIB, 8 * GIB, 0, EvictionPolicy.LRU, false));
+          "test", memory, new PoolLimits(true, 8 * GIB, 8 * GIB, 0, EvictionPolicy.LRU, false));
 
   private List<Lease> acquire(int count, long bytes) {
     List<Lease> leases = new ArrayList<>();

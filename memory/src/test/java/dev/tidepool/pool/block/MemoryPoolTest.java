@@ -31,7 +31,6 @@ class MemoryPoolTest {
     return new MemoryPool(
         "test",
         memory,
-        64,
         new PoolLimits(true, maxBytes, maxBytesPerClass, keptBytes, EvictionPolicy.LRU, false));
   }
 
@@ -81,7 +80,6 @@ class MemoryPoolTest {
         new MemoryPool(
             "test",
             memory,
-            64,
             17 * MIB - 1,
             new PoolLimits(true, 4 * GIB, 4 * GIB, 0, EvictionPolicy.LRU, false));
     assertThat(pool.acquire(16 * MIB, 1).block().byteSize()).isEqualTo(16 * MIB);
@@ -154,7 +152,7 @@ class MemoryPoolTest {
   void withoutPoolingEachLeaseHasABlockOfItsOwn() {
     MemoryPool pool =
         new MemoryPool(
-            "test", memory, 64, new PoolLimits(false, GIB, GIB, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(false, GIB, GIB, 0, EvictionPolicy.LRU, false));
     Lease lease = pool.acquire(1000, 1);
     assertThat(lease.block().byteSize()).isEqualTo(1000);
     lease.release();
@@ -184,7 +182,6 @@ class MemoryPoolTest {
         new MemoryPool(
             "test",
             memory,
-            64,
             991 * MIB,
             new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.LRU, false));
     Lease lease = pool.acquire(990 * MIB, 1);
@@ -213,7 +210,7 @@ class MemoryPoolTest {
   @CsvSource({"LRU, 1", "LFU, 2", "FIFO, 01", "TIME_TO_LIVE, 01"})
   void overTheCapThePolicyNamesTheBlockThatGoes(EvictionPolicy policy, String victims) {
     MemoryPool pool =
-        new MemoryPool("test", memory, 64, new PoolLimits(true, 7 * MIB, GIB, 0, policy, false));
+        new MemoryPool("test", memory, new PoolLimits(true, 7 * MIB, GIB, 0, policy, false));
     List<CountedBlock> blocks = new ArrayList<>();
     List<Lease> leases = new ArrayList<>();
     for (long bytes : new long[] {MIB, 2 * MIB, 3 * MIB}) {
@@ -235,10 +232,7 @@ class MemoryPoolTest {
   void withATimeToLiveTrimmingGoesByTheTimeOfAllocation() {
     MemoryPool pool =
         new MemoryPool(
-            "test",
-            memory,
-            64,
-            new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.TIME_TO_LIVE, false));
+            "test", memory, new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.TIME_TO_LIVE, false));
     pool.acquire(MIB, 1).release();
     long before = System.nanoTime();
     pool.acquire(MIB, 1).release();
@@ -383,7 +377,7 @@ class MemoryPoolTest {
       memory.arena = arena;
       MemoryPool pool =
           new MemoryPool(
-              "test", memory, 64, new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.LRU, true));
+              "test", memory, new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.LRU, true));
       for (long bytes : new long[] {100, 5000, 300_000}) {
         Lease lease = pool.acquire(bytes, 1);
         Block block = lease.block();

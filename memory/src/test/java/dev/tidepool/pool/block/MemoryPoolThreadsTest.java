@@ -50,7 +50,7 @@ class MemoryPoolThreadsTest {
     memory.access = access;
     MemoryPool pool =
         new MemoryPool(
-            "test", memory, 64, new PoolLimits(true, cap, cap / 2, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(true, cap, cap / 2, 0, EvictionPolicy.LRU, false));
     Queue<Lease> handedOver = new ConcurrentLinkedQueue<>();
     AtomicLong acquired = new AtomicLong();
     AtomicLong repeated = new AtomicLong();
@@ -134,10 +134,7 @@ class MemoryPoolThreadsTest {
     memory.capacity = MIB;
     MemoryPool pool =
         new MemoryPool(
-            "test",
-            memory,
-            64,
-            new PoolLimits(true, MIB / 2, MIB / 2, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(true, MIB / 2, MIB / 2, 0, EvictionPolicy.LRU, false));
     AtomicLong asked = new AtomicLong();
     AtomicLong refused = new AtomicLong();
     Threads.run(
@@ -195,7 +192,7 @@ class MemoryPoolThreadsTest {
     long cap = 256 << 10;
     MemoryPool pool =
         new MemoryPool(
-            "test", memory, 64, new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
     AtomicLong leased = new AtomicLong();
     AtomicLong mostIdle = new AtomicLong();
     Threads.run(
@@ -222,7 +219,7 @@ class MemoryPoolThreadsTest {
   void aDoubleReleaseByTwoThreadsIsOneRelease() throws Exception {
     MemoryPool pool =
         new MemoryPool(
-            "test", memory, 64, new PoolLimits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
     for (int round = 0; round < 2_000; round++) {
       Lease lease = pool.acquire(1024, 1);
       CountDownLatch start = new CountDownLatch(1);
@@ -256,7 +253,7 @@ class MemoryPoolThreadsTest {
     for (int round = 0; round < 50; round++) {
       MemoryPool pool =
           new MemoryPool(
-              "test", memory, 64, new PoolLimits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
+              "test", memory, new PoolLimits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
       AtomicBoolean closed = new AtomicBoolean();
       Threads.run(
           THREADS,

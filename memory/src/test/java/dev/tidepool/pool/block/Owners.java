@@ -12,7 +12,6 @@ final class Owners {
           (bytes, alignment) -> {
             throw new AssertionError("the model allocates nothing");
           },
-          64,
           new PoolLimits(true, 0, 0, 0, EvictionPolicy.LRU, false));
 
   // 1 while somebody has the block.

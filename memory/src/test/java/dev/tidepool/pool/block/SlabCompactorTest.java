@@ -23,7 +23,7 @@ class SlabCompactorTest {
   private MemoryPool pool() {
     memory.access = HostAccess.DIRECT;
     PoolLimits limits = new PoolLimits(true, 1L << 30, 1L << 30, 0, EvictionPolicy.LRU, false);
-    return new MemoryPool("test", memory, 64, limits);
+    return new MemoryPool("test", memory, limits);
   }
 
   /** Every third part is in use. */

@@ -29,7 +29,7 @@ class SlabTest {
 
   private MemoryPool pool(long cap, long kept) {
     return new MemoryPool(
-        "test", memory, 64, new PoolLimits(true, cap, cap, kept, EvictionPolicy.LRU, false));
+        "test", memory, new PoolLimits(true, cap, cap, kept, EvictionPolicy.LRU, false));
   }
 
   private static List<Lease> acquire(MemoryPool pool, int count, long bytes) {
@@ -59,7 +59,7 @@ class SlabTest {
     long cap = 64 * KIB;
     MemoryPool pool =
         new MemoryPool(
-            "test", memory, 64, new PoolLimits(true, 4 * GIB, cap, 0, EvictionPolicy.LRU, false));
+            "test", memory, new PoolLimits(true, 4 * GIB, cap, 0, EvictionPolicy.LRU, false));
     pool.acquire(1 * KIB, 1).release();
     assertThat(pool.idleBytes()).isLessThanOrEqualTo(cap);
     acquire(pool, 1000, 1 * KIB).forEach(Lease::release);

@@ -58,7 +58,6 @@ class BudgetedBlockTest {
                           usedAtTheFree.add(limit.usedBytes());
                           pool[0].forEachBlock(block -> shownAtTheFree.add(block.bytes()));
                         })),
-            64,
             new PoolLimits(true, 4 * BYTES, 4 * BYTES, 0, EvictionPolicy.LRU, false));
     Lease lease = pool[0].acquire(BYTES, 1);
     assertThat(limit.usedBytes()).isEqualTo(BYTES);
