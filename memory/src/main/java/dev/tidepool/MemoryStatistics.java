@@ -37,8 +37,8 @@ import java.time.Duration;
  * @param spilledBytes current: bytes of live buffers that are in the spill file
  * @param spills cumulative: buffers written to the spill file because memory ran out
  * @param unspills cumulative: buffers brought back from it because they were touched
- * @param lostResults cumulative: buffers over wrapped memory, mapped files or shared memory whose
- *     newest bytes could not be brought back from the device; a {@link LostResultReport} names each
+ * @param lostResults cumulative: buffers over wrapped, adopted or shared memory or mapped files
+ *     whose newest bytes could not be brought back to it; a {@link LostResultReport} names each
  */
 public record MemoryStatistics(
     long totalAllocated,
