@@ -287,10 +287,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
-    return state.during(
-        () ->
-            external.map(
-                file, type, mode, Objects.requireNonNull(file, "file").getFileName().toString()));
+    // A root has no name; mapping it fails with the error of a folder.
+    return map(
+        file, type, mode, String.valueOf(Objects.requireNonNull(file, "file").getFileName()));
   }
 
   @Override
