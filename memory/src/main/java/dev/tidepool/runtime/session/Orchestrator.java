@@ -10,6 +10,7 @@ import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.kernel.FileKernels;
 import dev.tidepool.runtime.kernel.RegisteredSources;
+import dev.tidepool.runtime.storage.StorageContext;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -175,14 +176,17 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   /**
-   * The manager that holds the most bytes of the buffers; null if there are none of this library.
+   * Returns the manager of this session that holds the most bytes of the buffers, or null if all
+   * buffers belong to other sessions or libraries.
    */
-  private static @Nullable DeviceMemoryManager home(Arguments arguments) {
+  private @Nullable DeviceMemoryManager home(Arguments arguments) {
     Map<DeviceMemoryManager, Long> bytes = new LinkedHashMap<>();
     for (Object value : arguments.values().values()) {
       if (value instanceof BufferHandle<?> buffer) {
-        bytes.merge(
-            (DeviceMemoryManager) buffer.storage().context().manager(), buffer.bytes(), Long::sum);
+        StorageContext context = buffer.storage().context();
+        if (context.session().equals(session)) {
+          bytes.merge((DeviceMemoryManager) context.manager(), buffer.bytes(), Long::sum);
+        }
       }
     }
     return bytes.entrySet().stream()
