@@ -37,13 +37,16 @@ public final class Allocation {
   private static final Allocation PINNED = plain(MemoryLocation.PINNED);
   private static final Allocation UNIFIED = plain(MemoryLocation.UNIFIED);
 
+  // Bits of the flags.
+  private static final int UNPOOLED = 1;
+  private static final int ZEROED = 2;
+  private static final int HUGE_PAGES = 4;
+  private static final int MOSTLY_READ = 8;
+
   private final MemoryLocation location;
-  private final boolean pooled;
-  private final boolean zeroed;
+  private final int flags;
   private final long alignment;
   private final OptionalInt node;
-  private final boolean hugePages;
-  private final boolean mostlyRead;
   private final Use use;
   private final String tag;
   private final @Nullable Reservation reservation;
@@ -51,39 +54,25 @@ public final class Allocation {
 
   private Allocation(
       MemoryLocation location,
-      boolean pooled,
-      boolean zeroed,
+      int flags,
       long alignment,
       OptionalInt node,
-      boolean hugePages,
-      boolean mostlyRead,
       Use use,
       String tag,
       @Nullable Reservation reservation) {
     this.location = location;
-    this.pooled = pooled;
-    this.zeroed = zeroed;
+    this.flags = flags;
     this.alignment = alignment;
     this.node = node;
-    this.hugePages = hugePages;
-    this.mostlyRead = mostlyRead;
     this.use = use;
     this.tag = tag;
     this.reservation = reservation;
     this.plain =
-        pooled
-            && !zeroed
-            && alignment == 0
-            && node.isEmpty()
-            && !hugePages
-            && !mostlyRead
-            && use == Use.ANY
-            && reservation == null;
+        flags == 0 && alignment == 0 && node.isEmpty() && use == Use.ANY && reservation == null;
   }
 
   private static Allocation plain(MemoryLocation location) {
-    return new Allocation(
-        location, true, false, 0, OptionalInt.empty(), false, false, Use.ANY, "", null);
+    return new Allocation(location, 0, 0, OptionalInt.empty(), Use.ANY, "", null);
   }
 
   /** The defaults, at a location. */
@@ -100,14 +89,12 @@ public final class Allocation {
 
   /** Straight from the driver and straight back to it. */
   public Allocation unpooled() {
-    return new Allocation(
-        location, false, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return with(UNPOOLED);
   }
 
   /** With every byte zero. */
   public Allocation zeroed() {
-    return new Allocation(
-        location, pooled, true, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return with(ZEROED);
   }
 
   /**
@@ -120,8 +107,7 @@ public final class Allocation {
       throw new IllegalArgumentException(
           "alignment is " + bytes + "; it must be a power of two from 1 to " + (1L << 30));
     }
-    return new Allocation(
-        location, pooled, zeroed, bytes, node, hugePages, mostlyRead, use, tag, reservation);
+    return new Allocation(location, flags, bytes, node, use, tag, reservation);
   }
 
   /**
@@ -141,17 +127,8 @@ public final class Allocation {
     if (node < 0) {
       throw new IllegalArgumentException("NUMA node " + node + " is negative");
     }
-    return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        OptionalInt.of(node),
-        hugePages,
-        mostlyRead,
-        use,
-        tag,
-        reservation);
+    OptionalInt wanted = OptionalInt.of(node);
+    return new Allocation(location, flags, alignment, wanted, use, tag, reservation);
   }
 
   /**
@@ -162,8 +139,7 @@ public final class Allocation {
    * takes whole huge pages, at most 2 MiB or an eighth more than asked for.
    */
   public Allocation hugePages() {
-    return new Allocation(
-        location, pooled, zeroed, alignment, node, true, mostlyRead, use, tag, reservation);
+    return with(HUGE_PAGES);
   }
 
   /**
@@ -175,8 +151,7 @@ public final class Allocation {
    * pool.
    */
   public Allocation mostlyRead() {
-    return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, true, use, tag, reservation);
+    return with(MOSTLY_READ);
   }
 
   /**
@@ -218,24 +193,22 @@ public final class Allocation {
     return mostly(Use.SHARED);
   }
 
+  private Allocation with(int flag) {
+    return new Allocation(location, flags | flag, alignment, node, use, tag, reservation);
+  }
+
+  private boolean has(int flag) {
+    return (flags & flag) != 0;
+  }
+
   private Allocation mostly(Use use) {
-    return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /** Names the owner of the bytes in statistics, errors and leak reports. */
   public Allocation tag(String tag) {
-    return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        use,
-        Objects.requireNonNull(tag, "tag"),
-        reservation);
+    Objects.requireNonNull(tag, "tag");
+    return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /**
@@ -243,17 +216,8 @@ public final class Allocation {
    * manager that allocates must be the one that {@linkplain UnifiedMemoryManager#reserve made} it.
    */
   public Allocation within(Reservation reservation) {
-    return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        use,
-        tag,
-        Objects.requireNonNull(reservation, "reservation"));
+    Objects.requireNonNull(reservation, "reservation");
+    return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /** Whether nothing but location and tag differs from the defaults. */
@@ -268,12 +232,12 @@ public final class Allocation {
 
   /** Whether the block comes from a pool and returns to it. */
   public boolean isPooled() {
-    return pooled;
+    return !has(UNPOOLED);
   }
 
   /** Whether every byte starts as zero. */
   public boolean isZeroed() {
-    return zeroed;
+    return has(ZEROED);
   }
 
   /** The alignment asked for in bytes, or 0 for the default. */
@@ -288,12 +252,12 @@ public final class Allocation {
 
   /** Whether huge pages are preferred for the host's bytes. */
   public boolean wantsHugePages() {
-    return hugePages;
+    return has(HUGE_PAGES);
   }
 
   /** Whether the bytes are read far more often than written. */
   public boolean isMostlyRead() {
-    return mostlyRead;
+    return has(MOSTLY_READ);
   }
 
   /** Whether it is the device that uses the bytes. */
@@ -325,12 +289,9 @@ public final class Allocation {
   public boolean equals(Object other) {
     return other instanceof Allocation that
         && location == that.location
-        && pooled == that.pooled
-        && zeroed == that.zeroed
+        && flags == that.flags
         && alignment == that.alignment
         && node.equals(that.node)
-        && hugePages == that.hugePages
-        && mostlyRead == that.mostlyRead
         && use == that.use
         && tag.equals(that.tag)
         && Objects.equals(reservation, that.reservation);
@@ -338,20 +299,19 @@ public final class Allocation {
 
   @Override
   public int hashCode() {
-    return Objects.hash(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return Objects.hash(location, flags, alignment, node, use, tag, reservation);
   }
 
   @Override
   public String toString() {
     return "Allocation["
         + location
-        + (pooled ? "" : ", unpooled")
-        + (zeroed ? ", zeroed" : "")
+        + (has(UNPOOLED) ? ", unpooled" : "")
+        + (has(ZEROED) ? ", zeroed" : "")
         + (alignment == 0 ? "" : ", aligned to " + alignment)
         + (node.isEmpty() ? "" : ", on node " + node.getAsInt())
-        + (hugePages ? ", huge pages" : "")
-        + (mostlyRead ? ", mostly read" : "")
+        + (has(HUGE_PAGES) ? ", huge pages" : "")
+        + (has(MOSTLY_READ) ? ", mostly read" : "")
         + use.text
         + (tag.isEmpty() ? "" : ", tag " + tag)
         + (reservation == null ? "" : ", within " + reservation)
