@@ -15,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node,
  * without hints, untagged. Large blocks are on huge pages where the system provides them by itself.
+ *
+ * <p>A block with a hint ({@link #mostlyRead()}, {@link #mostlyDevice()}, {@link #mostlyHost()},
+ * {@link #mostlyShared()}) that has an effect is allocated for the buffer alone and does not come
+ * from a pool.
  */
 public final class Allocation {
   /** Which side uses the bytes. */
@@ -31,7 +35,7 @@ public final class Allocation {
     }
   }
 
-  // Constants, which a compiler finds where the location is one.
+  // Constants: a compiler that knows the location knows the allocation too.
   private static final Allocation DEVICE = plain(MemoryLocation.DEVICE);
   private static final Allocation HOST = plain(MemoryLocation.HOST);
   private static final Allocation PINNED = plain(MemoryLocation.PINNED);
@@ -113,14 +117,15 @@ public final class Allocation {
   /**
    * With the host's bytes from a NUMA node while it has room, else from others.
    *
-   * <p>Holds for all buffers of the CPU accelerator, and for HOST and PINNED buffers of an
-   * accelerator with memory of its own; PINNED ones lie on the accelerator's own node unless told
-   * otherwise, where its driver names one. Page-locked blocks of a node have a pool of their own;
-   * any other such block is allocated for the buffer alone and does not come from a pool. Where the
-   * system knows no NUMA policies, or forbids them, the memory is any: {@code tidepool info} tells.
+   * <p>Applies to all buffers of the CPU accelerator, and to HOST and PINNED buffers of an
+   * accelerator with memory of its own. Without this option a PINNED buffer lies on the
+   * accelerator's own node if its driver names one. Page-locked blocks of a node have a pool of
+   * their own; any other such block is allocated for the buffer alone and does not come from a
+   * pool. Where the system knows no NUMA policies, or forbids them, the memory comes from any node;
+   * {@code tidepool info} says so.
    *
-   * @param node its number, from 0; that it exists is checked when memory is allocated, which
-   *     otherwise throws an {@link IllegalArgumentException} that names the nodes there are
+   * @param node its number, from 0. If there is no such node, an allocation throws an {@link
+   *     IllegalArgumentException} that names the nodes that exist
    * @throws IllegalArgumentException if {@code node} is negative
    */
   public Allocation onNode(int node) {
@@ -135,8 +140,8 @@ public final class Allocation {
    * With the host's bytes on huge pages: those that the administrator has set aside if enough are
    * left, else those that the system puts together as far as it can, else small ones.
    *
-   * <p>Holds for the same buffers as {@link #onNode}, and such a block is no pool's either. It
-   * takes whole huge pages, at most 2 MiB or an eighth more than asked for.
+   * <p>Applies to the same buffers as {@link #onNode}. Such a block does not come from a pool
+   * either. It takes whole huge pages, at most 2 MiB or an eighth more than asked for.
    */
   public Allocation hugePages() {
     return with(HUGE_PAGES);
@@ -144,37 +149,28 @@ public final class Allocation {
 
   /**
    * With the hint that the bytes are read far more often than written. Managed UNIFIED memory then
-   * has a copy of each page wherever it is read, which a write takes away again. Elsewhere the hint
+   * has a copy of each page wherever it is read; a write discards the copies. Elsewhere the hint
    * changes nothing.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
    */
   public Allocation mostlyRead() {
     return with(MOSTLY_READ);
   }
 
   /**
-   * With the hint that it is the device that uses the bytes. Managed UNIFIED memory then stays on
-   * the device while it has room, and PINNED memory is write-combined where the driver offers that:
-   * the host writes past its caches, which the device reads faster, and reads very slowly itself.
+   * With the hint that the device uses the bytes. Managed UNIFIED memory then stays on the device
+   * while it has room, and PINNED memory is write-combined where the driver offers that: the host
+   * writes past its caches. The device reads such memory faster, and the host reads it very slowly.
    * Elsewhere the hint changes nothing.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
    */
   public Allocation mostlyDevice() {
     return mostly(Use.DEVICE);
   }
 
   /**
-   * With the hint that it is the host that uses the bytes. Managed UNIFIED memory then stays in the
-   * host's memory, where the device reaches it over the bus, and its pages do not move back and
-   * forth. Elsewhere the hint changes nothing. Of this hint, {@link #mostlyDevice()} and {@link
-   * #mostlyShared()} the last one counts.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
+   * With the hint that the host uses the bytes. Managed UNIFIED memory then stays in the host's
+   * memory, where the device reaches it over the bus, and its pages do not move back and forth.
+   * Elsewhere the hint changes nothing. If this hint is combined with {@link #mostlyDevice()} or
+   * {@link #mostlyShared()}, the last one counts.
    */
   public Allocation mostlyHost() {
     return mostly(Use.HOST);
@@ -183,11 +179,8 @@ public final class Allocation {
   /**
    * With the hint that host and device use the bytes at the same time. Managed UNIFIED memory then
    * stays reachable for both, wherever its pages are: an access causes no page fault. Elsewhere the
-   * hint changes nothing. Of this hint, {@link #mostlyDevice()} and {@link #mostlyHost()} the last
-   * one counts.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
+   * hint changes nothing. If this hint is combined with {@link #mostlyDevice()} or {@link
+   * #mostlyHost()}, the last one counts.
    */
   public Allocation mostlyShared() {
     return mostly(Use.SHARED);
@@ -260,12 +253,12 @@ public final class Allocation {
     return has(MOSTLY_READ);
   }
 
-  /** Whether it is the device that uses the bytes. */
+  /** Whether mostly the device uses the bytes. */
   public boolean isMostlyDevice() {
     return use == Use.DEVICE;
   }
 
-  /** Whether it is the host that uses the bytes. */
+  /** Whether mostly the host uses the bytes. */
   public boolean isMostlyHost() {
     return use == Use.HOST;
   }
@@ -280,7 +273,7 @@ public final class Allocation {
     return tag;
   }
 
-  /** What the bytes on the device count against; empty for no reservation. */
+  /** The reservation that the bytes on the device count against; empty for none. */
   public Optional<Reservation> reservation() {
     return Optional.ofNullable(reservation);
   }
