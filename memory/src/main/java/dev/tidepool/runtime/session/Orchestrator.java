@@ -130,7 +130,7 @@ final class Orchestrator implements ComputeOrchestrator {
     throw Objects.requireNonNull(refused, "there is always the CPU");
   }
 
-  /** The kernel on an accelerator; null if that is only preferred and cannot run it. */
+  /** Returns the kernel on an accelerator, or null if that is only preferred and cannot run it. */
   private @Nullable Placed placedOn(
       String wanted, String name, RegisteredSources known, boolean preferred) {
     Accelerator accelerator;
@@ -157,7 +157,7 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   private Kernel kernel(String name, RegisteredSources registered, DeviceMemoryManager memory) {
-    // The manager keeps them, and takes them along when it closes.
+    // The manager keeps the kernels, and closes them when it closes.
     Kernel known = memory.kernels().of(registered);
     if (known != null) {
       return known;
