@@ -13,20 +13,21 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>A subclass writes six methods: {@link #elementType()}, {@link #length()}, {@link #location()},
  * {@link #accelerator()}, {@link #asSegment()} and {@link #close()}. All others are derived from
- * the segment, which has as many bytes as the elements need. Once closed, {@code asSegment()}
- * should throw an {@link IllegalStateException}; so do the methods derived from it then.
+ * the segment, which has as many bytes as the elements need. Once the buffer is closed, {@code
+ * asSegment()} should throw an {@link IllegalStateException}; the methods derived from it then
+ * throw it too.
  *
  * <p>The memory is the only copy, so its state is {@link BufferState#HOST_ONLY}, and {@link
  * #synchronize()} and prefetches move nothing. The asynchronous forms do their work on the calling
  * thread before they return, which keeps the order. {@link #metrics()} counts nothing.
  *
- * <p>Such a buffer is taken wherever buffers are: as an argument of kernels and in {@link
+ * <p>Such a buffer is accepted wherever buffers are: as an argument of kernels and in {@link
  * dev.tidepool.stream.Pipeline pipelines}, in {@link dev.tidepool.transfer.Transfer lists of
  * transfers}, by {@link dev.tidepool.transfer.PeerAccess peers}, and if its segment is native, by
  * {@link dev.tidepool.interop.DLPack}. Kernels work on a copy, and change the buffer at their end.
- * These need a segment that all threads may access. Only {@link UnifiedMemoryManager#lend} takes
- * buffers of the manager alone. The library keeps no order of work on such a buffer: wait for what
- * writes it before you read it.
+ * These need a segment that all threads may access. Only {@link UnifiedMemoryManager#lend} refuses
+ * such a buffer. The library keeps no order of work on such a buffer: wait for what writes it
+ * before you read it.
  *
  * <p>As safe for use by several threads as the segment is.
  *
@@ -36,7 +37,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
   /** For subclasses. */
   protected AbstractUnifiedBuffer() {}
 
-  /** A slice or a view, which ends alone. */
+  /** A slice or a view. Closing it does not close the buffer. */
   private static final class Part<A> extends AbstractUnifiedBuffer<A> {
     private final AbstractUnifiedBuffer<?> whole;
     private final ElementType<A> type;
@@ -268,8 +269,8 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
   /**
    * {@inheritDoc}
    *
-   * <p>The mapping is the segment itself, whatever {@code shared} is: threads that may use that may
-   * use the mapping.
+   * <p>The mapping is the segment itself, whatever {@code shared} is: threads that may use the
+   * segment may use the mapping.
    */
   @Override
   public HostMapping map(MapMode mode, boolean shared) {
@@ -316,7 +317,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     checkOpen();
   }
 
-  /** There is one copy: nothing moves, but a closed buffer must say so. */
+  /** Fails if the buffer is closed. With one copy there is nothing else to do. */
   private void checkOpen() {
     var _ = asSegment();
   }

@@ -15,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node,
  * without hints, untagged. Large blocks are on huge pages where the system provides them by itself.
+ *
+ * <p>A block with a hint ({@link #mostlyRead()}, {@link #mostlyDevice()}, {@link #mostlyHost()},
+ * {@link #mostlyShared()}) that has an effect is allocated for the buffer alone and does not come
+ * from a pool.
  */
 public final class Allocation {
   /** Which side uses the bytes. */
@@ -31,19 +35,22 @@ public final class Allocation {
     }
   }
 
-  // Constants, which a compiler finds where the location is one.
+  // Constants: a compiler that knows the location knows the allocation too.
   private static final Allocation DEVICE = plain(MemoryLocation.DEVICE);
   private static final Allocation HOST = plain(MemoryLocation.HOST);
   private static final Allocation PINNED = plain(MemoryLocation.PINNED);
   private static final Allocation UNIFIED = plain(MemoryLocation.UNIFIED);
 
+  // Bits of the flags.
+  private static final int UNPOOLED = 1;
+  private static final int ZEROED = 2;
+  private static final int HUGE_PAGES = 4;
+  private static final int MOSTLY_READ = 8;
+
   private final MemoryLocation location;
-  private final boolean pooled;
-  private final boolean zeroed;
+  private final int flags;
   private final long alignment;
   private final OptionalInt node;
-  private final boolean hugePages;
-  private final boolean mostlyRead;
   private final Use use;
   private final String tag;
   private final @Nullable Reservation reservation;
@@ -51,39 +58,25 @@ public final class Allocation {
 
   private Allocation(
       MemoryLocation location,
-      boolean pooled,
-      boolean zeroed,
+      int flags,
       long alignment,
       OptionalInt node,
-      boolean hugePages,
-      boolean mostlyRead,
       Use use,
       String tag,
       @Nullable Reservation reservation) {
     this.location = location;
-    this.pooled = pooled;
-    this.zeroed = zeroed;
+    this.flags = flags;
     this.alignment = alignment;
     this.node = node;
-    this.hugePages = hugePages;
-    this.mostlyRead = mostlyRead;
     this.use = use;
     this.tag = tag;
     this.reservation = reservation;
     this.plain =
-        pooled
-            && !zeroed
-            && alignment == 0
-            && node.isEmpty()
-            && !hugePages
-            && !mostlyRead
-            && use == Use.ANY
-            && reservation == null;
+        flags == 0 && alignment == 0 && node.isEmpty() && use == Use.ANY && reservation == null;
   }
 
   private static Allocation plain(MemoryLocation location) {
-    return new Allocation(
-        location, true, false, 0, OptionalInt.empty(), false, false, Use.ANY, "", null);
+    return new Allocation(location, 0, 0, OptionalInt.empty(), Use.ANY, "", null);
   }
 
   /** The defaults, at a location. */
@@ -100,14 +93,12 @@ public final class Allocation {
 
   /** Straight from the driver and straight back to it. */
   public Allocation unpooled() {
-    return new Allocation(
-        location, false, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return with(UNPOOLED);
   }
 
   /** With every byte zero. */
   public Allocation zeroed() {
-    return new Allocation(
-        location, pooled, true, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return with(ZEROED);
   }
 
   /**
@@ -120,86 +111,66 @@ public final class Allocation {
       throw new IllegalArgumentException(
           "alignment is " + bytes + "; it must be a power of two from 1 to " + (1L << 30));
     }
-    return new Allocation(
-        location, pooled, zeroed, bytes, node, hugePages, mostlyRead, use, tag, reservation);
+    return new Allocation(location, flags, bytes, node, use, tag, reservation);
   }
 
   /**
    * With the host's bytes from a NUMA node while it has room, else from others.
    *
-   * <p>Holds for all buffers of the CPU accelerator, and for HOST and PINNED buffers of an
-   * accelerator with memory of its own; PINNED ones lie on the accelerator's own node unless told
-   * otherwise, where its driver names one. Page-locked blocks of a node have a pool of their own;
-   * any other such block is allocated for the buffer alone and does not come from a pool. Where the
-   * system knows no NUMA policies, or forbids them, the memory is any: {@code tidepool info} tells.
+   * <p>Applies to all buffers of the CPU accelerator, and to HOST and PINNED buffers of an
+   * accelerator with memory of its own. Without this option a PINNED buffer lies on the
+   * accelerator's own node if its driver names one. Page-locked blocks of a node have a pool of
+   * their own; any other such block is allocated for the buffer alone and does not come from a
+   * pool. Where the system knows no NUMA policies, or forbids them, the memory comes from any node;
+   * {@code tidepool info} says so.
    *
-   * @param node its number, from 0; that it exists is checked when memory is allocated, which
-   *     otherwise throws an {@link IllegalArgumentException} that names the nodes there are
+   * @param node its number, from 0. If there is no such node, an allocation throws an {@link
+   *     IllegalArgumentException} that names the nodes that exist
    * @throws IllegalArgumentException if {@code node} is negative
    */
   public Allocation onNode(int node) {
     if (node < 0) {
       throw new IllegalArgumentException("NUMA node " + node + " is negative");
     }
-    return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        OptionalInt.of(node),
-        hugePages,
-        mostlyRead,
-        use,
-        tag,
-        reservation);
+    OptionalInt wanted = OptionalInt.of(node);
+    return new Allocation(location, flags, alignment, wanted, use, tag, reservation);
   }
 
   /**
    * With the host's bytes on huge pages: those that the administrator has set aside if enough are
    * left, else those that the system puts together as far as it can, else small ones.
    *
-   * <p>Holds for the same buffers as {@link #onNode}, and such a block is no pool's either. It
-   * takes whole huge pages, at most 2 MiB or an eighth more than asked for.
+   * <p>Applies to the same buffers as {@link #onNode}. Such a block does not come from a pool
+   * either. It takes whole huge pages, at most 2 MiB or an eighth more than asked for.
    */
   public Allocation hugePages() {
-    return new Allocation(
-        location, pooled, zeroed, alignment, node, true, mostlyRead, use, tag, reservation);
+    return with(HUGE_PAGES);
   }
 
   /**
    * With the hint that the bytes are read far more often than written. Managed UNIFIED memory then
-   * has a copy of each page wherever it is read, which a write takes away again. Elsewhere the hint
+   * has a copy of each page wherever it is read; a write discards the copies. Elsewhere the hint
    * changes nothing.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
    */
   public Allocation mostlyRead() {
-    return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, true, use, tag, reservation);
+    return with(MOSTLY_READ);
   }
 
   /**
-   * With the hint that it is the device that uses the bytes. Managed UNIFIED memory then stays on
-   * the device while it has room, and PINNED memory is write-combined where the driver offers that:
-   * the host writes past its caches, which the device reads faster, and reads very slowly itself.
+   * With the hint that the device uses the bytes. Managed UNIFIED memory then stays on the device
+   * while it has room, and PINNED memory is write-combined where the driver offers that: the host
+   * writes past its caches. The device reads such memory faster, and the host reads it very slowly.
    * Elsewhere the hint changes nothing.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
    */
   public Allocation mostlyDevice() {
     return mostly(Use.DEVICE);
   }
 
   /**
-   * With the hint that it is the host that uses the bytes. Managed UNIFIED memory then stays in the
-   * host's memory, where the device reaches it over the bus, and its pages do not move back and
-   * forth. Elsewhere the hint changes nothing. Of this hint, {@link #mostlyDevice()} and {@link
-   * #mostlyShared()} the last one counts.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
+   * With the hint that the host uses the bytes. Managed UNIFIED memory then stays in the host's
+   * memory, where the device reaches it over the bus, and its pages do not move back and forth.
+   * Elsewhere the hint changes nothing. If this hint is combined with {@link #mostlyDevice()} or
+   * {@link #mostlyShared()}, the last one counts.
    */
   public Allocation mostlyHost() {
     return mostly(Use.HOST);
@@ -208,34 +179,29 @@ public final class Allocation {
   /**
    * With the hint that host and device use the bytes at the same time. Managed UNIFIED memory then
    * stays reachable for both, wherever its pages are: an access causes no page fault. Elsewhere the
-   * hint changes nothing. Of this hint, {@link #mostlyDevice()} and {@link #mostlyHost()} the last
-   * one counts.
-   *
-   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
-   * pool.
+   * hint changes nothing. If this hint is combined with {@link #mostlyDevice()} or {@link
+   * #mostlyHost()}, the last one counts.
    */
   public Allocation mostlyShared() {
     return mostly(Use.SHARED);
   }
 
+  private Allocation with(int flag) {
+    return new Allocation(location, flags | flag, alignment, node, use, tag, reservation);
+  }
+
+  private boolean has(int flag) {
+    return (flags & flag) != 0;
+  }
+
   private Allocation mostly(Use use) {
-    return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /** Names the owner of the bytes in statistics, errors and leak reports. */
   public Allocation tag(String tag) {
-    return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        use,
-        Objects.requireNonNull(tag, "tag"),
-        reservation);
+    Objects.requireNonNull(tag, "tag");
+    return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /**
@@ -243,17 +209,8 @@ public final class Allocation {
    * manager that allocates must be the one that {@linkplain UnifiedMemoryManager#reserve made} it.
    */
   public Allocation within(Reservation reservation) {
-    return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        use,
-        tag,
-        Objects.requireNonNull(reservation, "reservation"));
+    Objects.requireNonNull(reservation, "reservation");
+    return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /** Whether nothing but location and tag differs from the defaults. */
@@ -268,12 +225,12 @@ public final class Allocation {
 
   /** Whether the block comes from a pool and returns to it. */
   public boolean isPooled() {
-    return pooled;
+    return !has(UNPOOLED);
   }
 
   /** Whether every byte starts as zero. */
   public boolean isZeroed() {
-    return zeroed;
+    return has(ZEROED);
   }
 
   /** The alignment asked for in bytes, or 0 for the default. */
@@ -288,20 +245,20 @@ public final class Allocation {
 
   /** Whether huge pages are preferred for the host's bytes. */
   public boolean wantsHugePages() {
-    return hugePages;
+    return has(HUGE_PAGES);
   }
 
   /** Whether the bytes are read far more often than written. */
   public boolean isMostlyRead() {
-    return mostlyRead;
+    return has(MOSTLY_READ);
   }
 
-  /** Whether it is the device that uses the bytes. */
+  /** Whether mostly the device uses the bytes. */
   public boolean isMostlyDevice() {
     return use == Use.DEVICE;
   }
 
-  /** Whether it is the host that uses the bytes. */
+  /** Whether mostly the host uses the bytes. */
   public boolean isMostlyHost() {
     return use == Use.HOST;
   }
@@ -316,7 +273,7 @@ public final class Allocation {
     return tag;
   }
 
-  /** What the bytes on the device count against; empty for no reservation. */
+  /** The reservation that the bytes on the device count against; empty for none. */
   public Optional<Reservation> reservation() {
     return Optional.ofNullable(reservation);
   }
@@ -325,12 +282,9 @@ public final class Allocation {
   public boolean equals(Object other) {
     return other instanceof Allocation that
         && location == that.location
-        && pooled == that.pooled
-        && zeroed == that.zeroed
+        && flags == that.flags
         && alignment == that.alignment
         && node.equals(that.node)
-        && hugePages == that.hugePages
-        && mostlyRead == that.mostlyRead
         && use == that.use
         && tag.equals(that.tag)
         && Objects.equals(reservation, that.reservation);
@@ -338,20 +292,19 @@ public final class Allocation {
 
   @Override
   public int hashCode() {
-    return Objects.hash(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
+    return Objects.hash(location, flags, alignment, node, use, tag, reservation);
   }
 
   @Override
   public String toString() {
     return "Allocation["
         + location
-        + (pooled ? "" : ", unpooled")
-        + (zeroed ? ", zeroed" : "")
+        + (has(UNPOOLED) ? ", unpooled" : "")
+        + (has(ZEROED) ? ", zeroed" : "")
         + (alignment == 0 ? "" : ", aligned to " + alignment)
         + (node.isEmpty() ? "" : ", on node " + node.getAsInt())
-        + (hugePages ? ", huge pages" : "")
-        + (mostlyRead ? ", mostly read" : "")
+        + (has(HUGE_PAGES) ? ", huge pages" : "")
+        + (has(MOSTLY_READ) ? ", mostly read" : "")
         + use.text
         + (tag.isEmpty() ? "" : ", tag " + tag)
         + (reservation == null ? "" : ", within " + reservation)

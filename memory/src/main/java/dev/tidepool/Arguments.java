@@ -8,9 +8,10 @@ import java.util.Objects;
 
 /**
  * What a kernel is called with, by name: buffers, arrays, numbers and booleans, and for kernels by
- * name the paths of {@code .npy} files and {@link RawFile}s. An array travels in if it is read and
- * back if it is written. The scalar of an expression takes the type of what it meets there, that of
- * a hand-written kernel the type that {@link KernelParameter#scalar} declares.
+ * name the paths of {@code .npy} files and {@link RawFile}s. An array is copied in if the kernel
+ * reads it, and back if the kernel writes it. A scalar of an expression takes the type of the
+ * values that it is combined with; a scalar of a hand-written kernel takes the type that {@link
+ * KernelParameter#scalar} declares.
  *
  * {@snippet :
  * float[] x = {1, 2, 3};

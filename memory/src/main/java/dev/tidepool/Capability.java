@@ -4,8 +4,9 @@ package dev.tidepool;
 public enum Capability {
   /**
    * Its memory is the host's: buffers have one copy and no transfer ever happens. Memory that is
-   * not the library's (wrapped, mapped from a file, shared by name) is copied all the same, but on
-   * the CPU: a kernel runs after its call returned, when nothing keeps that memory from ending.
+   * not the library's (wrapped, mapped from a file, shared by name) is copied all the same, except
+   * on the CPU: elsewhere a kernel may run after its call has returned, when nothing keeps that
+   * memory from ending.
    */
   SHARED_MEMORY,
   /** It serves {@link MemoryLocation#UNIFIED}. */
@@ -21,8 +22,8 @@ public enum Capability {
   /** It runs {@link KernelSource#metal} sources. */
   METAL_KERNELS,
   /**
-   * It computes with subnormal floats, those nearest to 0. Others may take them for 0, and give 0
-   * instead of them.
+   * It computes with subnormal floats, those nearest to 0. Others may read them as 0, and return 0
+   * in their place.
    */
   FLOAT_SUBNORMALS,
   /** It runs {@link KernelSource#java} sources. */

@@ -45,7 +45,8 @@ public interface ComputeOrchestrator {
   Set<String> names();
 
   /**
-   * Runs a kernel where the most bytes of its buffers are; returns when done.
+   * Runs a kernel where the most bytes of its buffers are; returns when done. Buffers of another
+   * {@link Tidepool} do not count: they are copied in and back, as arrays are.
    *
    * <p>Arguments may be paths of {@code .npy} files of any size, or {@link RawFile}s, which are
    * streamed: what is read must exist, what is written must not and appears whole or not at all,

@@ -125,11 +125,11 @@ public final class ElementType<A> {
    *
    * <p>A record may be private: it is read and made by deep reflection, which a program on the
    * class path allows everywhere, and a module in the packages that it opens to {@code
-   * dev.tidepool.memory}. Public records of exported packages need nothing of the kind. Records of
-   * more than 80 components are read more slowly than smaller ones.
+   * dev.tidepool.memory}. Public records of exported packages need no such access. Records of more
+   * than 80 components are read more slowly than smaller ones.
    *
-   * <p>Copies call the accessors and the constructor while they have their buffer, so these must
-   * not wait for work on it.
+   * <p>A copy calls the accessors and the constructor while it holds its buffer, so these must not
+   * wait for work on that buffer.
    *
    * @throws IllegalArgumentException if a component has another type, the record contains itself,
    *     or the record's module does not open its package to this library: then use the form with a
@@ -171,7 +171,7 @@ public final class ElementType<A> {
 
   /**
    * The type that carries elements in arrays of the given class, {@code FLOAT} for {@code float[]};
-   * empty for other classes, of records too. Unsigned types are never answered.
+   * empty for other classes, also for those of arrays of records. Never returns an unsigned type.
    */
   public static Optional<ElementType<?>> ofArray(Class<?> arrayClass) {
     return CARRIED.stream()
@@ -223,7 +223,7 @@ public final class ElementType<A> {
   }
 
   /**
-   * How many elements so many bytes are.
+   * Returns how many elements fill a number of bytes.
    *
    * @throws IllegalArgumentException if that is no whole number
    */

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>A kernel lives until it is closed, or until its manager is. Closing is optional. Kernels of
  * equal sources share the code that was compiled for them, which is freed when the last of them is
  * closed. The code of a kernel that became unreachable without being closed is kept for the next
- * kernel of the same source: a manager keeps the code of up to 256 such, the last ones, and none of
+ * kernel of the same source: a manager keeps the code of the last 256 such kernels, but not that of
  * {@linkplain KernelSource#java Java bodies}.
  *
  * <p>Only what it reads travels to the device, and only what it writes becomes newer there. Buffers
@@ -54,8 +54,7 @@ public interface Kernel extends AutoCloseable {
 
   /**
    * {@link #execute(Arguments)} in the background; wrong arguments throw at once. Wait for the
-   * future of the last kernel: a failure that nothing waited for is not told again once it is
-   * known.
+   * future of the last kernel: once a failure is known, later calls do not report it again.
    */
   CompletableFuture<Void> executeAsync(Arguments arguments);
 
@@ -63,9 +62,9 @@ public interface Kernel extends AutoCloseable {
   CompletableFuture<Void> executeAsync(Arguments arguments, LaunchRange range);
 
   /**
-   * Closes the kernel: it can be run no more. Runs that were asked for before still go on, and its
-   * code is freed when the last of them has ended, unless another kernel of the same source uses
-   * it. Idempotent; throws nothing and waits for nothing.
+   * Closes the kernel, which cannot be run any more. Runs that were asked for before still go on,
+   * and its code is freed when the last of them has ended, unless another kernel of the same source
+   * uses it. Idempotent; throws nothing and waits for nothing.
    *
    * <p>The default does nothing, which is right for an implementation that holds nothing.
    */

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How many work items a kernel runs that is a method or written by hand.
+ * The number of work items that a method or a hand-written kernel runs.
  *
  * {@snippet :
  * LaunchRange line = LaunchRange.of(1_000_000);
@@ -68,7 +68,7 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
 
   /** All items. */
   public long items() {
-    // The constructor saw to it that the product of sizes above 0 fits.
+    // The constructor checked that the product of the sizes above 0 fits.
     long items = 1;
     for (int i = 0; i < global.size(); i++) {
       items *= global.get(i);

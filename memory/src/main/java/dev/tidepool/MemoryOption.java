@@ -59,7 +59,7 @@ public final class MemoryOption<T> {
       time(
           "trim-interval",
           Duration.ofMinutes(5),
-          "how long blocks are idle before they are given back; zero means for ever");
+          "how long blocks are idle before they are given back; zero keeps them");
   static final MemoryOption<Duration> DEFRAGMENT_INTERVAL =
       time(
           "defragment-interval",
@@ -353,7 +353,7 @@ public final class MemoryOption<T> {
     return "TIDEPOOL_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** Its value where nobody sets it. */
+  /** Its value where it is not set. */
   public T defaultValue() {
     return defaultValue;
   }
@@ -364,8 +364,8 @@ public final class MemoryOption<T> {
   }
 
   /**
-   * The value that a text stands for: {@code true}, {@code on}, {@code 64k}, {@code 2GiB}, {@code
-   * 5m}, {@code PT5M}, {@code time-to-live}; parts have commas between them. Empty text is no file.
+   * Returns the value of a text: {@code true}, {@code on}, {@code 64k}, {@code 2GiB}, {@code 5m},
+   * {@code PT5M}, {@code time-to-live}; parts are separated by commas. An empty text means no file.
    *
    * @throws IllegalArgumentException if the text is none of its type, or out of its range
    */

@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  * UnifiedMemoryManager memory = UnifiedMemoryManager.create(options);
  * }
  *
- * <p>Each option but the listeners has a key and stands in the table {@link MemoryOption#all()}.
- * The system property {@code tidepool.KEY} overrides what the program set, and the environment
- * variable {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -}) overrides that where no
- * property is set.
+ * <p>Each option but the listeners has a key and is in the table {@link MemoryOption#all()}. The
+ * system property {@code tidepool.KEY} overrides what the program set, and the environment variable
+ * {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -}) overrides that where no property is
+ * set.
  *
  * <p>Options hold for each manager by itself, except for {@code peer-access}, {@code pinned-limit},
  * {@code managed-memory}, {@code zero-copy-buffers}, {@code concurrent-transfers} and {@code
@@ -100,9 +100,9 @@ public final class MemoryOptions {
   }
 
   /**
-   * {@code max-pool-bytes}: idle bytes kept at most in one pool, beside which blocks below 64 KiB
-   * stay whose neighbours are in use; a quarter of the memory's total or 4 GiB, the smaller, where
-   * -1.
+   * {@code max-pool-bytes}: idle bytes kept at most in one pool; where -1, a quarter of the
+   * memory's total or 4 GiB, the smaller. Idle blocks below 64 KiB whose neighbours are in use stay
+   * in addition.
    */
   public long maxPoolBytes() {
     return get(MemoryOption.MAX_POOL_BYTES);
@@ -119,8 +119,8 @@ public final class MemoryOptions {
   }
 
   /**
-   * {@code trim-interval}: how often blocks that were idle all that time are given back; 5 minutes;
-   * zero means never.
+   * {@code trim-interval}: how often the blocks that were idle for the whole interval are given
+   * back; 5 minutes. Zero means never.
    */
   public Duration trimInterval() {
     return get(MemoryOption.TRIM_INTERVAL);
@@ -128,7 +128,7 @@ public final class MemoryOptions {
 
   /**
    * {@code defragment-interval}: how often small buffers are moved together while more than a
-   * quarter of the device memory held is idle beside them; 5 minutes; zero means only on request
+   * quarter of the device memory held is idle beside them; 5 minutes. Zero means only on request
    * and when memory runs out.
    */
   public Duration defragmentInterval() {
@@ -137,17 +137,16 @@ public final class MemoryOptions {
 
   /**
    * {@code trim-on-pressure}: whether all idle blocks are given back when less than a sixteenth of
-   * the memory that they lie in is free, of the device's or of the host's; true. It is looked at
-   * four times a second.
+   * their memory, the device's or the host's, is free; true. This is checked four times a second.
    */
   public boolean trimOnPressure() {
     return get(MemoryOption.TRIM_ON_PRESSURE);
   }
 
   /**
-   * {@code eviction-policy}: which idle block goes first when a pool is full; with {@code
-   * TIME_TO_LIVE} the one that was allocated first does, and trimming by time gives back what was
-   * allocated an interval ago, used since or not; LRU.
+   * {@code eviction-policy}: which idle block goes first when a pool is full; LRU. With {@code
+   * TIME_TO_LIVE} that is the block that was allocated first, and trimming by time gives back what
+   * was allocated an interval ago, even if it was used since.
    */
   public EvictionPolicy evictionPolicy() {
     return get(MemoryOption.EVICTION_POLICY);
@@ -190,7 +189,7 @@ public final class MemoryOptions {
 
   /**
    * {@code pinned-pool-bytes}: idle bytes kept at most in a pool of page-locked memory, in place of
-   * {@link #maxPoolBytes()}; as that says where -1.
+   * {@link #maxPoolBytes()}; where -1, that option holds here too.
    */
   public long pinnedPoolBytes() {
     return get(MemoryOption.PINNED_POOL_BYTES);
@@ -198,8 +197,8 @@ public final class MemoryOptions {
 
   /**
    * {@code managed-memory}: whether CUDA's managed memory serves UNIFIED buffers; true. Otherwise
-   * these are an {@link UnsupportedOperationException} on CUDA devices, which do not say that they
-   * have {@link Capability#UNIFIED_MEMORY} then.
+   * they are an {@link UnsupportedOperationException} on CUDA devices, which then do not have
+   * {@link Capability#UNIFIED_MEMORY}.
    */
   public boolean managedMemory() {
     return get(MemoryOption.MANAGED_MEMORY);
@@ -207,8 +206,8 @@ public final class MemoryOptions {
 
   /**
    * {@code zero-copy-buffers}: whether OpenCL devices that share the host's memory compute in it;
-   * true. Otherwise they have memory of their own, to which bytes are copied, and do not say that
-   * they have {@link Capability#SHARED_MEMORY}.
+   * true. Otherwise they have memory of their own, to which bytes are copied, and do not have
+   * {@link Capability#SHARED_MEMORY}.
    */
   public boolean zeroCopyBuffers() {
     return get(MemoryOption.ZERO_COPY_BUFFERS);
@@ -244,11 +243,11 @@ public final class MemoryOptions {
   }
 
   /**
-   * {@code memory-limit}: bytes that a manager holds of drivers and system at most: those of its
-   * buffers, of their second copies and of idle blocks, each rounded up to its size class; arrays
-   * on the heap, wrapped memory and mapped files are not counted, nor are the staging blocks of
-   * running transfers where the limit is reached; none where -1. A refusal of the limit is answered
-   * as a driver's is: what can be given back is, and only then an allocation fails.
+   * {@code memory-limit}: bytes that a manager holds at most of drivers and the system; no limit
+   * where -1. Its buffers, their second copies and its idle blocks count, each rounded up to its
+   * size class. Arrays on the heap, wrapped memory and mapped files do not count, nor do the
+   * staging blocks of running transfers where the limit is reached. At the limit, as when a driver
+   * refuses, what can be given back is given back, and only then does an allocation fail.
    */
   public long memoryLimit() {
     return get(MemoryOption.MEMORY_LIMIT);
@@ -305,10 +304,10 @@ public final class MemoryOptions {
   }
 
   /**
-   * Is called when a manager reaches a watermark, and when nine tenths of its device are in use by
-   * anyone, which is looked at four times a second; again only after the level has fallen by 0.05
-   * of the total below the mark. Called on threads of the library, under no lock; may close
-   * buffers; none.
+   * The listener that is called when a manager reaches a watermark, and when nine tenths of its
+   * device are in use by any process, which is checked four times a second; none. It is called
+   * again only after the level has fallen by 0.05 of the total below the mark. It is called on
+   * threads of the library, under no lock, and may close buffers.
    */
   public Optional<Consumer<MemoryPressure>> pressureListener() {
     return pressureListener;
@@ -356,10 +355,10 @@ public final class MemoryOptions {
   }
 
   /**
-   * {@code calibration}: whether the ways to a device with memory of its own are measured, for some
-   * tens of milliseconds, when a transfer of 8 MiB or more first makes it worth while, kept in the
-   * {@linkplain #cacheDirectory() cache} for the next run, and the cheapest way is taken from then
-   * on; false. Else the order of ways is fixed until {@link
+   * {@code calibration}: whether the ways to a device with memory of its own are measured before
+   * the first transfer of 8 MiB or more; false. The measurement takes some tens of milliseconds.
+   * From then on the cheapest way is taken. The figures are kept in the {@linkplain
+   * #cacheDirectory() cache} for the next run. Otherwise the order of ways is fixed until {@link
    * dev.tidepool.transfer.TransferEngine#calibrate()} is called.
    */
   public boolean calibration() {
@@ -624,7 +623,7 @@ public final class MemoryOptions {
         MemoryOption.all().forEach(this::override);
         return new MemoryOptions(this);
       } finally {
-        // What overrides is asked again at the next call.
+        // The next call reads properties and environment again.
         System.arraycopy(set, 0, values, 0, set.length);
       }
     }

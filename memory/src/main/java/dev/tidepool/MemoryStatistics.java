@@ -8,7 +8,7 @@ import java.time.Duration;
  * A manager's figures at one moment: <i>current</i> ones are what is now, <i>cumulative</i> ones
  * count since the manager was made, <i>peaks</i> are the most that a current one has been. While
  * other threads allocate, figures are read one after the other, so they may be a few allocations
- * apart; when nobody does, they add up exactly.
+ * apart. While no thread allocates, they add up exactly.
  *
  * @param totalAllocated current: bytes of buffers that live, as they were asked for, and of arrays
  *     that are rented
@@ -17,8 +17,8 @@ import java.time.Duration;
  * @param poolMisses cumulative: blocks that the driver had to be asked for, and arrays that had to
  *     be made
  * @param activeBuffers current: buffers that live
- * @param peakUsage peak of {@code totalAllocated}; what arrays added is known as far as it was
- *     asked for
+ * @param peakUsage peak of {@code totalAllocated}, in which rented arrays count as they were when
+ *     statistics were taken
  * @param pinnedBytes current: page-locked bytes held by all managers of the {@link Tidepool}
  * @param totalAllocations cumulative: buffers allocated
  * @param totalFreed cumulative: buffers freed; the rest is {@code activeBuffers}
@@ -37,8 +37,8 @@ import java.time.Duration;
  * @param spilledBytes current: bytes of live buffers that are in the spill file
  * @param spills cumulative: buffers written to the spill file because memory ran out
  * @param unspills cumulative: buffers brought back from it because they were touched
- * @param lostResults cumulative: buffers over wrapped memory, mapped files or shared memory whose
- *     newest bytes could not be brought back from the device; a {@link LostResultReport} names each
+ * @param lostResults cumulative: buffers over wrapped, adopted or shared memory or mapped files
+ *     whose newest bytes could not be brought back to it; a {@link LostResultReport} names each
  */
 public record MemoryStatistics(
     long totalAllocated,

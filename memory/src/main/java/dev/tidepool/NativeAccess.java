@@ -47,9 +47,10 @@ public interface NativeAccess extends AutoCloseable {
 
   /**
    * Ends the access: what was submitted to {@link #queue()} until now is the last use of the
-   * buffers by native code, and later work on them waits for that. Of a {@link
-   * NativeKind#HOST_POINTER} the use is over. Does not wait, except where a buffer over memory that
-   * outlives it was closed meanwhile: then the results are brought back first. Idempotent.
+   * buffers by native code, and later work on them waits for that. The use of a {@link
+   * NativeKind#HOST_POINTER} must have ended before. Does not wait, except where a buffer over
+   * memory that outlives it was closed meanwhile: then the results are brought back first.
+   * Idempotent.
    */
   @Override
   void close();

@@ -19,8 +19,7 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   private final long largestIdleBytes;
 
   /**
-   * Creates the exception for a request that could not be met. Byte counts that nobody knows are
-   * -1.
+   * Creates the exception for a request that could not be met. Unknown byte counts are -1.
    *
    * @param message what was requested of which accelerator, and what was tried
    */

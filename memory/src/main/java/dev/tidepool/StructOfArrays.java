@@ -29,9 +29,9 @@ import java.util.concurrent.CompletableFuture;
  * position.x}. The buffers are buffers like any other: kernels take them as arguments, and each has
  * its own place, state and order.
  *
- * <p>Conversions are one piece of work in the order of all buffers that take part: none sees a half
- * of it. They read and write the newest side of each and make no second copies, as {@link
- * UnifiedBuffer#copyFrom(UnifiedBuffer)} does. Offsets, counts and lengths are in records.
+ * <p>A conversion is one piece of work in the order of all buffers that take part: no other work
+ * sees half of it. It reads and writes the newest side of each buffer and makes no second copy, as
+ * {@link UnifiedBuffer#copyFrom(UnifiedBuffer)} does. Offsets, counts and lengths are in records.
  *
  * <p>Safe for use by any thread. Every method of a closed one but {@link #close()} throws {@link
  * IllegalStateException}.
@@ -68,10 +68,10 @@ public interface StructOfArrays<R extends Record> extends AutoCloseable {
   /** Takes a range of an array to {@code offset}. */
   void copyFrom(R[] source, int sourceOffset, long offset, int count);
 
-  /** Makes all records, in the front of an array; a shorter one is out of bounds. */
+  /** Writes all records to the front of an array; a shorter one is out of bounds. */
   void copyTo(R[] destination);
 
-  /** Makes {@code count} records from {@code offset} on, in a range of an array. */
+  /** Writes {@code count} records from {@code offset} on to a range of an array. */
   void copyTo(long offset, R[] destination, int destinationOffset, int count);
 
   /**

@@ -45,7 +45,7 @@ public final class Tidepool implements AutoCloseable {
    *
    * @param accelerator an id ({@code opencl:0}) or a kind ({@code opencl}), or {@code auto} for all
    *     that may be the best. No drivers of other kinds are loaded; {@code cpu:0} loads none
-   * @throws IllegalArgumentException if there is none; the message lists those that are
+   * @throws IllegalArgumentException if there is none; the message lists those that exist
    */
   public static Tidepool open(String accelerator) {
     return open(accelerator, MemoryOptions.defaults());
@@ -67,7 +67,8 @@ public final class Tidepool implements AutoCloseable {
   /**
    * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
    *
-   * @throws IllegalArgumentException if there is none of that id; the message lists those that are
+   * @throws IllegalArgumentException if there is none of that id; the message lists those that
+   *     exist
    */
   public Accelerator accelerator(String id) {
     return session.accelerator(id);
@@ -80,7 +81,7 @@ public final class Tidepool implements AutoCloseable {
    * Accelerator gpu = tidepool.accelerator(each -> each.kind() == AcceleratorKind.GPU);
    * }
    *
-   * @throws IllegalArgumentException if there is none; the message lists those that are
+   * @throws IllegalArgumentException if there is none; the message lists those that exist
    */
   public Accelerator accelerator(Predicate<? super Accelerator> condition) {
     return session.accelerator(condition);

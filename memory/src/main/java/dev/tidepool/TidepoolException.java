@@ -2,7 +2,7 @@ package dev.tidepool;
 
 import org.jspecify.annotations.Nullable;
 
-/** The root of all that goes wrong in memory, transfers and kernels. */
+/** The superclass of the exceptions for memory, transfers and kernels. */
 public class TidepoolException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

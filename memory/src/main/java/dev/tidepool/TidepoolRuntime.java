@@ -38,7 +38,7 @@ public interface TidepoolRuntime {
      * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
      *
      * @throws IllegalArgumentException if there is none of that id; the message lists those that
-     *     are
+     *     exist
      */
     default Accelerator accelerator(String id) {
       return find(id).orElseThrow(() -> absent("no accelerator '" + id + "'"));
@@ -58,7 +58,7 @@ public interface TidepoolRuntime {
     /**
      * The best accelerator that satisfies a condition.
      *
-     * @throws IllegalArgumentException if there is none; the message lists those that are
+     * @throws IllegalArgumentException if there is none; the message lists those that exist
      */
     default Accelerator accelerator(Predicate<? super Accelerator> condition) {
       return byPreference().stream()

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 public class TransferException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
-  /** Creates a failure that says which bytes were on which way. */
+  /** Creates the exception; the message says which bytes were to go where. */
   public TransferException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

@@ -28,7 +28,7 @@ import java.util.concurrent.CompletableFuture;
  * with the same cause.
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads alike. {@code void}
- * operations return when done, prefetches excepted, whose error comes at the next use. Futures
+ * operations return when done, except for prefetches, whose errors the next use throws. Futures
  * complete on the library's threads; cancelling one stops what has not started. An array or segment
  * given to an asynchronous operation must stay untouched until its future completes.
  *
@@ -179,13 +179,13 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   CompletableFuture<Void> copyFromAsync(UnifiedBuffer<A> source);
 
   /**
-   * The host's copy itself, for reading and writing. Fetched first where the device's is newer;
-   * counts as a write of all of it, now: after device work call it again. Hold it no longer than
-   * the buffer.
+   * The host's copy itself, for reading and writing. Newer bytes of the device are fetched first.
+   * The call counts as a write of the whole buffer at this moment, so call it again after device
+   * work. Do not use the segment after the buffer is closed.
    */
   MemorySegment asSegment();
 
-  /** The host's copy itself, for reading. Fetched first where the device's is newer. */
+  /** The host's copy itself, for reading. Newer bytes of the device are fetched first. */
   MemorySegment asReadOnlySegment();
 
   /**
@@ -239,9 +239,9 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   void fill(byte value);
 
   /**
-   * Sets every element to those of the array, over and over from its front: to one value by an
-   * array of one element. Devices do it by a command of their own where the pattern has 1, 2 or 4
-   * bytes.
+   * Repeats the elements of an array over all elements of the buffer, from the front. An array of
+   * one element sets all to one value. Devices have a command for this where the pattern has 1, 2
+   * or 4 bytes.
    *
    * @throws IllegalArgumentException if the array is empty
    */
@@ -270,7 +270,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   }
 
   /**
-   * Pushes the dirty side to the other one, making it where it is missing; both are valid after.
+   * Copies the newer bytes to the other side, which is allocated if it is missing. Both sides are
+   * valid afterwards.
    */
   void synchronize();
 
@@ -295,14 +296,14 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
    * Gives the bytes back when the work that uses them ends. Idempotent.
    *
    * <p>Over memory that outlives the buffer ({@link UnifiedMemoryManager#wrap wrapped}, {@link
-   * UnifiedMemoryManager#map mapped} from a file, or {@linkplain UnifiedMemoryManager#createShared
-   * shared}) this method waits for the work that uses it, reads included, and brings back the bytes
-   * that are newer on the device; then the caller may close the arena or read the file. It does so
-   * on any thread, virtual ones and completion callbacks included, and is not interruptible; an
-   * interrupt stays set. A second closer waits for the first. Called inside of work on this very
-   * buffer, as by a progress listener, it does not wait: the bytes are brought back when that work
-   * has ended. For every other buffer this method waits for nothing, and closing a slice or a view
-   * ends the slice or view only.
+   * UnifiedMemoryManager#adopt adopted}, {@link UnifiedMemoryManager#map mapped} from a file, or
+   * {@linkplain UnifiedMemoryManager#createShared shared}) this method waits for the work that uses
+   * it, reads included, and brings the newest bytes back to it. Then the caller may close the arena
+   * or read the file. It does so on any thread, virtual ones and completion callbacks included, and
+   * is not interruptible; an interrupt stays set. A second closer waits for the first. Called
+   * inside of work on this very buffer, as by a progress listener, it does not wait: the bytes are
+   * brought back when that work has ended. For every other buffer this method waits for nothing,
+   * and closing a slice or a view ends the slice or view only.
    *
    * @throws TransferException if the bytes of such memory could not be brought back, after
    *     everything was freed; it is logged, {@linkplain MemoryStatistics#lostResults() counted} and

@@ -60,7 +60,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @param accelerator its id ({@code opencl:0}), its kind for the best of that kind ({@code
    *     opencl}), or {@code auto} for the best of all. No drivers of other kinds are loaded; {@code
    *     cpu:0} loads none
-   * @throws IllegalArgumentException if there is none; the message lists those that are
+   * @throws IllegalArgumentException if there is none; the message lists those that exist
    */
   static UnifiedMemoryManager create(String accelerator) {
     return create(accelerator, MemoryOptions.defaults());
@@ -82,7 +82,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * }
    *
    * @param condition may be asked about any accelerator of this machine; all drivers are loaded
-   * @throws IllegalArgumentException if there is none; the message lists those that are
+   * @throws IllegalArgumentException if there is none; the message lists those that exist
    */
   static UnifiedMemoryManager create(
       Predicate<? super Accelerator> condition, MemoryOptions options) {
@@ -94,8 +94,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * closes with that Tidepool at the latest.
    *
    * <p>All managers of a Tidepool share {@code pinned-limit}, {@code peer-access}, {@code
-   * concurrent-transfers} and {@code trace}, which are set by {@link Tidepool#open(MemoryOptions)}.
-   * Left at their defaults here, they are what the Tidepool has.
+   * managed-memory}, {@code zero-copy-buffers}, {@code concurrent-transfers} and {@code trace},
+   * which are set by {@link Tidepool#open(MemoryOptions)}. Left at their defaults here, they are
+   * what the Tidepool has.
    *
    * @throws IllegalArgumentException if the options set one of those to another value than the
    *     Tidepool's
@@ -254,13 +255,14 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /**
    * Like {@link #wrap(ElementType, MemorySegment)}, which is HOST, but at a location. A PINNED
-   * buffer's memory is page-locked where it lies, so that transfers reach it without staging, and
-   * its arena cannot be closed before the buffer is: that is an {@link IllegalStateException}
-   * there. Locking takes as long as touching all of the memory, and a thread: for long-lived
-   * buffers. Where the accelerator or the option {@code pinned-limit} refuses, the memory stays as
-   * it is, and {@link MemoryStatistics#pinnedFallbacks()} counts that. So it does where a file may
-   * be behind the memory: a driver would end the process if somebody truncated it. Linux says which
-   * memory has none; on other systems no memory of the caller is locked.
+   * buffer's memory is page-locked where it lies, so that transfers reach it without staging. Its
+   * arena cannot be closed before the buffer: an attempt is an {@link IllegalStateException}.
+   * Locking takes as long as touching all of the memory, and costs a thread until the buffer is
+   * closed, so it is for long-lived buffers. Where the accelerator or the option {@code
+   * pinned-limit} refuses, the memory stays as it is, and {@link
+   * MemoryStatistics#pinnedFallbacks()} counts that. The same holds where a file may be behind the
+   * memory, because a driver would end the process if the file were truncated. Linux says which
+   * memory has no file; on other systems no memory of the caller is locked.
    *
    * @throws IllegalArgumentException also if the location is DEVICE or UNIFIED
    */
@@ -297,12 +299,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * one, and OpenCL does not tell how large shared virtual memory is. Whether an address of the
    * host is valid cannot be checked: the caller promises that the memory stays until {@code
    * release} runs. That happens when the buffer is closed and its work has ended, when the manager
-   * closes, or after the buffer became unreachable; on the closing thread, or on a thread of the
-   * library's for which nothing waits. So {@code release} must not refer to the buffer, or it stays
-   * reachable, and must not wait for work of this manager. What it throws is logged. A segment of
-   * {@link UnifiedBuffer#asSegment()} over memory of the host ends before that: later access fails
-   * with an {@link IllegalStateException}. While a native call uses the segment, {@code release}
-   * waits for its end, on another thread.
+   * closes, or after the buffer became unreachable. The closing thread runs it, or a thread of the
+   * library's for which nothing waits. So {@code release} must not refer to the buffer, which would
+   * stay reachable, and must not wait for work of this manager. What it throws is logged. A segment
+   * of {@link UnifiedBuffer#asSegment()} over memory of the host ends before that: later access
+   * fails with an {@link IllegalStateException}. While a native call uses the segment, {@code
+   * release} waits for its end, on another thread.
    *
    * @param memory aligned as an element is
    * @throws IllegalArgumentException if its address is null, negative or not aligned, it is no
@@ -378,16 +380,16 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /**
    * Like {@link #createShared(ElementType, long, String)}, which is HOST, but at a location. A
-   * DEVICE buffer is memory of this manager's accelerator, of zeros, which processes that use the
-   * same hardware reach by the name, without a copy, until every one of them has closed it or has
-   * ended, however it did; only where the driver has nothing but handles of plain memory it ends
-   * with the process that made it, if that is before. On an accelerator that shares the host's
-   * memory it is a HOST one.
+   * DEVICE buffer is memory of this manager's accelerator, of zeros. Processes that use the same
+   * hardware reach it by the name, without a copy, until every one of them has closed it or has
+   * ended in any way. Where the driver has only handles of plain memory, the memory ends with the
+   * process that created it, if that is earlier. On an accelerator that shares the host's memory it
+   * is a HOST buffer.
    *
    * <p>A DEVICE buffer that is shared has no host view, which would not know what others write:
    * views, mappings and {@link UnifiedBuffer#synchronize()} are an {@link
-   * UnsupportedOperationException}. Copies and kernels see what the others' work, once it has
-   * ended, has written.
+   * UnsupportedOperationException}. Copies and kernels see what work of other processes has written
+   * once that work has ended.
    *
    * @param name as there, of at most 121 characters
    * @throws IllegalArgumentException also if the location is PINNED or UNIFIED
@@ -421,12 +423,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<A> type, String name, MemoryLocation location);
 
   /**
-   * Arrays on the Java heap, pooled. Their bytes count in this manager's {@link #statistics()},
-   * idle ones go with {@link #trimExcess()} and by age as blocks do, and {@link
-   * MemoryOptions#maxPoolBytes()}, where it is -1 a quarter of the heap's maximum or 4 GiB, bounds
-   * the idle ones of all types together. They are cleared when they come back if {@link
-   * MemoryOptions#zeroOnRelease()}. One pool for each type, which closes with the manager; closed
-   * earlier, the next call opens another.
+   * The pool of arrays of a type on the Java heap. Their bytes count in this manager's {@link
+   * #statistics()}. Idle arrays are dropped by {@link #trimExcess()} and by age, as blocks are.
+   * {@link MemoryOptions#maxPoolBytes()} bounds the idle arrays of all types together; where it is
+   * -1, the bound is a quarter of the heap's maximum or 4 GiB, the smaller. With {@link
+   * MemoryOptions#zeroOnRelease()} arrays are cleared when they come back. A pool closes with the
+   * manager. If it was closed earlier, the next call opens another.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -445,8 +447,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   CompletableFuture<Kernel> compileAsync(KernelSource source);
 
   /**
-   * A kernel of the first of several sources that this accelerator runs, as kernels in OpenCL C and
-   * CUDA C++ for the same purpose.
+   * Compiles the first of several sources that this accelerator runs, such as OpenCL C and CUDA C++
+   * for the same purpose.
    *
    * @throws KernelCompilationException if the first that it runs is wrong; no other is tried then
    * @throws UnsupportedOperationException if the accelerator runs none of them
@@ -496,9 +498,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   PeakScope pushPeak(String name);
 
   /**
-   * Looks whether somebody wrote beside a live buffer, and tells where; nothing is changed. The
-   * same is done, and reported, whenever a buffer is closed. Waits for work that was asked for on
-   * each buffer.
+   * Checks whether bytes beside a live buffer were written, and returns where. Changes nothing.
+   * Each close of a buffer does the same check and reports what it finds. Waits for work that was
+   * asked for on each buffer.
    *
    * @return the damages, none if all is well
    * @throws IllegalStateException below the level {@link DiagnosticsLevel#PARANOID}, where buffers
@@ -554,13 +556,14 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * Reserves memory of the device for one job; see {@link Reservation}. Memory is freed as for a
    * buffer: idle blocks go, and idle buffers without a reservation are moved off the device. If
-   * that is not enough, the caller waits until others close reservations and buffers. The first
-   * request, with any manager of the {@link Tidepool} on this device, is served first.
+   * that is not enough, the caller waits until others close reservations and buffers. Requests to
+   * all managers of the {@link Tidepool} on this device are served in the order in which they were
+   * made.
    *
-   * <p>What is reserved and unused is kept from all other requests of the {@link Tidepool}: they
-   * meet the end of the device's memory, or of this manager's {@code memory-limit}, in which the
-   * whole reservation counts, that much earlier. Other processes are not kept from it. While there
-   * are reservations, each request that no pool can serve asks the driver how much is free.
+   * <p>Other requests of the {@link Tidepool} do not get what is reserved and unused: for them the
+   * device's memory is that much smaller. The whole reservation counts in this manager's {@code
+   * memory-limit}. Other processes are not held back. While there are reservations, each request
+   * that no pool can serve asks the driver how much is free.
    *
    * <p>The wait is not interruptible; an interrupt stays set.
    *
@@ -652,8 +655,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * theirs alone ({@linkplain #wrap wrapped}, {@linkplain #adopt adopted}, {@linkplain #map mapped}
    * from files, {@linkplain #createShared shared}) has the newest bytes.
    *
-   * @throws TransferException if such bytes could not be brought back from the device, where they
-   *     still are; of several failures the others are suppressed
+   * @throws TransferException if such bytes could not be brought back; they stay where they are. Of
+   *     several failures the others are suppressed
    */
   void synchronize();
 

@@ -3,7 +3,7 @@ package dev.tidepool;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Where in its range an item of a kernel stands. Kernels are {@linkplain KernelSource#method
+ * The position of an item of a kernel in its range. Kernels are {@linkplain KernelSource#method
  * methods}, which get their arguments as parameters, or a {@link JavaKernel}, which finds them
  * here. Valid during the call only.
  */

@@ -145,6 +145,10 @@ class BadInputTest {
     assertThatThrownBy(() -> memory.map(folder, ElementType.INT, MapMode.READ))
         .isInstanceOf(TransferException.class)
         .hasMessageEndingWith(": it is a folder; name a file");
+    Path root = folder.getRoot();
+    assertThatThrownBy(() -> memory.map(root, ElementType.INT, MapMode.READ))
+        .isInstanceOf(TransferException.class)
+        .hasMessage("cannot map " + root + ": it is a folder; name a file");
   }
 
   @Test

@@ -11,7 +11,7 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * A program to look at: it trains a small model for ever. Weights stay, batches come and go,
+ * A program to look at: it trains a small model forever. Weights stay, batches come and go,
  * activations rise and fall. One cache never frees, until it is emptied at 32 MiB and begins again.
  */
 final class TidalProgram implements AutoCloseable {

@@ -142,7 +142,7 @@ final class CudaEvent implements Event {
 
   /**
    * A wait that failed does not say that the command has ended, and its memory must not go before:
-   * so it is tried again, but not for ever, since some failures last.
+   * so it is tried again, but not forever, since some failures last.
    */
   private int waitInDriver() {
     int code = ask(Cuda::cuEventSynchronize);

@@ -16,7 +16,7 @@ import java.time.Duration;
  * @param state which copies exist
  * @param age the time since it was allocated
  * @param site the stack that allocated it, a line for each frame from the program's first on; empty
- *     below level {@link DiagnosticsLevel#SITES} and for what is not in its sample
+ *     below level {@link DiagnosticsLevel#SITES}, and for allocations that are not in its sample
  */
 public record BufferInfo(
     String tag,

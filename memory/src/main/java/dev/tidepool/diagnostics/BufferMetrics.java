@@ -10,12 +10,12 @@ import java.time.Instant;
  * @param deviceToHostBytes bytes that went from the device's memory to the host's
  * @param transfers how many such movements there were
  * @param transferTime the time they took, added up
- * @param lastAccess when work on the buffer or a view of its bytes was last asked for; of short
- *     copies and of a view that is taken again and again without work in between, the first time in
- *     each quarter of a second; of a buffer that nothing was asked of, about when it was allocated
- * @param hits accesses that found the newest bytes where they were needed. Of views that several
- *     threads take again and of short copies out that they make at the same moment some may not be
- *     counted
+ * @param lastAccess when work on the buffer or a view of its bytes was last requested; for an
+ *     unused buffer, about when it was allocated. Of short copies, and of requests for a view that
+ *     is still current, only the first in each quarter of a second counts
+ * @param hits accesses that found the newest bytes where they were needed. Some may be missing
+ *     where several threads take the same view or make short copies out of the buffer at the same
+ *     moment
  * @param misses accesses that had to move bytes first
  */
 public record BufferMetrics(

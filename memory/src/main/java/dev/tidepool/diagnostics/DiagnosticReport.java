@@ -3,8 +3,8 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.MemoryOptions;
 
 /**
- * What diagnostics found, for {@link MemoryOptions#reportListener()}. Its text is one sentence for
- * people; the site's frames follow, a line each.
+ * A finding of the diagnostics, for {@link MemoryOptions#reportListener()}. Its text is one
+ * sentence for people, followed by the frames of the site, a line each.
  */
 public sealed interface DiagnosticReport
     permits LeakReport,

@@ -13,16 +13,16 @@ public enum DiagnosticsLevel {
   /** Counters. The default. */
   COUNTERS,
   /**
-   * Also the stacks that allocate, for reports and {@link BufferInfo#site()}: a sample, as dense as
-   * {@link MemoryOptions#siteSampling()} says.
+   * Also a sample of the stacks that allocate, for reports and {@link BufferInfo#site()}. {@link
+   * MemoryOptions#siteSampling()} says how dense the sample is.
    */
   SITES,
   /**
-   * Also the stack of every allocation; guard zones around the bytes of each buffer that the host
-   * reaches at all times, looked at when it is closed and by {@link
-   * UnifiedMemoryManager#checkGuards()}; the bytes of closed buffers are overwritten with {@code
-   * 0xDD}; and every segment of a closed buffer fails as soon as it is closed. Buffers are not
-   * pooled; slow.
+   * Also the stack of every allocation. Each buffer whose bytes the host reaches at all times has
+   * guard zones around them, which are checked when it is closed and by {@link
+   * UnifiedMemoryManager#checkGuards()}. The bytes of closed buffers are overwritten with {@code
+   * 0xDD}. Every segment of a buffer fails as soon as the buffer is closed. Buffers are not pooled.
+   * Slow.
    */
   PARANOID
 }

@@ -13,8 +13,8 @@ import dev.tidepool.UnifiedMemoryManager;
  * @param freeBytes what is free: on the device, as far as its driver tells, and idle in the
  *     manager's pools of device memory
  * @param boundBytes idle bytes that only serve small buffers, because others beside them are in use
- * @param largestFreeBlock what one buffer could have at most, once idle blocks went back: free
- *     bytes that are not bound, or what the device allows of in one block, if that is less
+ * @param largestFreeBlock bytes that one buffer could have at most after idle blocks went back: the
+ *     free bytes that are not bound, or the device's maximum for one block if that is less
  * @param isEstimate whether the driver does not tell what is free on the device
  */
 public record Fragmentation(

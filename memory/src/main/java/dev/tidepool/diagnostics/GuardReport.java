@@ -3,15 +3,15 @@ package dev.tidepool.diagnostics;
 import java.time.Duration;
 
 /**
- * A buffer beside which somebody wrote: a hand-written kernel that ran past an end, or native code
- * that was given its address. Found at the level {@link DiagnosticsLevel#PARANOID}.
+ * A buffer beside which bytes were overwritten, by a hand-written kernel that ran past an end or by
+ * native code that was given its address. Found at the level {@link DiagnosticsLevel#PARANOID}.
  *
  * @param accelerator the accelerator of its manager
  * @param tag its owner; empty if none was named
  * @param elementType what its elements are, by name
  * @param bytes its bytes
- * @param offset the first damaged byte, from the buffer's first: below 0 before the buffer, from
- *     {@code bytes} on behind it
+ * @param offset the first damaged byte, counted from the buffer's first: negative before the
+ *     buffer, {@code bytes} or more behind it
  * @param damaged how many bytes of the guard zone are not what they were
  * @param age the time since the buffer was allocated
  * @param site the stack that allocated it, a line for each frame

@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How a record lies in memory as a struct: where its components are, what of it is padding, and an
- * order of components that has the least.
+ * How a record lies in memory as a struct: where its components are, which bytes are padding, and
+ * an order of components with the least padding.
  *
- * <p>Components are naturally aligned, as C aligns them. In the suggested order they stand by
- * alignment, the largest first: then none needs padding before it, and only the end is filled up.
- * Components that are records are moved as a whole; ask for a report of their own.
+ * <p>Components are naturally aligned, as C aligns them. The suggested order sorts them by
+ * alignment, the largest first. Then no component needs padding before it, and only the end is
+ * padded. Components that are records are moved as a whole; ask for a report of their own.
  *
  * @param type the record's simple name
  * @param byteSize bytes of one struct, padding included

@@ -4,8 +4,8 @@ import dev.tidepool.MemoryLocation;
 import java.time.Duration;
 
 /**
- * Buffers that nobody closed. Those with the same tag, type, location and site that are found at
- * the same time are one report, so that ten thousand leaks of one place are told once.
+ * Buffers that were not closed. Those with the same tag, type, location and site that are found at
+ * the same time are one report, so that ten thousand leaks of one place are reported once.
  *
  * @param cause how they were found
  * @param accelerator the accelerator of their manager

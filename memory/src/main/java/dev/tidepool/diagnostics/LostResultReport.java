@@ -4,15 +4,15 @@ import dev.tidepool.MemoryLocation;
 import java.time.Duration;
 
 /**
- * A buffer over memory that outlives it (wrapped, mapped from a file, or shared with other
- * processes) whose newest bytes were on the device only and could not be brought back when it
- * ended. The memory keeps what it had before.
+ * A buffer over memory that outlives it (wrapped, adopted, mapped from a file, or shared with other
+ * processes) whose newest bytes could not be brought back to that memory when the buffer ended. The
+ * memory keeps what it had before.
  *
  * @param accelerator the accelerator of its manager
  * @param tag the tag of its allocation; empty if it had none
  * @param elementType what its elements are, by name
  * @param location where it was allocated
- * @param bytes how many bytes were newer on the device
+ * @param bytes how many bytes were newer than those of the memory
  * @param cause why they are lost, one sentence
  * @param age the time since the buffer was made
  * @param site the stack that made it, a line for each frame; empty if that was not recorded
@@ -39,7 +39,7 @@ public record LostResultReport(
         + accelerator
         + " lost "
         + (bytes == 1 ? "1 byte" : bytes + " bytes")
-        + " that the device wrote and that could not be brought back to its memory: "
+        + " that were newer than its memory and could not be brought back to it: "
         + cause
         + "; made "
         + ReportText.origin(age, site);

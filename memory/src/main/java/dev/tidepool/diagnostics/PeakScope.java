@@ -8,16 +8,16 @@ import dev.tidepool.UnifiedMemoryManager;
  * opened for. Safe for use by any thread.
  *
  * <p><b>How exact.</b> The peak is that of a running sum over all threads, not of samples. What
- * another thread allocates in the very moment in which the scope opens, or in which a higher peak
- * is being noted, may be counted with its next allocation only.
+ * another thread allocates at the moment at which the scope opens, or at which a higher peak is
+ * recorded, may be counted only with its next allocation.
  */
 public interface PeakScope extends AutoCloseable {
   /** What it was opened for. */
   String name();
 
   /**
-   * The most bytes that were live, as they were asked for; what lived already when the scope opened
-   * included. Once it is closed, the peak until then.
+   * The most bytes that were live, as they were requested, including those that were live when the
+   * scope opened. Once the scope is closed, the peak until then.
    */
   long peakBytes();
 

@@ -23,8 +23,8 @@ import java.util.List;
  * Every block that a manager's pools have at one moment, its owner, and what was allocated and
  * freed lately. Taken by {@link UnifiedMemoryManager#snapshot()}; immutable.
  *
- * <p>Nobody is stopped while a snapshot is taken, so what other threads do meanwhile may be in one
- * part of it and not in another.
+ * <p>No thread is stopped while a snapshot is taken, so what other threads do meanwhile may be in
+ * one part of it and not in another.
  *
  * <p>The JSON form is a public format, which docs/snapshot.md describes; {@code tidepool view}
  * draws it.
@@ -37,7 +37,7 @@ import java.util.List;
  * @param memory the accelerator's memory
  * @param statistics the manager's figures
  * @param pools its pools; that of plain host memory may be shared with other managers
- * @param tags every tag that has live buffers or stands in the history, with the bytes of its live
+ * @param tags every tag that has live buffers or is in the history, with the bytes of its live
  *     buffers
  * @param blocks every block of the pools, and every live buffer over memory that no pool has
  * @param history the latest allocations and frees, oldest first; empty unless {@link
@@ -63,7 +63,7 @@ public record Snapshot(
   /** The {@link Block#pool()} of buffers over memory that no pool has. */
   public static final int NO_POOL = -1;
 
-  /** What happens with a block. */
+  /** The use of a block. */
   public enum State {
     /** A buffer of this manager has it. */
     LIVE,
@@ -97,7 +97,7 @@ public record Snapshot(
    * @param slab which block of the driver it is or is a part of; unique in the process
    * @param offset the byte of the slab that it begins at
    * @param bytes its size; the buffer that has it may be smaller
-   * @param state what happens with it
+   * @param state its use
    * @param tag the buffer's tag; empty if it has none, or no buffer has the block
    * @param elementType the buffer's elements; empty if no buffer has it
    * @param length how many elements the buffer has

@@ -22,7 +22,7 @@ public final class SnapshotPage {
    * @param json the JSON form, as {@link Snapshot#toJson()} returns it
    */
   public static String of(String json) {
-    // Inside of strings, where alone it may stand, JSON can write it so too.
+    // JSON has this character in strings only, where it may be escaped.
     return page("file", "'none'", json.replace("<", "\\u003c"));
   }
 
@@ -47,7 +47,7 @@ public final class SnapshotPage {
         .replace("{{style}}", part("page.css"))
         .replace("{{source}}", source)
         .replace("{{script}}", script)
-        // Last, so that nothing in it is taken for a place to fill.
+        // Last, so that no text of the data is taken for a placeholder.
         .replace("{{data}}", data);
   }
 

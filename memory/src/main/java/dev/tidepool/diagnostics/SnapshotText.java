@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 
 /**
  * The JSON form of a snapshot. Blocks and changes are rows of numbers, and what they share (tags,
- * types, stacks) stands in lists that the rows point into: a hundred thousand blocks take some
- * megabytes and a moment. Not for concurrent use.
+ * types, stacks) is in lists that the rows refer to: a hundred thousand blocks take some megabytes
+ * and a moment. Not for concurrent use.
  */
 final class SnapshotText {
   private static final int VERSION = 1;
@@ -53,7 +53,7 @@ final class SnapshotText {
     rows(target, "[\"micros\",\"bytes\",\"tag\"]", snapshot.history(), this::change);
     member("forgotten", snapshot.forgotten());
     member("reservations", snapshot.reservations());
-    // At the end, because the rows say what stands in them.
+    // At the end, because the rows determine their contents.
     member("types", List.copyOf(types.keySet()));
     member("sites", List.copyOf(sites.keySet()));
     name("tags");
@@ -66,7 +66,7 @@ final class SnapshotText {
     return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
   }
 
-  /** The place of a text in a list where each stands once. */
+  /** The index of a text in a list that has each text once. */
   private static int number(Map<String, Integer> numbers, String key) {
     Integer known = numbers.get(key);
     if (known != null) {
@@ -109,7 +109,7 @@ final class SnapshotText {
     text.append(number(tags, change.tag()));
   }
 
-  /** The tags that are known, and those that only stand in rows. */
+  /** The tags that are known, and those that only occur in rows. */
   private void tags() {
     Map<String, Snapshot.Tag> known = new LinkedHashMap<>();
     tags.keySet().forEach(name -> known.put(name, new Snapshot.Tag(name, 0, 0)));
@@ -181,9 +181,9 @@ final class SnapshotText {
   }
 
   /**
-   * Escapes what JSON must, and what would end a script element or is no character by itself. Half
-   * of a surrogate pair, which readers of JSON refuse also as an escape, is written out as the text
-   * of one.
+   * Escapes what JSON requires, what would end a script element, and what is no character by
+   * itself. Half of a surrogate pair is written as the text of its escape, because readers of JSON
+   * refuse the escape itself.
    */
   private void string(String string) {
     text.append('"');

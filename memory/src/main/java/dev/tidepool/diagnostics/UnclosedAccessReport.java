@@ -6,7 +6,7 @@ import dev.tidepool.NativeAccess;
  * A {@link NativeAccess} that became unreachable without being closed. The library has ended it as
  * {@link NativeAccess#close()} does; until then its buffers could not be used.
  *
- * @param accelerator whose manager lent the buffers
+ * @param accelerator the accelerator whose manager lent the buffers
  * @param tag the tag of the first buffer; empty if it had none
  * @param buffers how many buffers were lent
  * @param bytes their bytes

@@ -3,10 +3,10 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.Reservation;
 
 /**
- * A {@link Reservation} that was open when its manager was closed, which has ended it. Until then
- * nobody else could have the bytes.
+ * A {@link Reservation} that was open when its manager was closed. The close has ended it. Until
+ * then no other request could have the bytes.
  *
- * @param accelerator whose memory was reserved
+ * @param accelerator the accelerator whose memory was reserved
  * @param tag the reservation's name; empty if it had none
  * @param bytes how many were reserved
  * @param usedBytes how many of them buffers had

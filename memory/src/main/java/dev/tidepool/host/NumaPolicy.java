@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * From which NUMA nodes a block's pages come. Which nodes there are, {@link
- * HostPlatform#numaNodes()} says.
+ * The NUMA nodes that a block's pages come from. {@link HostPlatform#numaNodes()} lists the nodes
+ * of this machine.
  *
  * @param mode how the nodes are meant
  * @param nodes their numbers, ascending, each once; none for {@link Mode#LOCAL}, one for {@link
@@ -28,7 +28,7 @@ public record NumaPolicy(Mode mode, List<Integer> nodes) {
   }
 
   /**
-   * Checks the form; whether the nodes exist is asked when memory is.
+   * Checks the form. Whether the nodes exist is checked when memory is allocated.
    *
    * @throws IllegalArgumentException if there are too many nodes or too few, or one is negative
    */

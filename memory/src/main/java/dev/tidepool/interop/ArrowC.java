@@ -30,8 +30,8 @@ public final class ArrowC {
 
   /**
    * Exports the host's copy of a buffer as a column without nulls. The memory stays until the
-   * consumer releases the array, though the buffer or the manager may be closed before; otherwise
-   * it is as an export by {@link DLPack#exportHost}.
+   * consumer releases the array, even if the buffer or the manager is closed before. Otherwise it
+   * is like an export by {@link DLPack#exportHost}.
    *
    * @throws IllegalArgumentException if the elements are truth values, which are bits in Arrow, or
    *     records
@@ -59,15 +59,15 @@ public final class ArrowC {
   }
 
   /**
-   * Opens a column that is in the host's memory. This takes array and schema over, as Arrow calls
-   * it by moving them: both structures are marked as released, whether this returns or throws, and
-   * the memory that they are in may be freed then. A thread that has too little stack to begin gets
-   * a {@link StackOverflowError}, and both stay their producer's.
+   * Opens a column that is in the host's memory. This takes over array and schema, which Arrow
+   * calls moving them: both structures are marked as released, whether this returns or throws. Then
+   * their memory may be freed. If the thread has too little stack to begin, this throws a {@link
+   * StackOverflowError}, and both stay the producer's.
    *
    * @param array address of an {@code ArrowArray}
    * @param schema address of an {@code ArrowSchema}
-   * @throws IllegalArgumentException if an address is none, a structure is released already, or the
-   *     array contradicts itself
+   * @throws IllegalArgumentException if an address is invalid, a structure is released already, or
+   *     the array contradicts itself
    * @throws UnsupportedOperationException if the column is no array of numbers, dates or times
    */
   public static ArrowColumn open(UnifiedMemoryManager manager, long array, long schema) {

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A column of another library, whose data is a buffer without a copy, as {@link
- * UnifiedMemoryManager#adopt adopted} memory is. The bits that tell nulls are a buffer of their
- * own. {@link #close()} closes both; after their last use the array is released, once. Safe for use
+ * UnifiedMemoryManager#adopt adopted} memory is. The bits that mark nulls are a buffer of their
+ * own. {@link #close()} closes both. After their last use the array is released, once. Safe for use
  * by any thread.
  */
 public final class ArrowColumn implements AutoCloseable {
@@ -247,7 +247,7 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /** How many of so many bits are set. */
+  /** Returns how many of the bits are set. */
   private static long set(UnifiedBuffer<byte[]> validity, int shift, long length) {
     HostHold hold = HostHold.of(validity, false);
     try {

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A column that {@link ArrowC} made for another library: an {@code ArrowArray} and an {@code
  * ArrowSchema}. The consumer moves both out of here, as Arrow's libraries do when they import, and
- * releases them when it is done. {@link #close()} frees the structures and releases what nobody has
- * moved; so close it after the consumer has imported.
+ * releases them when it is done. {@link #close()} frees the structures and releases what was not
+ * moved, so close it after the consumer has imported.
  *
  * <p>An export that becomes unreachable unclosed is reported in the log, and its structures stay.
  * The array can be released by any thread, also one that Java does not know. Safe for use by any
@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 public final class ArrowExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** What holds the memory of arrays that are not released yet, by their private numbers. */
+  /** The contents of arrays that are not released yet, by their private numbers. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
 
   // Never used again, unlike an address: a second release finds nothing.
@@ -72,7 +72,7 @@ public final class ArrowExport implements AutoCloseable {
   private final MemorySegment structs;
   private final long number;
   private final AtomicBoolean closed = new AtomicBoolean();
-  // Set before the export is anybody's.
+  // Set before the export is published.
   private Cleaner.@Nullable Cleanable watch;
 
   private ArrowExport(MemorySegment structs, long number) {
@@ -83,7 +83,7 @@ public final class ArrowExport implements AutoCloseable {
   /**
    * Exports a copy of a buffer.
    *
-   * @param onDevice whether it is the one that the accelerator computes in, else the host's
+   * @param onDevice whether it is the copy that the accelerator computes in, and not the host's
    */
   static ArrowExport of(UnifiedBuffer<?> buffer, boolean onDevice) {
     MemorySegment format = ArrowFormat.of(buffer.elementType());

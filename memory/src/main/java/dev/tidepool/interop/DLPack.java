@@ -21,22 +21,22 @@ import java.util.Objects;
  * } // calls the deleter of the library
  * }
  *
- * <p><b>Exports.</b> An export is to its consumer what {@link UnifiedBuffer#asSegment()} is to Java
- * code, of the host's copy or the device's. The bytes are the newest when it is made, and all work
- * that was asked for before has ended. It counts as a write of that copy then; of a {@linkplain
- * #exportReadOnly read-only} one, as a read. The buffer may be used meanwhile, and sees what the
- * consumer has written by then. To see what a consumer writes later, after the other copy was used,
- * tell the buffer, by {@linkplain UnifiedMemoryManager#lend lending} it for writing: as a
+ * <p><b>Exports.</b> An export is for its consumer what {@link UnifiedBuffer#asSegment()} is for
+ * Java code, of the host's copy or the device's. The bytes are the newest when it is made, and all
+ * work that was asked for before has ended. The export then counts as a write of that copy, and a
+ * {@linkplain #exportReadOnly read-only} one as a read. The buffer may be used meanwhile, and sees
+ * what the consumer has written until then. To see what a consumer writes later, after the other
+ * copy was used, {@linkplain UnifiedMemoryManager#lend lend} the buffer for writing: as a
  * HOST_POINTER for the host's copy. After work on the other side, {@link
- * UnifiedBuffer#synchronize()} shows the results to the consumer. The copy that is exported stays
- * where it is, and the memory stays until the consumer calls the deleter, though the buffer or the
- * manager may be closed before; memory of a caller that was {@linkplain UnifiedMemoryManager#wrap
- * wrapped} stays as long as the caller keeps it.
+ * UnifiedBuffer#synchronize()} shows the results to the consumer. The exported copy stays where it
+ * is. The memory stays until the consumer calls the deleter, even if the buffer or the manager is
+ * closed before. {@linkplain UnifiedMemoryManager#wrap Wrapped} memory of a caller stays as long as
+ * the caller keeps it.
  *
- * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which tells read-only
- * tensors apart; Python passes it in capsules named {@code dltensor_versioned}. The older structure
- * is for consumers that ask for capsules named {@code dltensor}, as NumPy does before 2.1. An
- * address does not tell which of the two it is of.
+ * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which marks read-only
+ * tensors; Python passes it in capsules named {@code dltensor_versioned}. The older structure is
+ * for consumers that ask for capsules named {@code dltensor}, as NumPy does before 2.1. The address
+ * of a structure does not tell which of the two it is.
  *
  * <p>Safe for use by any thread.
  */
@@ -45,9 +45,9 @@ public final class DLPack {
 
   /**
    * Exports the memory that the buffer's accelerator computes in, in row-major order: the host's,
-   * for an accelerator that has it, as the CPU; else the device's copy, which is made and brought
-   * up to date if need be. A tensor on an OpenCL device has the {@code cl_mem} as its data, and a
-   * slice its place in there as the byte offset.
+   * for an accelerator that shares it, such as the CPU; else the device's copy, which is made and
+   * brought up to date if necessary. A tensor on an OpenCL device has the {@code cl_mem} as its
+   * data, and a slice has its place in there as the byte offset.
    *
    * @param shape the size of each dimension; none for one dimension of all elements
    * @throws IllegalArgumentException if the shape has not as many elements as the buffer, or the
@@ -62,8 +62,8 @@ public final class DLPack {
   }
 
   /**
-   * Like {@link #export}, as a tensor that its consumer must not write. The consumers that look at
-   * the flag do not.
+   * Like {@link #export}, as a tensor that its consumer must not write. Only consumers that look at
+   * the flag comply.
    */
   public static DLPackExport exportReadOnly(UnifiedBuffer<?> buffer, long... shape) {
     return make(buffer, shape, true, false, HostHold.isOnHost(buffer));
@@ -75,7 +75,7 @@ public final class DLPack {
   }
 
   /**
-   * Exports the host's copy of a buffer on any accelerator; it is made and fetched if need be.
+   * Exports the host's copy of a buffer on any accelerator; it is made and fetched if necessary.
    *
    * @throws IllegalArgumentException as {@link #export} does
    * @throws UnsupportedOperationException if the buffer may only be read, or has no host view
@@ -117,13 +117,13 @@ public final class DLPack {
   /**
    * Opens a tensor of version 1, which is in the memory of the host or of the manager's device.
    * What the producer does with a tensor of a device must have ended. This takes the tensor from
-   * its producer: whether it returns or throws, the tensor's deleter is called, once. So do not let
-   * a Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}. A
-   * thread that has too little stack to begin gets a {@link StackOverflowError}, and the tensor
-   * stays its producer's.
+   * its producer: whether it returns or throws, the tensor's deleter is called, once. So a Python
+   * capsule must not call it too: rename the capsule first, to {@code used_dltensor_versioned}. If
+   * the thread has too little stack to begin, this throws a {@link StackOverflowError}, and the
+   * tensor stays the producer's.
    *
    * @param address of a {@code DLManagedTensorVersioned}
-   * @throws IllegalArgumentException if the address is none, or that of the other structure, in
+   * @throws IllegalArgumentException if the address is invalid, or that of the other structure, in
    *     which cases no deleter is called; or if the tensor contradicts itself, or is in the memory
    *     of another device or context
    * @throws UnsupportedOperationException if the tensor has another major version, is in memory of

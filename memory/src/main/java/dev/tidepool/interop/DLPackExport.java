@@ -29,10 +29,10 @@ import org.jspecify.annotations.Nullable;
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** What the deleter was not called for yet, by the address of the structure. */
+  /** Exports whose deleter was not called yet, by the address of the structure. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
 
-  /** Structures that ended last, of all managers, whose memory has no other use yet. */
+  /** The structures of all managers that ended last. Their memory is not reused yet. */
   private static final Queue<TensorStruct> ENDED = new ArrayBlockingQueue<>(1_000);
 
   /** What the deleter ends; does not keep the export reachable. */
@@ -41,7 +41,7 @@ public final class DLPackExport implements AutoCloseable {
     private final ExportedMemory memory;
     private final AtomicBoolean handedOver = new AtomicBoolean();
     private volatile boolean released;
-    // Set before a consumer can know of it.
+    // Set before a consumer can know the export.
     private Cleaner.@Nullable Cleanable watch;
 
     Content(TensorStruct struct, ExportedMemory memory) {

@@ -17,9 +17,9 @@ import java.util.Objects;
 
 /**
  * A tensor of another library, whose memory is a buffer without a copy, as {@link
- * UnifiedMemoryManager#adopt adopted} memory is. {@link #close()} closes the buffer, and after its
- * last use the tensor's deleter is called, once; so it is when the manager closes, or nothing
- * refers to this any more.
+ * UnifiedMemoryManager#adopt adopted} memory is. {@link #close()} closes the buffer. After its last
+ * use the tensor's deleter is called, once. The same happens when the manager closes, or when
+ * nothing refers to this any more.
  *
  * <p>A buffer has its elements one after another. A tensor with other strides, or that is not
  * aligned to its elements, has no such buffer: {@link #copyTo} copies it. Safe for use by any
@@ -154,8 +154,8 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * Checks that the structure is not the other one, whose deleter is elsewhere: a version is two
-   * small numbers, and an address is not.
+   * Checks that the structure is not of the other form, whose deleter is elsewhere. A version is
+   * two small numbers, which no address is.
    */
   private static void checkLayout(TensorStruct struct) {
     if (struct.isVersioned() != struct.beginsWithVersion()) {
@@ -217,7 +217,7 @@ public final class DLPackTensor implements AutoCloseable {
     return shape.clone();
   }
 
-  /** How many elements of memory are from one element to the next, in each dimension. */
+  /** The distance from one element to the next in each dimension, in elements. */
   public long[] strides() {
     return strides.clone();
   }

@@ -15,7 +15,7 @@ final class DeviceTypes {
 
   private DeviceTypes() {}
 
-  /** The type of device that has memory of a kind. */
+  /** Returns the type of device for a kind of memory. */
   static int of(NativeKind kind) {
     return switch (kind) {
       case HOST_POINTER -> CPU;

@@ -10,7 +10,7 @@ import dev.tidepool.runtime.buffer.HostHold;
  *
  * @param data an address, or the handle of a memory object
  * @param offset bytes from there to the first byte; 0 of an address
- * @param ending ends the consumer's use; may run more often
+ * @param ending ends the consumer's use; may run more than once
  */
 record ExportedMemory(int deviceType, int deviceNumber, long data, long offset, Runnable ending) {
 

@@ -27,7 +27,7 @@ final class NativeHeap {
         linker.defaultLookup().findOrThrow(name), type, Linker.Option.critical(false));
   }
 
-  /** Zeros, aligned as every C structure needs. */
+  /** Allocates zeroed memory, aligned for any C structure. */
   static MemorySegment allocate(long bytes) {
     MemorySegment block;
     try {

@@ -35,7 +35,7 @@ final class Shapes {
     return Arrays.stream(shape).anyMatch(size -> size == 0);
   }
 
-  /** Checks that a shape has so many elements. */
+  /** Checks that a shape has the expected number of elements. */
   static void checkCount(long[] shape, long expected) {
     long count = count(shape);
     if (count != expected) {
@@ -51,8 +51,8 @@ final class Shapes {
   }
 
   /**
-   * The strides of a shape whose last dimension varies fastest. Those of a shape without elements
-   * reach nothing: where 64 bits do not hold one, it is that of the next dimension.
+   * The strides of a shape whose last dimension varies fastest. The strides of a shape without
+   * elements are never used: where 64 bits do not hold one, it is that of the next dimension.
    */
   static long[] rowMajor(long[] shape) {
     long[] strides = new long[shape.length];

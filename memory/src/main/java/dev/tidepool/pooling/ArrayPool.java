@@ -31,10 +31,10 @@ public interface ArrayPool<A> extends AutoCloseable {
     /** Never: an array holds whatever its last holder left there. */
     NEVER,
 
-    /** When an array is rented that had a holder before. */
+    /** When an array that had a holder before is rented. */
     ON_RENT,
 
-    /** When an array comes back, so that nothing is kept of what it held. */
+    /** When an array comes back, so that the pool keeps none of its contents. */
     ON_RETURN
   }
 
@@ -64,7 +64,7 @@ public interface ArrayPool<A> extends AutoCloseable {
   ElementType<A> elementType();
 
   /**
-   * An array of at least that many elements, which nobody else holds.
+   * An array of at least that many elements that has no other holder.
    *
    * @param minimumLength 0 or more
    * @throws IllegalArgumentException if it is negative

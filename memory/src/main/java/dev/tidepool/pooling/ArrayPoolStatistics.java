@@ -5,10 +5,10 @@ package dev.tidepool.pooling;
  * the elements, rounding to size classes included.
  *
  * @param rents arrays handed out
- * @param hits those of them that were there already
- * @param idleArrays arrays that wait now
+ * @param hits those of them that were idle before
+ * @param idleArrays arrays that are idle now
  * @param idleBytes their bytes
- * @param rentedArrays arrays that somebody holds now
+ * @param rentedArrays arrays that have a holder now
  * @param rentedBytes their bytes
  * @param dropped arrays left to the collector
  */

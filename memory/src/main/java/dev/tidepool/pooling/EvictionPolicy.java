@@ -6,13 +6,13 @@ import dev.tidepool.MemoryOptions;
 // rank of idle blocks is in pool.block.PooledBlock.
 
 /**
- * Which idle object an {@link ObjectPool} lets go first when it is full, and which idle block a
- * manager's pools do ({@link MemoryOptions#evictionPolicy}).
+ * Which idle object an {@link ObjectPool} destroys first when it is full, and which idle block a
+ * manager's pools free first ({@link MemoryOptions#evictionPolicy}).
  *
  * <p>The policy concerns idle objects and blocks only, and only how many are kept. When memory runs
  * out, or a program {@linkplain dev.tidepool.UnifiedMemoryManager#trimExcess trims}, all idle
- * blocks go back, whatever the policy. It does not say either which buffer loses its device copy
- * then: approximately the least recently used one does, under every policy.
+ * blocks go back, whatever the policy. Nor does the policy determine which buffer loses its device
+ * copy then: that is approximately the least recently used one, under every policy.
  */
 public enum EvictionPolicy {
   /**
@@ -29,8 +29,8 @@ public enum EvictionPolicy {
   FIFO,
 
   /**
-   * One whose time to live is over, counted from its creation; while there is none, the object that
-   * comes back is let go itself. Such a pool never hands out an object older than that.
+   * One whose time to live, counted from its creation, is over. While there is none, the returned
+   * object itself is destroyed. Such a pool never hands out an object older than that.
    */
   TIME_TO_LIVE
 }

@@ -55,7 +55,7 @@ public interface ObjectPool<T> extends AutoCloseable {
   /**
    * Begins a pool.
    *
-   * @param create makes an object; never one that the pool has already
+   * @param create makes an object, and never returns one that the pool has already
    */
   static <T> Builder<T> builder(Supplier<? extends T> create) {
     return new Builder<>(create);
@@ -67,7 +67,7 @@ public interface ObjectPool<T> extends AutoCloseable {
   }
 
   /**
-   * An object that nobody else holds: an idle one, else a new one.
+   * An object that has no other holder: an idle one if there is one, else a new one.
    *
    * @throws IllegalStateException if the pool is closed, or {@code create} gave an object that the
    *     pool has already
@@ -90,16 +90,20 @@ public interface ObjectPool<T> extends AutoCloseable {
    */
   void discard(T object);
 
-  /** Like {@link #get()}, for {@code try}; it is told even from later leases of the same object. */
+  /**
+   * Like {@link #get()}, for {@code try}. A closed lease does not affect later leases of the same
+   * object.
+   */
   Lease<T> lease();
 
   /**
-   * Lets idle objects go that are older than their time to live; then those that nobody used for
-   * the idle timeout, as the policy orders them, but the minimum; and creates what lacks to the
-   * minimum. Does nothing where it is running already or the pool is closed.
+   * Destroys idle objects that are older than their time to live; then those that were not used for
+   * the idle timeout, in the order of the policy, down to the minimum. Then creates objects up to
+   * the minimum. Does nothing if it is running already or the pool is closed.
    *
-   * <p>When an object came back is not noted, which would cost more than the rest of its return: it
-   * is known to be unused since a maintenance first saw it so, or since it was created.
+   * <p>The pool does not record when an object came back, because that would cost more than the
+   * rest of the return. An object counts as unused since a maintenance first found it idle, or
+   * since it was created.
    */
   void maintain();
 
@@ -138,20 +142,23 @@ public interface ObjectPool<T> extends AutoCloseable {
       return this;
     }
 
-    /** Whether an idle object may be handed out; others are destroyed. Called when it is wanted. */
+    /**
+     * Whether an idle object may be handed out; others are destroyed. Called before an object is
+     * handed out.
+     */
     public Builder<T> validate(Predicate<? super T> validate) {
       this.validate = validate;
       return this;
     }
 
-    /** Ends an object; called once for each, when nobody can get it any more. */
+    /** Ends an object; called once for each, when no thread can get it any more. */
     public Builder<T> destroy(Consumer<? super T> destroy) {
       this.destroy = destroy;
       return this;
     }
 
     /**
-     * Objects that are larger when they come back are destroyed; by default none is.
+     * Destroys objects that are larger when they come back; by default none.
      *
      * @param size in the unit of {@code sizer}
      * @param sizer how large an object is
@@ -162,13 +169,13 @@ public interface ObjectPool<T> extends AutoCloseable {
       return this;
     }
 
-    /** Idle objects that are there from the beginning and after each maintenance; 0. */
+    /** Idle objects that the pool has from the beginning and after each maintenance; 0. */
     public Builder<T> minimum(int objects) {
       this.minimum = objects;
       return this;
     }
 
-    /** Idle objects that are kept at most; 1024. More may be out at a time. */
+    /** Idle objects that are kept at most; 1024. More may be in use at a time. */
     public Builder<T> maximum(int objects) {
       this.maximum = objects;
       return this;
@@ -187,7 +194,10 @@ public interface ObjectPool<T> extends AutoCloseable {
       return this;
     }
 
-    /** After which time without use maintenance lets an object go; zero, the default, is never. */
+    /**
+     * The time without use after which maintenance destroys an object; zero, the default, means
+     * never.
+     */
     public Builder<T> idleTimeout(Duration time) {
       this.idleTimeout = time;
       return this;

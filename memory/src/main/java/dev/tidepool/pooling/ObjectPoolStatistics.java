@@ -6,7 +6,7 @@ package dev.tidepool.pooling;
  * it.
  *
  * @param gets objects handed out
- * @param hits those of them that were there already
+ * @param hits those of them that were idle before
  * @param created objects made, for misses and to fill the pool
  * @param destroyed objects let go
  * @param evicted destroyed because the pool was full, or they were too old or idle too long
@@ -14,8 +14,8 @@ package dev.tidepool.pooling;
  *     measuring them failed
  * @param oversized destroyed because they had grown above the largest size that is kept
  * @param discarded destroyed by {@link ObjectPool#discard}, or because the pool was closed
- * @param idle objects that wait now
- * @param leased objects that somebody holds now
+ * @param idle objects that are idle now
+ * @param leased objects that have a holder now
  */
 public record ObjectPoolStatistics(
     long gets,
@@ -34,8 +34,8 @@ public record ObjectPoolStatistics(
   }
 
   /**
-   * How many fewer objects were created than without a pool, as a share of those, 0 to 1: what
-   * filled the pool ahead counts as created.
+   * The share of creations that the pool avoided, 0 to 1. Objects that filled the pool in advance
+   * count as created.
    */
   public double allocationReduction() {
     return gets == 0 ? 0 : Math.max(0, 1 - (double) created / gets);

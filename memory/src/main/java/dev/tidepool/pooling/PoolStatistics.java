@@ -5,8 +5,8 @@ import java.util.List;
 /**
  * What a pool of blocks has (<i>current</i>) and has done (<i>cumulative</i>); exact when no thread
  * is using it. Then what is reserved is idle or leased, except for blocks that wait to be freed (a
- * quarter of a second at most), for parts of slabs that are never leased again because somebody may
- * still hold their segments, and for what a driver rounded up.
+ * quarter of a second at most), for parts of slabs that are never leased again because their
+ * segments may still be in use, and for what a driver rounded up.
  *
  * @param hits cumulative: leases of idle blocks
  * @param misses cumulative: leases for which the source was asked
@@ -18,8 +18,8 @@ import java.util.List;
  * @param driverFrees cumulative: blocks that went back
  * @param failedFrees cumulative: those of them that the driver refused to take; they count as gone
  * @param evictions cumulative: blocks freed because a cap was reached
- * @param trims cumulative: trimmings that freed something; each block that was freed for
- *     page-locked memory of another counts as one
+ * @param trims cumulative: trims that freed something; each block that was freed to make room for
+ *     page-locked memory of another pool counts as one
  * @param trimmedBytes cumulative: bytes that they freed
  * @param repeatedReleases cumulative: leases given back again, and ignored
  * @param name what messages call the pool: its memory, such as {@code cuda:0 DEVICE}

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Which accelerators of a {@link Tidepool} copy straight from which, without the host in between.
+ * Direct copies between the accelerators of a {@link Tidepool}, without the host in between.
  *
  * <p>A way leads from the accelerator that has the bytes to the one that gets them; the way back is
  * another. Each is opened by the first copy that takes it, or by {@link #enable}. While it is
@@ -27,11 +27,11 @@ import java.util.concurrent.CompletableFuture;
  * }
  * }
  *
- * <p>Here too is what spreads one buffer over several accelerators, and collects it again. Each
- * part is copied by the best way from where its bytes are; parts on different buffers move side by
- * side, each in the order of the buffers that it uses. One part that fails leaves the others alone.
- * At most 1001 buffers take part in one call, slices of one counted once; more are an {@link
- * IllegalArgumentException}.
+ * <p>Further methods spread one buffer over several accelerators, and collect it again. Each part
+ * is copied by the best way from where its bytes are; parts on different buffers move side by side,
+ * each in the order of the buffers that it uses. One part that fails leaves the others alone. At
+ * most 1001 buffers take part in one call, where slices of one buffer count once; more are an
+ * {@link IllegalArgumentException}.
  *
  * <p>Safe for use by any thread. Every method throws {@link IllegalStateException} once the
  * Tidepool is closed, and {@link IllegalArgumentException} for an accelerator of another one, or
@@ -55,11 +55,11 @@ public interface PeerAccess {
   /**
    * One way, and what took it so far.
    *
-   * @param from where bytes are
-   * @param to where they go
+   * @param from the accelerator that has the bytes
+   * @param to the accelerator that gets them
    * @param state whether copies take it
-   * @param copies that the driver made from device memory to device memory; where the state is
-   *     UNREACHABLE it may do so by a detour of its own
+   * @param copies that the driver made from device memory to device memory. Where the state is
+   *     UNREACHABLE, the driver may make them by a detour of its own
    * @param bytes that these moved
    * @param time that these took, added up
    * @param stagedCopies from device memory to device memory that went through the host instead
@@ -101,7 +101,7 @@ public interface PeerAccess {
   Way way(Accelerator from, Accelerator to);
 
   /**
-   * Opens a way. One that is open stays as it is.
+   * Opens a way. Does nothing if it is open.
    *
    * @throws UnsupportedOperationException if there is none
    * @throws AcceleratorException if the driver refuses; the way stays what it was
@@ -109,11 +109,10 @@ public interface PeerAccess {
   void enable(Accelerator from, Accelerator to);
 
   /**
-   * Lets no further copy take a way; it is closed when those that are on it have ended. Nothing
-   * happens where there is none.
+   * Lets no further copy take a way, and closes it when the copies that use it have ended. Does
+   * nothing where there is no way.
    *
-   * @throws AcceleratorException if the driver refuses to close it; copies do not take it all the
-   *     same
+   * @throws AcceleratorException if the driver refuses to close it; even then copies do not take it
    */
   void disable(Accelerator from, Accelerator to);
 
@@ -163,8 +162,8 @@ public interface PeerAccess {
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations);
 
   /**
-   * Splits a length by weights, such as the speeds of accelerators: each part has its share, one
-   * element more or less, and together they have all.
+   * Splits a length by weights, such as the speeds of accelerators. Each part has its share, give
+   * or take one element, and the sum of the parts is the length.
    *
    * @throws IllegalArgumentException if the length or a weight is negative, a weight is infinite or
    *     not a number, or none is above zero

@@ -5,10 +5,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What the ways to, from and on an accelerator cost, as measured on this machine.
+ * The measured cost of the ways to, from and on an accelerator of this machine.
  *
- * @param measured when
- * @param legs what was measured; a leg that the accelerator has not is left out
+ * @param measured the time of the measurement
+ * @param legs the cost of each leg; legs that the accelerator does not have are left out
  * @param peers copies from other accelerators, by their names
  */
 public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<String, Cost> peers) {
@@ -51,7 +51,7 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
       }
     }
 
-    /** Nanoseconds for so many bytes. */
+    /** Nanoseconds for a number of bytes. */
     public double nanos(long bytes) {
       return latencyNanos + bytes * nanosPerByte;
     }

@@ -29,8 +29,8 @@ import java.util.concurrent.CompletableFuture;
  * allow; where pairs share a buffer they keep the order of the list. A pair that cannot be started
  * (a buffer is closed, the destination is too short, both overlap in one buffer, the types
  * disagree) fails like one that could not be finished: its outcome carries an exception that names
- * it, and no other is harmed, except those behind it on a buffer whose writing failed. Only options
- * out of their range, and missing arguments, are exceptions of the call itself. {@link
+ * it. No other pair fails for that reason, except those behind it on a buffer whose writing failed.
+ * The call itself throws only for options out of their range and for missing arguments. {@link
  * TransferReport#orThrow()} makes one exception of all failures.
  *
  * <p><b>Small transfers</b> to one accelerator, or from one, that are ready together travel
@@ -39,7 +39,7 @@ import java.util.concurrent.CompletableFuture;
  * <p><b>Recovery.</b> What fails with a transient error is tried again, after pauses that grow
  * exponentially and vary at random, as often as the options say. No thread waits for that, unless
  * the caller does. Permanent errors, and the loss of the device, are reported at once. A buffer
- * whose transfer failed keeps a valid side, which its state names.
+ * whose transfer failed keeps a valid side; its state says which.
  */
 public interface TransferEngine {
   /** Copies all of {@code source} to the front of {@code destination}; returns when done. */
@@ -49,11 +49,11 @@ public interface TransferEngine {
   <A> CompletableFuture<Void> copyAsync(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
 
   /**
-   * Measures what the ways to, from and on this manager's accelerator cost, takes the cheapest way
-   * from now on, and keeps the figures for the next run. Without this call that happens before the
-   * first transfer of 8 MiB or more, unless the figures are kept from an earlier run. Takes some 50
-   * milliseconds, and a second where the driver first has to compile a kernel for it; what else
-   * moves meanwhile spoils the figures. Blocks.
+   * Measures the cost of the ways to, from and on this manager's accelerator. From then on the
+   * cheapest way is taken. The figures are kept for later runs with the option {@link
+   * dev.tidepool.MemoryOptions#calibration()}: there the first transfer of 8 MiB or more takes
+   * them, or measures if there are none. Takes about 50 milliseconds, and a second where the driver
+   * has to compile a kernel first. Other transfers at the same time distort the figures. Blocks.
    *
    * @throws UnsupportedOperationException if the accelerator shares the host's memory: nothing is
    *     transferred there
@@ -66,8 +66,8 @@ public interface TransferEngine {
   CompletableFuture<TransferCalibration> calibrateAsync();
 
   /**
-   * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. What
-   * is wrong with the pair fails the future too; a copy that came to its deadline fails with a
+   * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. A
+   * wrong pair fails the future too. A copy that did not start before its deadline fails with a
    * {@link TransferException}.
    */
   <A> CompletableFuture<Void> copyAsync(

@@ -19,21 +19,21 @@ import java.util.Optional;
  * }
  *
  * @param priority which transfer goes first where transfers wait for each other; NORMAL
- * @param maxConcurrency transfers of the list that are on their way at once, at most; as many as
- *     the {@link MemoryOptions#concurrentTransfers() manager allows} where 0, and never more. Small
- *     ones that travel together count as one, and are not cut
+ * @param maxConcurrency transfers of the list that are under way at once, at most; 0 for as many as
+ *     the {@link MemoryOptions#concurrentTransfers() manager allows}, which no value exceeds. Small
+ *     ones that travel together count as one, and are not split
  * @param pinned whether bytes may use page-locked memory, the buffers' own or staging blocks; true.
- *     Without, they pass through staging blocks of plain memory
+ *     Otherwise they pass through staging blocks of plain memory
  * @param pipelining whether a chunk may begin before the one before it has arrived; true
- * @param chunkSize bytes of one chunk, from 4 KiB to 1 GiB; what the engine finds best where 0
+ * @param chunkSize bytes of one chunk, from 4 KiB to 1 GiB; 0 for what the engine finds best
  * @param verified whether checksums (CRC32C) of the source and of what arrived are compared; false.
  *     Both sides are read once more for it, over the link where they are on a device, so it takes
- *     two to three times as long. What arrived damaged is transferred again like after a transient
+ *     two to three times as long. What arrived damaged is transferred again as after a transient
  *     error, and fails with a {@link TransferException} in the end. Padding of structs does not
  *     count
  * @param deadline after which no transfer of the list starts any more; none
- * @param retries how often a transfer is tried again after a transient error, at most; as the
- *     {@link MemoryOptions#transferRetries() manager does} where -1
+ * @param retries how often a transfer is tried again after a transient error, at most; -1 for as
+ *     often as the {@link MemoryOptions#transferRetries() manager's option} says
  * @param progress is told how far the list is; none
  */
 public record TransferOptions(

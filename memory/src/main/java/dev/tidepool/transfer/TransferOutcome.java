@@ -7,10 +7,10 @@ import java.util.Optional;
 /**
  * How one pair of a list of transfers ended.
  *
- * @param status how
+ * @param status how it ended
  * @param bytes that have arrived for certain: all, or none
- * @param duration from the moment its turn came; zero if it never did. Small transfers that went
- *     together took that time together
+ * @param duration from the moment its turn came; zero if it never did. Each of several small
+ *     transfers that travelled together has the time of all
  * @param attempts how often it was tried; 0 if it never was
  * @param cause why it failed; empty unless it did
  */

@@ -30,7 +30,7 @@ public record TransferReport(long totalBytes, Duration elapsed, List<TransferOut
   /**
    * This report, if all pairs have arrived.
    *
-   * @throws TransferException if one has not; with the first cause as its own, and all others
+   * @throws TransferException if one has not; its cause is the first failure's, and all others are
    *     suppressed
    */
   public TransferReport orThrow() {

@@ -6,10 +6,10 @@ import java.util.Map;
 /**
  * What a manager moved so far. Copies within the host's memory are no transfers.
  *
- * <p>An efficiency is the bandwidth achieved, as a part of what the {@linkplain TransferCalibration
- * calibration} measured at best: 1 is all that the link has. It is not a number (NaN) where nothing
- * was calibrated, and 0 before the first transfer. Small transfers are mostly latency, so many of
- * them lower it.
+ * <p>An efficiency is the bandwidth achieved, as a part of the best that the {@linkplain
+ * TransferCalibration calibration} measured: 1 is all that the link offers. It is not a number
+ * (NaN) where nothing was calibrated, and 0 before the first transfer. Small transfers are mostly
+ * latency, so many of them lower it.
  *
  * @param hostToDeviceBytes bytes that went from the host's memory to the device's
  * @param hostToDeviceTransfers how often
@@ -21,8 +21,8 @@ import java.util.Map;
  * @param deviceToDeviceTransfers how often
  * @param stagedBytes those of the bytes between host and device that went through staging blocks
  * @param deviceToDeviceTime the time that copies from device memory to device memory took
- * @param ways what went which way; ways that nothing went are left out. Copies from buffer to
- *     buffer within the host's memory are counted here as {@code SAME_MEMORY}, and nowhere else
+ * @param ways the figures of each way; unused ways are left out. Copies from buffer to buffer
+ *     within the host's memory are counted here as {@code SAME_MEMORY}, and nowhere else
  * @param hostToDevicePeak bytes in a second from the host's memory to the device's at best; NaN if
  *     not calibrated
  * @param deviceToHostPeak the same the other way round
@@ -53,7 +53,7 @@ public record TransferStatistics(
     ways = Map.copyOf(ways);
   }
 
-  /** What went one way; zeros if nothing did. */
+  /** The figures of one way; zeros if it was not used. */
   public WayStatistics way(TransferWay way) {
     return ways.getOrDefault(way, NOTHING);
   }

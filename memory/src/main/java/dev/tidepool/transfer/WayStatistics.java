@@ -3,7 +3,7 @@ package dev.tidepool.transfer;
 import java.time.Duration;
 
 /**
- * What went one way so far.
+ * The transfers that took one way so far.
  *
  * @param transfers how often
  * @param bytes how many bytes in all

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Signals for commands that failed. A command buffer with an error does not signal its shared
- * event, and a queue that waits for it would wait for ever.
+ * event, and a queue that waits for it would wait forever.
  *
  * <p>A command is watched from the moment when another queue is to wait for it. One thread waits
  * for the watched commands, in that order. None of them can wait for a later one: what a command
@@ -85,7 +85,7 @@ final class FailureWatch implements AutoCloseable {
 
   /**
    * Where the heap or the stack does not suffice, this tries again: without the signal the other
-   * queue would wait for ever.
+   * queue would wait forever.
    */
   private static void signalEnd(Command command) {
     while (true) {

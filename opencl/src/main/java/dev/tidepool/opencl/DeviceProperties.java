@@ -191,7 +191,7 @@ record DeviceProperties(
   }
 
   /**
-   * Whether two of its commands at once may wait for each other for ever. PoCL's driver {@code
+   * Whether two of its commands at once may wait for each other forever. PoCL's driver {@code
    * basic}, which versions from 4.0 on call {@code cpu-minimal}, has no threads: it runs a command
    * in the thread that makes it ready, and takes the locks of the device and of an event in both
    * orders while several threads do so. The driver {@code pthread} ({@code cpu}) has threads of its

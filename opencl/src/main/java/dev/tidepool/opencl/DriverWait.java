@@ -14,7 +14,7 @@ final class DriverWait {
 
   /**
    * Calls a function that waits for commands. A failure of that call does not say that they have
-   * ended, so this calls it again, but not for ever: some failures last.
+   * ended, so this calls it again, but not forever: some failures last.
    *
    * @throws AcceleratorException if the device is lost, or the driver refuses to wait again and
    *     again

@@ -8,6 +8,8 @@ import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeUse;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -88,6 +90,27 @@ class LostResultsTest {
       assertThat(report().bytes()).isEqualTo(4L * LENGTH);
       assertThat(report().tag()).isEqualTo("wrapped");
       buffer.close();
+    }
+  }
+
+  @Test
+  void whatTheHostWroteToAdoptedMemoryOfTheDeviceIsLostToo() throws Exception {
+    try (UnifiedMemoryManager owner =
+            UnifiedMemoryManager.create(rig.memory().accelerator(), MemoryOptions.defaults());
+        UnifiedBuffer<float[]> source = owner.copyOf(new float[LENGTH]);
+        NativeAccess access = owner.lend(NativeUse.readWrite(source))) {
+      UnifiedBuffer<float[]> buffer =
+          rig.memory().adopt(ElementType.FLOAT, access.handle(source), () -> {});
+      buffer.asSegment().setAtIndex(ValueLayout.JAVA_FLOAT, 7, 7);
+      rig.faults().failAlways(SpiCall.WRITE, Failure.REFUSED);
+      assertThatThrownBy(buffer::close)
+          .isInstanceOf(TransferException.class)
+          .hasMessageContaining("40000 bytes that the host wrote are lost");
+      assertThat(report())
+          .asString()
+          .startsWith(
+              "the buffer 'adopted' of FLOAT in DEVICE on simulated:0 lost 40000 bytes that were"
+                  + " newer than its memory and could not be brought back to it: ");
     }
   }
 

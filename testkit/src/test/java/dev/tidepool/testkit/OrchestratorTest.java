@@ -82,6 +82,25 @@ class OrchestratorTest {
   }
 
   @Test
+  void aBufferOfAnotherTidepoolIsCopiedToAnAcceleratorOfThisOne() {
+    orchestrator.register("saxpy", SAXPY);
+    SimulatedProvider others = new SimulatedProvider(SimulatedHardware.discrete());
+    try (Tidepool other = Discovery.using(List.of(others), Tidepool::open);
+        UnifiedBuffer<float[]> x = on("cpu:0", 1, 2);
+        UnifiedBuffer<float[]> y = other.memory().copyOf(new float[] {10, 20})) {
+      float[] z = {1, 2};
+      orchestrator.execute("saxpy", Arguments.of("a", 2, "x", z, "y", y));
+      assertThat(contents(y)).containsExactly(12, 24);
+      assertThat(launches()).as("launches on the best accelerator").isEqualTo(1);
+      orchestrator.execute("saxpy", Arguments.of("a", 2, "x", x, "y", y));
+      assertThat(contents(y)).containsExactly(14, 28);
+      assertThat(launches()).as("launches elsewhere than at x").isEqualTo(1);
+      assertThat(others.device("simulated:0").ledger().calls(SpiCall.LAUNCH)).isZero();
+    }
+    assertThat(others.violations()).isEmpty();
+  }
+
+  @Test
   void theNamedAcceleratorIsUsedAndResultsComeBack() {
     orchestrator.register("saxpy", SAXPY);
     ExecutionOptions there = ExecutionOptions.defaults().on("simulated:0");

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * The daemon thread that maintains one object pool at an interval, until the pool is closed. It
- * holds the pool weakly, so that a forgotten one does not live for ever. A thread of the platform:
+ * holds the pool weakly, so that a forgotten one does not live forever. A thread of the platform:
  * the functions that make and end objects may block in native code.
  */
 final class ObjectPoolMaintenance implements AutoCloseable {

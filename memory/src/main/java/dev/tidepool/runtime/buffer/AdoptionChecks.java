@@ -5,7 +5,7 @@ import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import java.lang.foreign.MemorySegment;
 
-/** What can be checked of a handle of another library's memory, and the memory behind it. */
+/** Checks of a handle of another library's memory, and the memory behind it. */
 final class AdoptionChecks {
   private AdoptionChecks() {}
 

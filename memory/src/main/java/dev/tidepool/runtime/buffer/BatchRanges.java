@@ -28,7 +28,7 @@ final class BatchRanges {
     count++;
   }
 
-  /** Whether a range that is not empty has bytes of any. */
+  /** Whether a range that is not empty shares bytes with one of these. */
   boolean intersects(long from, long to) {
     int place = firstEndingBehind(from);
     return place < count && starts[place] < to;

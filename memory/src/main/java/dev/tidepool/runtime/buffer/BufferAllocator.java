@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Allocates a manager's buffers over blocks of its pools. The fast path needs one handle and one
- * idle block; the slow path does all else that a buffer may want. Safe for use by any thread.
+ * idle block. The slow path does everything else. Safe for use by any thread.
  */
 public final class BufferAllocator {
   private final StorageContext context;
@@ -33,7 +33,7 @@ public final class BufferAllocator {
   // By location, where buffers may reuse the blocks of earlier ones. Kept here, because each
   // dereference on the way to a block costs the allocation time.
   private final @Nullable MemoryPool[] near;
-  // Those of each NUMA node; null where there is one.
+  // The pools of each NUMA node; null if there is one node.
   private final MemoryPool @Nullable [][] nearByNode;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
@@ -65,7 +65,7 @@ public final class BufferAllocator {
     this.nearByNode = mayReuse && pools.length > 1 ? pools : null;
   }
 
-  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
+  @SuppressWarnings("EnumOrdinal") // a map needs three more loads
   public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
@@ -124,7 +124,7 @@ public final class BufferAllocator {
         context.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
   }
 
-  /** The way that may ask a driver for memory, and wait for others to give some back. */
+  /** The slow path. It may ask a driver for memory, and wait until other threads give some back. */
   private <A> UnifiedBuffer<A> allocate(
       ElementType<A> type,
       long length,
@@ -167,7 +167,7 @@ public final class BufferAllocator {
     return buffer;
   }
 
-  /** What the fast way leaves out. */
+  /** Does what the fast path leaves out. */
   private void prepare(BufferHandle<?> buffer, Allocation allocation) {
     if (makesStorages) {
       Storage storage = buffer.storage();
@@ -192,7 +192,7 @@ public final class BufferAllocator {
       ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     StackReserve.check();
-    // Here, where the stack is the user's.
+    // Checked on the caller's thread, so that the stack shows the program.
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
     CompletableFuture<UnifiedBuffer<A>> future = new CompletableFuture<>();
@@ -240,7 +240,7 @@ public final class BufferAllocator {
     }
   }
 
-  /** What a program that wanted a copy of such an object does instead. */
+  /** Returns advice for a program that wanted a copy of such an object. */
   private static String adviceFor(Class<?> type) {
     Class<?> element = type.getComponentType();
     if (element == null) {

@@ -19,8 +19,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * The copy of one buffer to another, by the shortest way from where the source's newest bytes are:
- * within the host, up, down, or between devices by the way that the table of their links names.
+ * The copy of one buffer to another, by the shortest way from the source's newest bytes: within the
+ * host, up, down, or between devices by the way that the table of their links names.
  */
 public final class BufferCopy {
   private final BufferHandle<?> source;
@@ -59,8 +59,8 @@ public final class BufferCopy {
   }
 
   /**
-   * Two mappings of one file have each bytes at other addresses, so a copy between them cannot tell
-   * that it overwrites what it has yet to read.
+   * Two mappings of one file have the same bytes at different addresses, so a copy between them
+   * cannot see that it overwrites what it has yet to read.
    */
   private static void checkMappings(BufferHandle<?> source, BufferHandle<?> destination) {
     if (source.storage() == destination.storage() || !MemoryRange.overlap(source, destination)) {
@@ -104,7 +104,7 @@ public final class BufferCopy {
     }
   }
 
-  /** Whether the device has the bytes too, where they are wanted. */
+  /** Whether the device that needs the bytes has them too. */
   private boolean isNearerOnDevice() {
     return !from.backing().isShared()
         && from.backing().hasDevice()
@@ -126,7 +126,7 @@ public final class BufferCopy {
         .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
   }
 
-  /** Copies from device to device, unless the way there was closed meanwhile; whether it did. */
+  /** Copies from device to device, unless the way was closed meanwhile. Returns whether it did. */
   private boolean carried(TransferWay way) {
     StorageContext context = destination.storage().context();
     Device device = source.storage().context().device();
@@ -145,7 +145,7 @@ public final class BufferCopy {
 
   private void toHost() {
     if (overlaps()) {
-      // Or bytes that are still the device's would count as the host's once it is a target.
+      // Otherwise bytes that only the device has would count as the host's once it is a target.
       from.hostForRead(source.from(), source.to());
       fromHost();
       return;

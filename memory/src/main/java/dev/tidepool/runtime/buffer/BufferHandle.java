@@ -35,13 +35,13 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     permits RootBuffer, BufferHandle.Part {
-  /** A longer copy in place is not worth what another thread would wait for it. */
+  /** The most bytes of a copy in place. Another thread would wait too long for a longer one. */
   private static final long MOST_IN_PLACE = 64 << 10;
 
   private final LeakGroup.Token token;
   private final ElementType<A> type;
-  // What was handed out before; null again once the handle is closed. Not volatile, which would
-  // cost an exchange: a thread that sees an old one asks the storage whether it is current.
+  // The view that was handed out last; null again once the handle is closed. Not volatile, which
+  // would cost an exchange: a thread that sees an old view asks the storage whether it is current.
   private @Nullable View view;
 
   /** A host view, and its read-only twin, which is made when it is asked for. */
@@ -126,16 +126,16 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   /** Returns the buffer that this is a part of. */
   public abstract BufferCore core();
 
-  /** Returns the byte of the storage that this begins at. */
+  /** Returns the offset of the first byte in the storage. */
   public abstract long from();
 
-  /** Its elements, also after it was closed. */
+  /** The number of elements, also after it was closed. */
   abstract long count();
 
   /** Fails if this is closed. */
   abstract void checkOpen();
 
-  /** Closes, whether it was before or not. */
+  /** Closes the handle, whether it is open or not. */
   abstract void end();
 
   LeakGroup.Token token() {
@@ -151,7 +151,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return core().storage();
   }
 
-  /** The byte of the storage that this ends before. */
+  /** Returns the offset behind the last byte in the storage. */
   public long to() {
     return from() + bytes();
   }
@@ -213,7 +213,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     write(source, sourceOffset, offset, count);
   }
 
-  /** Copies in what was checked before. */
+  /** Copies from an array whose range was checked. */
   private void write(A source, int sourceOffset, long offset, int count) {
     if (!copyInPlace(true, source, sourceOffset, offset, count)) {
       perform(inbound(source, sourceOffset, offset, count));
@@ -242,7 +242,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     read(offset, destination, destinationOffset, count);
   }
 
-  /** Copies out what was checked before. */
+  /** Copies to an array whose range was checked. */
   private void read(long offset, A destination, int destinationOffset, int count) {
     if (!copyInPlace(false, destination, destinationOffset, offset, count)) {
       perform(outbound(offset, destination, destinationOffset, count));
@@ -341,7 +341,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return storage().runsHere() || SegmentAccess.isForAllThreads(segment);
   }
 
-  /** Copies by way of a block, because the caller must not block and others must not touch. */
+  /**
+   * Copies through a block: the caller must not block, other threads must not touch the segment.
+   */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
     Lease lease = core().context().blocks().forCaller(bytes, this);
     try {
@@ -354,7 +356,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public void copyFrom(UnifiedBuffer<A> source) {
     Operation operation = inbound(source);
-    // Bytes that the host reaches here may have to come from a device there.
+    // Bytes that the host reaches here may have to be fetched from a device there.
     boolean here = !(source instanceof BufferHandle<A> other) || other.storage().runsHere();
     operation.perform(here && storage().runsHere());
   }
@@ -376,7 +378,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return known != null && viewsAgain(false) ? known.readOnly() : openView(false).readOnly();
   }
 
-  /** Whether the view that was handed out last is what a new one would be; counted then. */
+  /** Returns whether the last view is still current. If so, it counts as taken again. */
   boolean viewsAgain(boolean writing) {
     return writing ? storage().viewsAgain() : storage().readsViewAgain();
   }
@@ -534,7 +536,8 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   /**
-   * Starts moving; a failure is kept before the work leaves the order, for the next use to throw.
+   * Starts a movement. A failure is recorded before the work leaves the order, and the next use
+   * throws it.
    */
   private void prefetch(boolean toDevice) {
     Storage storage = storage();
@@ -560,7 +563,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     end();
   }
 
-  /** Copies at once, without work, if that is possible; whether it did. */
+  /** Copies at once, without an operation, if that is possible. Returns whether it did. */
   private boolean copyInPlace(boolean writing, A array, int start, long offset, int count) {
     if (count == 0 || count * type.byteSize() > MOST_IN_PLACE || type.isStruct()) {
       return false;
@@ -570,7 +573,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         || storage().copyInPlace(writing, type, array, start, at(offset), count);
   }
 
-  /** Copies at once if the buffer was never used but so; whether it did. */
+  /** Copies at once if the buffer was only used in this way. Returns whether it did. */
   boolean copyDormant(boolean writing, A array, int start, long offset, int count) {
     return false;
   }
@@ -609,7 +612,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         .carrying(SmallTransfer.out(storage(), destination, at, TransferPriority.NORMAL));
   }
 
-  /** Says what happened where the arena of a segment was closed before its copy had ended. */
+  /** Reports what happened if the arena of a segment was closed before its copy had ended. */
   private Consumer<Coherence> whileAlive(HostRegion bytes, Consumer<Coherence> copy) {
     if (!(bytes instanceof HostRegion.Segment(MemorySegment segment, _))) {
       return copy;

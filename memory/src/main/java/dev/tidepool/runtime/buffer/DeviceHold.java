@@ -17,8 +17,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The device's bytes of a buffer, which stay where they are until this ends, though the buffer may
- * be closed before. It keeps no work off. {@link HostHold} is the same on the host.
+ * The device's bytes of a buffer, which stay where they are until this ends, even if the buffer is
+ * closed before. Other work on the buffer goes on. {@link HostHold} is the same on the host.
  *
  * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
  * any thread.
@@ -39,8 +39,8 @@ public final class DeviceHold {
    * Brings the newest bytes to the device, after all work that was asked for has ended, and holds
    * them.
    *
-   * @param writing whether the holder writes them, so that the host's become old now
-   * @param atStart whether a handle of a memory object must be of one that begins with the bytes
+   * @param writing whether the holder writes them, which outdates the host's bytes now
+   * @param atStart whether a memory object must begin with the bytes
    * @throws IllegalStateException if the buffer is closed, mapped or lent
    * @throws IllegalArgumentException if the buffer is not of this library, or the driver makes no
    *     such handle of this part of the memory
@@ -138,7 +138,7 @@ public final class DeviceHold {
     try {
       storage.unholdOnDevice();
     } finally {
-      // Not unreachable before: the storage would be reclaimed beside that.
+      // Reachable until here, or the storage would be reclaimed at the same time.
       Reference.reachabilityFence(buffer);
     }
   }

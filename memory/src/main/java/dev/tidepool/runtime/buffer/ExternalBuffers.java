@@ -123,7 +123,7 @@ public final class ExternalBuffers {
         : adoptOnDevice(type, memory, mode, quietly);
   }
 
-  /** Whatever it throws, checked exceptions of other languages too, must not stop a close. */
+  /** No exception of it, not even a checked one of another language, must stop a close. */
   private static void run(Runnable release) {
     try {
       release.run();

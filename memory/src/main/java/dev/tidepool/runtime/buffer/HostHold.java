@@ -9,16 +9,16 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The host's bytes of a buffer, which stay at their address until this ends, though the buffer may
- * be closed before. Unlike a mapping it keeps no work off: what native code sees is what {@link
- * UnifiedBuffer#asSegment()} shows.
+ * The host's bytes of a buffer, which stay at their address until this ends, even if the buffer is
+ * closed before. Unlike with a mapping, other work on the buffer goes on. Native code sees what
+ * {@link UnifiedBuffer#asSegment()} shows.
  *
  * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
  * any thread.
  */
 public final class HostHold {
   private final MemorySegment bytes;
-  // The buffer is kept for the collector to see.
+  // The reference keeps the buffer reachable.
   private final AtomicReference<@Nullable UnifiedBuffer<?>> held;
 
   private HostHold(MemorySegment bytes, UnifiedBuffer<?> buffer) {
@@ -30,7 +30,7 @@ public final class HostHold {
    * Fetches the newest bytes, after all work that was asked for, and holds them. Memory of a buffer
    * that a program implements itself stays as long as its segment does.
    *
-   * @param writing whether the holder writes them, so that the device's become old now
+   * @param writing whether the holder writes them, which outdates the device's bytes now
    * @throws IllegalStateException if the buffer is closed
    * @throws IllegalArgumentException if the buffer is not of this library and its segment is on the
    *     heap or belongs to one thread
@@ -67,15 +67,15 @@ public final class HostHold {
   }
 
   /**
-   * Whether the memory that the buffer's accelerator computes in is the host's, as the only memory
-   * of a buffer that a program implements itself is.
+   * Whether the memory that the buffer's accelerator computes in is the host's. It is for a buffer
+   * that a program implements itself.
    */
   public static boolean isOnHost(UnifiedBuffer<?> buffer) {
     return ForeignBytes.isForeign(buffer)
         || buffer.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
   }
 
-  /** The handle that a buffer is, if it is one of this library. */
+  /** Casts a buffer of this library to its handle. */
   static BufferHandle<?> handle(UnifiedBuffer<?> buffer) {
     if (buffer instanceof BufferHandle<?> handle) {
       return handle;
@@ -102,7 +102,7 @@ public final class HostHold {
       try {
         handle.storage().unhold();
       } finally {
-        // Not unreachable before: the storage would be reclaimed beside that.
+        // Reachable until here, or the storage would be reclaimed at the same time.
         Reference.reachabilityFence(buffer);
       }
     }

@@ -16,7 +16,7 @@ import java.util.Set;
 /**
  * A whole file as memory.
  *
- * @param key tells it from others, whatever its name
+ * @param key the same for all names of the file
  */
 record MappedFile(MemorySegment bytes, Object key) {
   /**
@@ -46,7 +46,7 @@ record MappedFile(MemorySegment bytes, Object key) {
     }
   }
 
-  /** To open a pipe would wait for a writer, and a device has no length. */
+  /** Opening a pipe would wait for a writer, and a device has no length. */
   private static void checkRegular(Path file) {
     if (Files.exists(file) && !Files.isRegularFile(file)) {
       String kind = Files.isDirectory(file) ? "a folder" : "no regular file";

@@ -12,11 +12,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /**
- * Some bytes in a row of one memory, by which buffers over the same bytes know each other.
+ * A range of bytes of one memory. By it buffers over the same bytes are recognized.
  *
- * @param memory whose bytes: a buffer's own storage, a mapped file's key, or {@link #HOST}
- * @param from the first byte, counted in that memory; of the host an address
- * @param to the byte behind the last
+ * @param memory the memory: a buffer's own storage, a mapped file's key, or {@link #HOST}
+ * @param from the offset of the first byte in that memory, or its address in the host's
+ * @param to the offset behind the last byte
  */
 public record MemoryRange(Object memory, long from, long to) {
   /** All memory of the host that buffers were wrapped around, or that processes share. */
@@ -41,7 +41,7 @@ public record MemoryRange(Object memory, long from, long to) {
     return new MemoryRange(file == null ? HOST : file, begin + own.from(), begin + own.to());
   }
 
-  /** Others may count a segment as a write; that of the base class is the only copy. */
+  /** Only the base class is known to have one copy. Others may count a segment as a write. */
   private static MemoryRange ofForeign(UnifiedBuffer<?> buffer, long bytes) {
     if (!(buffer instanceof AbstractUnifiedBuffer<?> base)) {
       return new MemoryRange(buffer, 0, bytes);
@@ -52,8 +52,8 @@ public record MemoryRange(Object memory, long from, long to) {
   }
 
   /**
-   * All bytes that a file may have, which are those of buffers that are mapped from it; no buffer
-   * has as many.
+   * All bytes that a file may have, more than any buffer has. They include those of buffers that
+   * are mapped from it.
    *
    * @throws IOException if there is no such file
    */
@@ -61,7 +61,7 @@ public record MemoryRange(Object memory, long from, long to) {
     return new MemoryRange(key(file), 0, Long.MAX_VALUE);
   }
 
-  /** Tells a file from others, whatever its names. */
+  /** Returns a key that is the same for all names of a file. */
   static Object key(Path file) throws IOException {
     Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     return key == null ? file.toRealPath() : key;

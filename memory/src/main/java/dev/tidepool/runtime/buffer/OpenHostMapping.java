@@ -35,15 +35,15 @@ final class OpenHostMapping implements HostMapping {
     this.mode = mode;
   }
 
-  /** A mapping on its way: the work that moves bytes, and what it has found. */
+  /** A mapping that is being opened: the work that moves bytes, and its result. */
   private static final class Opening {
     private final BufferHandle<?> buffer;
     private final Storage storage;
     private final MapMode mode;
     private final Operation operation;
-    // Written by the work, read when it has ended.
+    // Written by the work and read when it has ended.
     private volatile @Nullable MemorySegment mapped;
-    // Whether an attempt that failed has been told.
+    // Whether a failed attempt was reported.
     private boolean abandoned;
 
     Opening(BufferHandle<?> buffer, MapMode mode) {
@@ -162,7 +162,7 @@ final class OpenHostMapping implements HostMapping {
     return mode;
   }
 
-  /** One thread at a time: of two that end an arena the later one would fail. */
+  /** Synchronized, because the second of two threads that close an arena would fail. */
   @Override
   public synchronized void close() {
     StackReserve.check();

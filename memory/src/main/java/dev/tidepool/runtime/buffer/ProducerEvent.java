@@ -7,12 +7,12 @@ import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.util.List;
 
-/** The end of what the producer of adopted memory does with it. */
+/** The event that ends the producer's work on adopted memory. */
 public final class ProducerEvent {
   private ProducerEvent() {}
 
   /**
-   * Waits for it; work that is asked for meanwhile comes behind.
+   * Waits for the event. Work that is asked for meanwhile comes behind it.
    *
    * @param buffer over the adopted memory
    * @param event the driver's handle

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The handle on all of a buffer; closing it closes the buffer.
  *
- * <p>A dormant buffer has nothing else but fields in its block; its {@link BufferCore} is made when
- * it is first needed. So an allocation makes one object. A buffer that was used for nothing, or
- * only for short copies and as a segment of host memory, is closed with one exchange.
+ * <p>A dormant buffer consists of this handle and of fields in its block; its {@link BufferCore} is
+ * made when it is first needed. So an allocation makes one object. A buffer that was used for
+ * nothing, or only for short copies and as a segment of host memory, is closed with one exchange.
  */
 final class RootBuffer<A> extends BufferHandle<A> {
   private static final VarHandle CORE;
@@ -33,7 +33,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
     }
   }
 
-  // The leak group refers to it, too; here it saves loads that each close would wait for.
+  // The leak group has it too. This field saves each close some loads.
   private final BufferReleaser releaser;
   private final Allocation allocation;
   private final long length;

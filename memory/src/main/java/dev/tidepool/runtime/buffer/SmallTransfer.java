@@ -15,12 +15,12 @@ import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** Bytes of the host for one buffer, or of one for the host, few enough to travel with others. */
+/** A copy between the host and one buffer that is small enough to travel with others. */
 public final class SmallTransfer implements Coalescable {
-  /** Bytes of the largest; one that is larger is long enough to overlap with itself, in chunks. */
+  /** The most bytes. A larger transfer overlaps with itself, in chunks. */
   private static final long LARGEST = 1L << 20;
 
-  /** Bytes of the largest small one; from here on transfers take longer than asking for them. */
+  /** The most bytes of a transfer that takes less time than its request. */
   public static final long SMALL = 64L << 10;
 
   private final Storage storage;
@@ -72,7 +72,7 @@ public final class SmallTransfer implements Coalescable {
   }
 
   /**
-   * Whether it is better off with others although a thread were free for each. A larger one only
+   * Whether it should travel with others even if there is a free thread for each. A larger one only
    * goes with those that would otherwise wait for it.
    */
   boolean isSmall() {
@@ -118,7 +118,7 @@ public final class SmallTransfer implements Coalescable {
     return new Move(bytes, block, at);
   }
 
-  /** It was on its way with others when something failed. */
+  /** It travelled with others when something failed. */
   void mayHaveArrived() {
     if (direction == Direction.HOST_TO_DEVICE) {
       storage.coherence().state().deviceWriteFailed(from(), to());

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * right behind one of them in the queue of its storage and write other bytes of it: so they may
  * arrive in any order, and no order that others see changes.
  *
- * <p>A batch that fails is taken apart: each transfer then goes by itself, and fails or is tried
- * again by itself; but if the device is lost, all fail at once. Used by one thread.
+ * <p>If a batch fails, each transfer is made again alone, and fails or is retried alone. If the
+ * device is lost, all fail at once. Used by one thread.
  */
 public final class SmallTransferBatch implements Runnable {
   private static final int MOST = 1024;
@@ -34,18 +34,18 @@ public final class SmallTransferBatch implements Runnable {
   private final List<Operation> operations = new ArrayList<>();
   private final List<SmallTransfer> transfers = new ArrayList<>();
   private final List<Move> moves = new ArrayList<>();
-  // Those whose bytes take another way. Only after the batch: they may need memory, and what
-  // travels holds some.
+  // Those whose bytes take another way. They come after the batch, because they may need memory,
+  // and the batch holds some.
   private final List<Operation> alone = new ArrayList<>();
   // The transfers that the queues have let in; the others were taken from behind them.
   private int atTurn;
-  // How many of the ready and of those that go alone are no business of the batch any more.
+  // How many of the ready ones, and of those that go alone, the batch has handled.
   private int admitted;
   private int sentAlone;
   private long bytes;
   private TransferWay way = TransferWay.STAGED_PINNED;
 
-  // Taken from one queue of tasks, and so from one list of transfers, if from any.
+  // All from one queue of tasks, so from one list of transfers at most.
   private final List<Operation> ready;
   private final boolean tells;
 
@@ -56,8 +56,8 @@ public final class SmallTransferBatch implements Runnable {
   }
 
   /**
-   * Takes the next task from a queue, and with it what may travel with it; null if there is none.
-   * No other thread takes tasks meanwhile.
+   * Takes the next task from a queue, and the tasks that may travel with it. Returns null if there
+   * is none. No other thread takes tasks meanwhile.
    */
   public static @Nullable Runnable next(Queue<Runnable> tasks) {
     Runnable first = tasks.peek();
@@ -69,7 +69,7 @@ public final class SmallTransferBatch implements Runnable {
       operation.endsTask();
       return tasks.poll();
     }
-    // All that takes memory comes before anything leaves the queue.
+    // Allocates everything before anything leaves the queue.
     List<Operation> ready = new ArrayList<>();
     ready.add(operation);
     SmallTransferBatch batch = new SmallTransferBatch(like, ready);
@@ -131,7 +131,7 @@ public final class SmallTransferBatch implements Runnable {
     }
     atTurn = operations.size();
     if (like.direction() == Direction.HOST_TO_DEVICE) {
-      // What reads is at its turn together with all that reads beside it.
+      // A read is at its turn together with all reads beside it.
       for (int i = 0; i < atTurn; i++) {
         packSuccessors(operations.get(i));
       }
@@ -163,7 +163,7 @@ public final class SmallTransferBatch implements Runnable {
       if (!operation.claim()) {
         operation.finish(operation.lost());
       } else if (!pack(operation)) {
-        // It has nothing until it runs, or those that wait here would keep memory from each other.
+        // It holds no memory until it runs, or those that wait here would take it from each other.
         operation.giveBack(false);
         alone.add(operation);
       }
@@ -235,7 +235,7 @@ public final class SmallTransferBatch implements Runnable {
       takeApart(e);
       return;
     }
-    // All of them took that time together; so the sums are right.
+    // Each counts an equal part of the common time, so that the sums are right.
     long each = (System.nanoTime() - start) / operations.size();
     transfers.forEach(smallTransfer -> smallTransfer.arrived(each, way));
     if (alone.isEmpty()) {
@@ -244,7 +244,7 @@ public final class SmallTransferBatch implements Runnable {
     endAll(null);
   }
 
-  /** Ends all of them before any listener is called, which may wait for what comes behind any. */
+  /** Ends all before any listener is called, because that may wait for work behind any of them. */
   private void endAll(@Nullable Throwable failure) {
     for (int i = 0; i < operations.size(); i++) {
       operations

@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The conversion of structs to columns, or back.
  *
- * <p>What the host has the newest bytes of is read or written where it lies. The rest (arrays of
- * records, and what only a device has) passes through one staging block, as many structs at a time
- * as fit.
+ * <p>Buffers whose newest bytes are on the host are read or written in place. The rest (arrays of
+ * records, and bytes that only a device has) passes through one staging block, as many structs at a
+ * time as fit.
  *
- * @param context the columns'
+ * @param context the context of the columns
  * @param type of the structs
- * @param structs where they are, or go to
+ * @param structs where the structs are read or written
  * @param columns one for each primitive of the type
  * @param offset of the first element in each column
  * @param count how many structs

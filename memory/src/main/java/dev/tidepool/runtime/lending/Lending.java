@@ -147,7 +147,7 @@ final class Lending implements DeviceLaunch.Command {
 
   /**
    * Ends the access of native code. Idempotent. Waits for nothing, and does not throw. Makes no
-   * object, because the heap may be full: else the buffers would be lent for ever.
+   * object, because the heap may be full: else the buffers would be lent forever.
    */
   void end() {
     if (!ended.compareAndSet(false, true)) {

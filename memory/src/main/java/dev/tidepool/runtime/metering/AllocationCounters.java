@@ -60,8 +60,8 @@ public final class AllocationCounters {
   }
 
   /**
-   * The thread that has a tally to itself, held weakly: one that has ended, with its class loader,
-   * must not stay until another takes its place.
+   * The thread that owns a tally. It is held weakly, so that a thread that has ended, and its class
+   * loader, can be collected before another thread takes its place.
    */
   private static final class Owner extends WeakReference<Thread> {
     Owner(Thread thread) {
@@ -75,8 +75,8 @@ public final class AllocationCounters {
   }
 
   /**
-   * What a stripe of threads has: its counts, volatile where others read what is written plainly,
-   * and the leak group that its buffers join.
+   * The counts of a stripe of threads, and the leak group that its buffers join. Fields are
+   * volatile where other threads read what the owner writes plainly.
    */
   @SuppressWarnings("UnusedVariable") // the padding
   public static final class Tally extends CacheLinePadding {
@@ -87,7 +87,7 @@ public final class AllocationCounters {
 
     private LeakGroup.@Nullable Token open;
 
-    // The owner's, written with release, so that a sum sees an allocation before its free.
+    // The owner's counts, written with release: a sum sees an allocation before its free.
     private long ownAllocations;
     private long ownFrees;
     private long ownBytes;
@@ -98,7 +98,7 @@ public final class AllocationCounters {
     private volatile long sharedBytes;
     private volatile long sharedFreed;
 
-    /** Live bytes that need no look at the others. */
+    /** Up to so many live bytes, an allocation need not look at other tallies. */
     private volatile long ceiling;
 
     // Keeps the next tally on the heap a cache line away.
@@ -140,7 +140,7 @@ public final class AllocationCounters {
   private final LongAdder evictions = new LongAdder();
   private final LongAdder leaks = new LongAdder();
   private final LongAdder lostResults = new LongAdder();
-  // No adders: they may allocate, and these count while only the calling thread has the block.
+  // No adders, which may allocate: these count while only the calling thread has the block.
   private final AtomicLong misses = new AtomicLong();
   // Blocks that were taken, less buffers that were allocated.
   private final AtomicLong furtherBlocks = new AtomicLong();
@@ -161,12 +161,12 @@ public final class AllocationCounters {
     }
   }
 
-  /** What a thread's stripe has. */
+  /** Returns the tally of a thread's stripe. */
   public Tally of(Thread thread) {
     return tallies[ThreadStripe.of(thread, tallies.length)];
   }
 
-  /** What each of the stripes has. */
+  /** Passes the tally of each stripe to an action. */
   void forEachTally(Consumer<Tally> action) {
     for (Tally tally : tallies) {
       action.accept(tally);
@@ -217,7 +217,7 @@ public final class AllocationCounters {
     SHARED_FREED.getAndAdd(tally, bytes);
   }
 
-  /** Makes a platform thread the owner of a tally that has none alive. */
+  /** Makes a platform thread the owner of a tally without a live owner. */
   private static boolean adopts(Tally tally, Thread thread) {
     Owner owner = (Owner) OWNER.getAcquire(tally);
     if (thread.isVirtual() || (owner != null && owner.isAlive())) {
@@ -261,7 +261,7 @@ public final class AllocationCounters {
     furtherBlocks.decrementAndGet();
   }
 
-  /** For a block that was taken the driver had to be asked. */
+  /** The driver had to be asked for a block that was taken. */
   public void missed() {
     misses.incrementAndGet();
   }
@@ -286,7 +286,7 @@ public final class AllocationCounters {
     return sum(tally -> (long) OWN_FREES.getAcquire(tally) + tally.sharedFrees);
   }
 
-  /** Bytes of all buffers that were ever allocated. Read after the next, it is no less. */
+  /** Bytes of all buffers ever allocated; no less than {@link #freedBytes} if read after it. */
   public long allocatedBytes() {
     return sum(Tally::allocatedBytes);
   }
@@ -296,7 +296,7 @@ public final class AllocationCounters {
     return sum(Tally::freedBytes);
   }
 
-  /** Blocks that were there when they were needed. */
+  /** Blocks that were idle in a pool when they were needed. */
   public long hits() {
     return Math.max(0, allocations() + furtherBlocks.get() - misses.get());
   }
@@ -322,7 +322,7 @@ public final class AllocationCounters {
     return Math.max(0, sum(Tally::live));
   }
 
-  /** So many bytes were live at one time. */
+  /** Records that this many bytes were live at one time. */
   private void reached(long live) {
     // By index: an iterator would be an object, and an allocation must not make one here.
     for (int i = 0; i < peaks.size(); i++) {
@@ -364,7 +364,7 @@ public final class AllocationCounters {
     return asked.bytes;
   }
 
-  /** Ends a scope; ceilings below a lower peak are below the others too. */
+  /** Ends a scope. Ceilings need no change: those below a lower peak are below the others too. */
   private synchronized void pop(Peak ended) {
     if (peaks.contains(ended)) {
       reached(live());

@@ -35,7 +35,7 @@ public final class AllocationHistory {
   /**
    * Adds an event.
    *
-   * @param bytes that were allocated, or less than none that were freed
+   * @param bytes allocated; negative for bytes that were freed
    */
   void add(long bytes, String tag) {
     long number = next.getAndIncrement();

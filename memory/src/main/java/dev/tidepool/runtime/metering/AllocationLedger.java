@@ -5,8 +5,8 @@ import dev.tidepool.diagnostics.DiagnosticsLevel;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is written down of each allocation and each free: the counts, and the latest of them one by
- * one where options ask for that. Safe for use by any thread.
+ * Records each allocation and each free: counts all, and keeps the latest ones if options ask for
+ * that. Safe for use by any thread.
  */
 public final class AllocationLedger {
   private static final int USUAL_HISTORY = 100_000;
@@ -39,7 +39,7 @@ public final class AllocationLedger {
     return history;
   }
 
-  /** A buffer is about to be found among those that live. */
+  /** A buffer is about to be listed among the live ones. */
   public void allocated(String tag, long bytes) {
     counters.allocated(bytes);
     if (history != null) {
@@ -48,8 +48,8 @@ public final class AllocationLedger {
   }
 
   /**
-   * A buffer's blocks are about to go, so that their next owner does not seem to be there beside
-   * it.
+   * A buffer's blocks are about to be given back. This is recorded before, so that their next owner
+   * and the buffer never count at the same time.
    */
   public void freed(String tag, long bytes) {
     counters.freed(bytes);

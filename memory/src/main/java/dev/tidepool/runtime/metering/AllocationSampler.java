@@ -4,9 +4,9 @@ import dev.tidepool.pool.ThreadStripe;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Which allocations have their stack taken: a sample by bytes, as tcmalloc and the JDK's flight
- * recorder take theirs. The bytes between two samples are exponentially distributed, so that no
- * pattern of sizes can hide from them, and a large buffer is likelier in the sample than a small
+ * Chooses the allocations whose stack is recorded: a sample by bytes, as tcmalloc and the JDK's
+ * flight recorder take it. The bytes between two samples are exponentially distributed, so that no
+ * pattern of sizes escapes the sample, and a large buffer is more likely to be in it than a small
  * one.
  *
  * <p><b>Cost.</b> A stack costs as much as a hundred allocations, and buffers may be larger than
@@ -14,8 +14,8 @@ import java.util.concurrent.ThreadLocalRandom;
  * doubles the distance with each further one, until {@link #restart} some moments later: a stripe
  * that allocates without end takes about thirty stacks in that time, whatever its sizes.
  *
- * <p>Safe for use by any thread. Stripes count without care for others: a sample more or less does
- * no harm.
+ * <p>Safe for use by any thread. Threads of a stripe count without synchronization, because a
+ * sample more or less does no harm.
  */
 final class AllocationSampler {
   private static final int STRIPES = 8;
@@ -56,7 +56,7 @@ final class AllocationSampler {
     }
   }
 
-  /** Whether an allocation of so many bytes is in the sample. */
+  /** Returns whether an allocation of a number of bytes is in the sample. */
   boolean takes(long bytes) {
     if (distance == 1) {
       return true;
@@ -78,7 +78,7 @@ final class AllocationSampler {
   void restart() {
     for (Countdown countdown : countdowns) {
       if (countdown.taken > DENSE) {
-        // What is left of a long step would be one too many: steps remember nothing.
+        // The rest of a long step is replaced: an exponential distribution has no memory.
         countdown.left = step(0);
       }
       countdown.taken = 0;

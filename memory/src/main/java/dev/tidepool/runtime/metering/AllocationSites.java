@@ -10,19 +10,19 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where in the user's program allocations are asked for: their stacks, each kept once. Safe for use
- * by any thread.
+ * The stacks of the user's program that ask for allocations, each kept once. Safe for use by any
+ * thread.
  *
  * <p>Frames are compared by where they are in the bytecode; what people read (files and lines) is
  * looked up when a stack is first seen.
  */
 public final class AllocationSites {
-  // Descriptors, which tell overloads apart, are only there with the classes.
+  // Descriptors tell overloads apart. The walker has them only if it retains classes.
   private static final StackWalker WALKER =
       StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
   private static final int MOST_FRAMES = 16;
 
-  /** Further stacks are told as well, but not kept: programs may make classes without end. */
+  /** Further stacks are reported, but not kept: programs may create any number of classes. */
   private static final int MOST_STACKS = 10_000;
 
   private record Frame(String type, String method, String descriptor, int bytecode) {
@@ -34,7 +34,7 @@ public final class AllocationSites {
           frame.getByteCodeIndex());
     }
 
-    // Written out, as is equals: those of a record are linked in every process, for milliseconds.
+    // Written out like equals: linking a record's methods takes milliseconds in every process.
     @Override
     public int hashCode() {
       return 31 * (31 * type.hashCode() + method.hashCode()) + bytecode;
@@ -53,9 +53,9 @@ public final class AllocationSites {
   private final Map<List<Frame>, String> known = new ConcurrentHashMap<>();
 
   /**
-   * The stack of the caller from the first frame outside of this library on, a line each, such as
-   * {@code App.load(App.java:12)}; the library's own frames where there are no others. Equal stacks
-   * have one object.
+   * Returns the stack of the caller from the first frame outside of this library on, a line for
+   * each frame, such as {@code App.load(App.java:12)}. If there is no other frame, returns the
+   * library's own. Equal stacks are one object.
    */
   public String here() {
     List<StackWalker.StackFrame> stack = WALKER.walk(AllocationSites::ofUser);

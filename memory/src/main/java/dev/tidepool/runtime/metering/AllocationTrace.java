@@ -94,7 +94,7 @@ public final class AllocationTrace implements AutoCloseable {
     }
   }
 
-  /** Not a channel, which an interrupt of the thread that closes the session would close. */
+  /** No channel: an interrupt of the thread that closes the session would close it. */
   private static FileOutputStream create(Path file) throws IOException {
     // A link or a pipe stays what it is.
     if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
@@ -120,7 +120,7 @@ public final class AllocationTrace implements AutoCloseable {
     }
   }
 
-  /** Writes what has happened so far. A failure is reported, and ends the recording. */
+  /** Writes the events so far. A failure is reported, and ends the recording. */
   public void write() {
     synchronized (this) {
       if (ended) {

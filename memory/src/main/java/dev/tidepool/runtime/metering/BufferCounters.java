@@ -57,7 +57,7 @@ public final class BufferCounters {
     hits += found;
   }
 
-  /** Counts a view that was current still. */
+  /** Counts a view that was still current. */
   public void viewed() {
     VIEWS.setOpaque(this, (long) VIEWS.getOpaque(this) + 1);
   }

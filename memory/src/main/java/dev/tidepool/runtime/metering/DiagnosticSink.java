@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where findings of one manager go: to the log, and to the listener of its options.
+ * Passes the findings of one manager to the log and to the listener of its options.
  *
  * <p>The log is written at once, by the thread that asks. The listener is the user's and may block,
  * so a thread of its own calls it, with one report after another in their order. That thread is a
@@ -59,7 +59,7 @@ public final class DiagnosticSink {
       }
       thread.start();
     } catch (OutOfMemoryError noThread) {
-      // Better on this thread than never.
+      // No thread can be started, so this thread calls the listener.
       synchronized (this) {
         teller = Thread.currentThread();
       }
@@ -91,8 +91,8 @@ public final class DiagnosticSink {
   }
 
   /**
-   * Waits until the listener has taken every report, some seconds at most; not where the listener
-   * itself asks. Not interruptible: an interrupt stays set.
+   * Waits until the listener has taken every report, some seconds at most. Does not wait if the
+   * listener itself calls this. Not interruptible: an interrupt stays set.
    */
   public void awaitTaken() {
     int left = untakenAfterWait();

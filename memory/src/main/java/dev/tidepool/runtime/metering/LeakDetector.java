@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * not meet.
  */
 public class LeakDetector {
-  /** Members of one leak group, about. */
+  /** The approximate number of members of one leak group. */
   private static final int CAPACITY = 64;
 
   private final ManagerContext context;
@@ -24,14 +24,14 @@ public class LeakDetector {
   /**
    * Creates a detector for a manager's buffers.
    *
-   * @param counters with a place for the open leak group of each stripe, which costs no second look
+   * @param counters hold the open leak group of each stripe, which saves a look-up
    */
   LeakDetector(ManagerContext context, AllocationCounters counters) {
     this.context = context;
     this.counters = counters;
   }
 
-  /** Leak groups as the options of a manager say. */
+  /** Creates the detector that the options of a manager ask for. */
   public static LeakDetector of(ManagerContext context, AllocationCounters counters) {
     MemoryOptions options = context.options();
     // Here, so that the other class is not there where no manager needs it.
@@ -44,8 +44,8 @@ public class LeakDetector {
   }
 
   /**
-   * The token for a buffer of so many bytes that is watched by itself, because its stack is taken,
-   * here; null if it is not.
+   * Returns the token for a buffer of a number of bytes that is in the sample, whose stack is
+   * recorded and which is watched alone; null if it is not in the sample.
    */
   public LeakGroup.@Nullable Token sampled(long bytes) {
     return null;
@@ -62,18 +62,18 @@ public class LeakDetector {
     return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);
   }
 
-  /** The token for a buffer that is watched by itself, though its stack is not taken. */
+  /** The token for a buffer that is watched alone, though its stack is not taken. */
   public final LeakGroup.Token alone() {
     return alone("");
   }
 
-  /** The token for a buffer that is watched by itself. */
+  /** The token for a buffer that is watched alone. */
   final LeakGroup.Token alone(String site) {
     return new LeakGroup.Token(context, unreachable, site);
   }
 
   private LeakGroup.Token replace(AllocationCounters.Tally tally) {
-    // By a constructor here, and not by `alone`: short methods are taken into the way of every
+    // By a constructor here, and not by `alone`: the compiler inlines short methods into every
     // allocation, however seldom they are called.
     LeakGroup.Token fresh = new LeakGroup.Token(context, unreachable, "");
     LeakGroup leakGroup = fresh.leakGroup();
@@ -82,7 +82,7 @@ public class LeakDetector {
     return fresh;
   }
 
-  /** Some moments have passed; called by the maintenance thread. */
+  /** The maintenance thread calls this at intervals. */
   public void tick() {}
 
   /** Closes the open leak groups, so that their tokens depend on handles alone. */
@@ -91,7 +91,7 @@ public class LeakDetector {
   }
 
   /**
-   * The leak groups whose handles are all gone, each answered once.
+   * Returns the leak groups whose handles are all unreachable, each once.
    *
    * @param waitNanos how long to wait at most for the first of them; an interrupt ends the wait and
    *     stays set

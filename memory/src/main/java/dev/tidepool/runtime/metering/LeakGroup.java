@@ -9,16 +9,17 @@ import java.lang.ref.ReferenceQueue;
  *
  * <p>One reference for each buffer costs more than the buffer; one for a leak group costs next to
  * nothing. Every handle of every member holds the leak group's {@link Token}, and every buffer core
- * the leak group; when the token is gone, no handle is left, and members that are still there have
- * leaked. The price: a leak is noticed when the last of its leak group is gone, so one long-lived
- * buffer hides those that were allocated next to it. Leak groups are small and closed often for
- * that reason, and a buffer whose {@link SamplingLeakDetector site is recorded} has one of its own.
+ * the leak group; when the token is unreachable, no handle is left, and members that are still open
+ * have leaked. The price: a leak is noticed when the last handle of its group is gone, so one
+ * long-lived buffer hides the leaks of those that were allocated next to it. Leak groups are small
+ * and closed often for that reason, and a buffer whose {@link SamplingLeakDetector site is
+ * recorded} has one of its own.
  *
  * <p>A leak group whose members are all closed is dropped over time, as others take their blocks;
- * it may be enqueued before that, which costs a look at what lives.
+ * it may be enqueued before that, which costs a search of the live buffers.
  */
 public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
-  /** What every handle of a member holds on to. */
+  /** The object that every handle of a member refers to. */
   public static final class Token {
     private final LeakGroup leakGroup;
 

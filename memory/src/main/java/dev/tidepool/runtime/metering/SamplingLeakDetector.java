@@ -5,15 +5,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Leak groups of a manager that records where buffers are allocated. A buffer in the sample has a
- * leak group of its own, which knows the stack: so its leak is noticed by itself, and the way of an
- * allocation needs no other step. A manager that records no sites has plain {@link LeakDetector},
- * and nothing of this on its way.
+ * leak group of its own, which knows the stack: so its leak is noticed alone, and an allocation
+ * needs no other step. A manager that records no sites has a plain {@link LeakDetector}, and its
+ * allocations run none of this.
  */
 final class SamplingLeakDetector extends LeakDetector {
   private final AllocationSites sites = new AllocationSites();
   private final AllocationSampler sampling;
 
-  /** None yet; the sampling says whose sites are recorded. */
+  /** Creates a detector without groups. The sampler chooses whose sites are recorded. */
   SamplingLeakDetector(
       ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
     super(context, counters);

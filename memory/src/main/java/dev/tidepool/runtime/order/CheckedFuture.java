@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The future of an operation. Waiting for it fails in the body of a kernel that the operation
- * itself waits for, instead of waiting for ever.
+ * itself waits for, instead of waiting forever.
  */
 public abstract class CheckedFuture extends CompletableFuture<Void> {
   /**

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A Java kernel whose body the calling thread computes. The body may wait for any work but what
- * comes after its own kernel: that would wait for ever, so it is refused.
+ * comes after its own kernel: that would wait forever, so it is refused.
  *
  * @param outer the kernel whose body launched this one and waits for it
  */

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Buffers that were not closed: those that no handle is left of are closed here, and those that
- * were open when their manager closed are told of. Safe for use by any thread.
+ * Handles buffers that were not closed. Closes those that have no handle left, and reports those
+ * that were open when their manager closed. Safe for use by any thread.
  */
 public final class LeakReclaimer {
   private final StorageContext context;
@@ -35,7 +35,7 @@ public final class LeakReclaimer {
   }
 
   /**
-   * Closes buffers that no handle is left of.
+   * Closes buffers that have no handle left.
    *
    * @param waitNanos how long to wait at most for the collector to find some
    */
@@ -64,8 +64,8 @@ public final class LeakReclaimer {
   }
 
   /**
-   * Tells of buffers and reservations that were open when the manager closed, and were ended; waits
-   * until the listener has taken these and all other reports, as far as it does not block.
+   * Reports buffers and reservations that were open when the manager closed, and were ended. Waits
+   * until the listener has taken these and all other reports, unless it blocks for long.
    */
   public void wereOpen(LeakSummary summary, List<UnclosedReservationReport> reservations) {
     if (summary.buffers() > 0) {

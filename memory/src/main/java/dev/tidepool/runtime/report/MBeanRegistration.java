@@ -8,8 +8,8 @@ import javax.management.ObjectName;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of a bean at the platform's MBean server; closed, it is given up. Only loaded where the
- * module {@code java.management} is.
+ * The registration of a bean at the platform's MBean server; {@link #close()} ends it. This class
+ * is loaded only if the module {@code java.management} is present.
  */
 final class MBeanRegistration implements AutoCloseable {
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -20,7 +20,7 @@ final class MBeanRegistration implements AutoCloseable {
     this.name = name;
   }
 
-  /** Registers a bean; null where the server refuses, which is reported. */
+  /** Registers a bean. Returns null if the server refuses, which is reported. */
   static @Nullable MBeanRegistration of(ManagementBean bean) {
     try {
       ObjectName name =

@@ -10,8 +10,9 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A manager as consoles see it. Held by the platform's MBean server, it holds the manager weakly: a
- * manager that was forgotten does not live for ever. What it throws are classes that a console has.
+ * A manager as consoles see it. The platform's MBean server holds the bean, and the bean holds the
+ * manager weakly, so that a forgotten manager does not live forever. It throws only exceptions
+ * whose classes a console has.
  */
 public final class ManagementBean implements UnifiedMemoryMXBean {
   private static final boolean SERVER_PRESENT =
@@ -25,7 +26,7 @@ public final class ManagementBean implements UnifiedMemoryMXBean {
     this.memory = new WeakReference<>(memory);
   }
 
-  /** Registers a manager; null where that is impossible, which is logged. */
+  /** Registers a manager. Returns null if that is impossible, which is logged. */
   public static @Nullable AutoCloseable register(UnifiedMemoryManager memory) {
     if (!SERVER_PRESENT) {
       System.getLogger("dev.tidepool")

@@ -19,8 +19,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a manager knows of its buffers, and tells: figures, the latest allocations and frees,
- * snapshots, and what is written down when memory runs out.
+ * What a manager reports of its buffers: figures, the latest allocations and frees, snapshots, and
+ * the dump when memory runs out.
  *
  * <p>Safe for use by any thread; threads that allocate or free never wait for a report.
  */
@@ -62,7 +62,7 @@ public final class ManagerReports {
   }
 
   public MemoryStatistics statistics() {
-    // What only grows is read before what it is taken from.
+    // Frees are read before allocations, so that their difference is never negative.
     long frees = counters.frees();
     long allocations = counters.allocations();
     long freedBytes = counters.freedBytes();
@@ -95,7 +95,7 @@ public final class ManagerReports {
         counters.lostResults());
   }
 
-  /** Live bytes by tag, largest first; rented arrays are without one. */
+  /** Live bytes by tag, largest first. Rented arrays have the empty tag. */
   public Map<String, Long> bytesByTag() {
     return registry.bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
   }

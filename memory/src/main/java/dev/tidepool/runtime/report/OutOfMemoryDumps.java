@@ -11,9 +11,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * Snapshots that are written when memory runs out, to a folder that the user names. The folder
- * never gets more than a few of them, whichever process wrote them: a program that fails again and
- * again does not fill the disk. Safe for use by any thread.
+ * Writes snapshots to a folder of the user when memory runs out. The folder gets a few at most,
+ * whichever process writes them, so that a program that fails again and again does not fill the
+ * disk. Safe for use by any thread.
  */
 public final class OutOfMemoryDumps {
   static final int MOST = 8;
@@ -38,8 +38,8 @@ public final class OutOfMemoryDumps {
   }
 
   /**
-   * Writes a snapshot, unless there are enough or another thread writes one, of the same moment.
-   * Never throws: it is an error that brings us.
+   * Writes a snapshot, unless there are enough or another thread is writing one of the same moment.
+   * Never throws, because the caller is about to throw an error.
    */
   void write(Supplier<Snapshot> snapshot) {
     if (!writing.compareAndSet(false, true)) {
@@ -76,7 +76,7 @@ public final class OutOfMemoryDumps {
     }
   }
 
-  /** Numbers of processes come again, in containers at once; the time does not. */
+  /** Process ids are reused, in containers even at the same time. The time is not. */
   private static String name() {
     return "tidepool-"
         + System.currentTimeMillis()

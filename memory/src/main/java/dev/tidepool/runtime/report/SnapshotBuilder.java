@@ -33,13 +33,13 @@ final class SnapshotBuilder {
   }
 
   /**
-   * Takes it.
+   * Takes the snapshot.
    *
    * @param createdNanos when the manager was made
-   * @param statistics of the manager, asked for last
+   * @param statistics of the manager, which are asked for last
    * @param foreign the buffers over memory that no pool has
    * @param history null if none is kept
-   * @param reservations the manager's that are open
+   * @param reservations the open reservations of the manager
    */
   Snapshot take(
       long createdNanos,

@@ -287,10 +287,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
-    return state.during(
-        () ->
-            external.map(
-                file, type, mode, Objects.requireNonNull(file, "file").getFileName().toString()));
+    // A root has no name; mapping it fails with the error of a folder.
+    return map(
+        file, type, mode, String.valueOf(Objects.requireNonNull(file, "file").getFileName()));
   }
 
   @Override
@@ -559,7 +558,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /**
-   * Brings what the device has newer back to memory that outlives its buffer, and waits for what is
+   * Brings the newest bytes back to memory that outlives its buffer, and waits for buffers that are
    * closed meanwhile.
    */
   private void writeBack() {
@@ -614,7 +613,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return calibrations;
   }
 
-  /** What all that works for this manager shares. */
+  /** What all parts of this manager share. */
   StorageContext context() {
     return context;
   }
@@ -628,7 +627,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     state.beforeEnd(() -> maintenance.run(now, hostIsShort));
   }
 
-  /** Closes; a thread that comes while another closes waits for it. */
+  /** Closes the manager. A thread that calls this while another closes waits for it. */
   @Override
   public void close() {
     StackReserve.checkForTwo();
@@ -640,7 +639,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /**
    * Closes as {@link #close} does, but does not report yet what was open.
    *
-   * @return what reports that, to the user's listener among others; threads that wait for this to
+   * @return a task that reports that, also to the user's listener; threads that wait for this to
    *     close do not wait for it
    */
   Runnable closeAndReport() {
@@ -666,9 +665,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return () -> leaks.wereOpen(open, closes.get() ? reserved : List.of());
   }
 
-  /** What is left when every buffer is freed. */
+  /** Frees what is left when every buffer is freed. */
   private void end() {
-    // A user that keeps a measurement would keep this otherwise.
+    // Otherwise a user that keeps a measurement would keep this.
     Closing.surviving("leak groups", leakDetector::seal);
     Closing.surviving("kernels", kernels);
     Closing.surviving("queues", link::end);

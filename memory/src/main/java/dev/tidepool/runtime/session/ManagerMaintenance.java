@@ -59,7 +59,7 @@ final class ManagerMaintenance {
   }
 
   /**
-   * Does what it is time for.
+   * Does the work that is due.
    *
    * @param hostIsShort whether the host has little memory left
    */

@@ -59,7 +59,7 @@ final class ManagerShutdown {
     pools.awaitTenants();
     context.state().endBy(change);
     do {
-      // What is lent would be waited for.
+      // Otherwise the close would wait for lent buffers.
       lender.endAll();
       for (BufferCore core : registry.all()) {
         if (close(core)) {
@@ -67,7 +67,7 @@ final class ManagerShutdown {
         }
       }
       context.awaitWork();
-      // The next round closes what these have made.
+      // The next round closes what these operations have made.
       gate.awaitQuiet();
       endIfSettled();
     } while (!gate.hasEnded() && !registry.awaitMappings() && awaitChange());
@@ -75,7 +75,7 @@ final class ManagerShutdown {
     // The last mapping may have been closed meanwhile.
     endIfSettled();
     if (gate.hasEnded()) {
-      // Waits if that is another thread.
+      // Waits if another thread runs it.
       end.run(last);
     }
   }
@@ -98,14 +98,14 @@ final class ManagerShutdown {
     try {
       return core.close();
     } catch (TransferException lost) {
-      // It was open, and is freed now; what it lost was counted and reported.
+      // The buffer was open and is freed now. Its lost bytes were counted and reported.
       return true;
     }
   }
 
   /**
-   * Frees what is left once every buffer is freed; an open mapping puts that off until it closes,
-   * and a block that is on its way just now until the maintenance thread looks again.
+   * Frees what is left once every buffer is freed. An open mapping postpones that until it closes,
+   * and a block that is being moved until the maintenance thread looks again.
    */
   private void endIfSettled() {
     // In this order: an operation inside may make a buffer, and none enters after it.

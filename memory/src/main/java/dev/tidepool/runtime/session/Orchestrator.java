@@ -10,6 +10,7 @@ import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.kernel.FileKernels;
 import dev.tidepool.runtime.kernel.RegisteredSources;
+import dev.tidepool.runtime.storage.StorageContext;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -129,7 +130,7 @@ final class Orchestrator implements ComputeOrchestrator {
     throw Objects.requireNonNull(refused, "there is always the CPU");
   }
 
-  /** The kernel on an accelerator; null if that is only preferred and cannot run it. */
+  /** Returns the kernel on an accelerator, or null if that is only preferred and cannot run it. */
   private @Nullable Placed placedOn(
       String wanted, String name, RegisteredSources known, boolean preferred) {
     Accelerator accelerator;
@@ -156,7 +157,7 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   private Kernel kernel(String name, RegisteredSources registered, DeviceMemoryManager memory) {
-    // The manager keeps them, and takes them along when it closes.
+    // The manager keeps the kernels, and closes them when it closes.
     Kernel known = memory.kernels().of(registered);
     if (known != null) {
       return known;
@@ -175,14 +176,17 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   /**
-   * The manager that holds the most bytes of the buffers; null if there are none of this library.
+   * Returns the manager of this session that holds the most bytes of the buffers, or null if all
+   * buffers belong to other sessions or libraries.
    */
-  private static @Nullable DeviceMemoryManager home(Arguments arguments) {
+  private @Nullable DeviceMemoryManager home(Arguments arguments) {
     Map<DeviceMemoryManager, Long> bytes = new LinkedHashMap<>();
     for (Object value : arguments.values().values()) {
       if (value instanceof BufferHandle<?> buffer) {
-        bytes.merge(
-            (DeviceMemoryManager) buffer.storage().context().manager(), buffer.bytes(), Long::sum);
+        StorageContext context = buffer.storage().context();
+        if (context.session().equals(session)) {
+          bytes.merge((DeviceMemoryManager) context.manager(), buffer.bytes(), Long::sum);
+        }
       }
     }
     return bytes.entrySet().stream()

@@ -45,7 +45,7 @@ public final class RuntimeProvider implements TidepoolRuntime {
       return session;
     }
     session.close();
-    // All that there is belongs into the message.
+    // The message lists all accelerators.
     RuntimeSession all = RuntimeSession.discover(options);
     try {
       all.accelerator(accelerator);
@@ -67,7 +67,7 @@ public final class RuntimeProvider implements TidepoolRuntime {
     try {
       return session.managerThatEnds(choice.apply(session));
     } catch (RuntimeException | Error e) {
-      // The caller gets no session, whose devices, threads and files would stay.
+      // The caller gets no session, so this must close its devices, threads and files.
       session.close();
       throw e;
     }

@@ -60,8 +60,8 @@ import org.jspecify.annotations.Nullable;
  * The accelerators of one {@code Tidepool}, their managers, and the threads behind them.
  *
  * <p><b>Order of the end.</b> Managers first, each when its last buffer is freed, then devices and
- * threads. Its monitor guards the default managers and the closing; under it a device is asked for
- * its memory at most.
+ * threads. Its monitor guards the default managers and the closing. Under it no driver is called,
+ * except to ask a device for the size of its memory.
  */
 final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final MemoryOptions options;
@@ -85,7 +85,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   // Guarded by this.
   private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
   private boolean closed;
-  // What uses a device and no manager.
+  // Calls that use a device and no manager.
   private final OperationGate gate = new OperationGate();
   private final Once closing = new Once();
   private final Once closingDevices = new Once();
@@ -131,12 +131,12 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         this, device, workers, clock, waiters, new MultiBufferAdmission.Turn(waiters));
   }
 
-  /** What is reserved of a device. */
+  /** The reservations of a device. */
   ReservationLedger reservations(Device device) {
     return Objects.requireNonNull(reservations.get(device), "one of this session");
   }
 
-  /** What is reserved of the host's memory, which is the CPU's. */
+  /** The reservations of the host's memory, which is the CPU's. */
   ReservationLedger hostReservations() {
     return reservations(accelerators.getLast().device());
   }
@@ -159,10 +159,10 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   /**
    * Asks some of the providers.
    *
-   * @param asked which
+   * @param asked selects the providers
    */
   static RuntimeSession discover(MemoryOptions options, Predicate<AcceleratorProvider> asked) {
-    // Before anything is opened that would have to be closed again.
+    // Checked before anything is opened that would have to be closed again.
     options
         .spillDirectory()
         .ifPresent(directory -> Closing.surviving("the spill file", SpillFile.open(directory)));
@@ -199,7 +199,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  /** Best first; among equals the driver of one vendor, such as CUDA, before one for all. */
+  /** Best first. A vendor's own driver, such as CUDA, comes before one for all vendors. */
   private static int rank(AcceleratorKind kind) {
     return switch (kind) {
       case GPU -> 0;
@@ -245,8 +245,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   /**
    * A further manager, with options of its own.
    *
-   * @throws IllegalArgumentException if they say something else than the session's about what all
-   *     its managers share
+   * @throws IllegalArgumentException if they differ from the session's in an option that all its
+   *     managers share
    */
   UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
     MemoryOptions unset = MemoryOptions.defaults();
@@ -262,7 +262,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  /** A value that is the default's was not set, as far as can be told. */
+  /** A value that equals the default counts as not set. */
   private void checkShared(
       String key,
       Function<MemoryOptions, @Nullable Object> option,
@@ -281,7 +281,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  /** The manager that is all there is of this session: closing it closes the session. */
+  /** Creates the only manager of this session. Closing it closes the session. */
   UnifiedMemoryManager managerThatEnds(Accelerator accelerator) {
     synchronized (this) {
       DeviceMemoryManager manager =
@@ -322,12 +322,12 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return wanted.equals(options) ? hostPools : null;
   }
 
-  /** Where allocations are written down; null if they are not. All managers share it. */
+  /** The trace of allocations, which all managers share; null if there is none. */
   @Nullable AllocationTrace trace() {
     return trace;
   }
 
-  /** What the session has opened of drivers and the system. */
+  /** What the session has opened in drivers and the system. */
   SessionResources resources() {
     return resources;
   }
@@ -346,7 +346,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return managers.stream().map(DeviceMemoryManager::reclaimer);
   }
 
-  /** What calibrates the default managers of the devices. */
+  /** The calibrations of the default managers of the devices. */
   DeviceCalibration.Neighbours neighbours() {
     return new DeviceCalibration.Neighbours() {
       @Override
@@ -402,8 +402,9 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * Closes; a thread that comes while another closes waits for it. If the heap or the stack ends
-   * meanwhile, this throws that error when the rest is closed, and may be called again.
+   * Closes the session. A thread that calls this while another closes waits for it. If the heap or
+   * the stack ends meanwhile, this throws that error when the rest is closed, and may be called
+   * again.
    */
   @Override
   public void close() {

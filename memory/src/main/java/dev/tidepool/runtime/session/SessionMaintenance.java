@@ -12,9 +12,9 @@ import java.lang.ref.WeakReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread that looks after a session's managers: it notices unreachable buffers, trims pools, at
- * intervals and when memory is short, and writes a trace. It holds the session weakly: once a
- * session that was not closed is unreachable, the thread closes what it left and ends.
+ * The thread that looks after a session's managers: it notices unreachable buffers, trims pools at
+ * intervals and when memory is short, and writes a trace. It holds the session weakly. If a session
+ * becomes unreachable without being closed, the thread closes what the session left, and ends.
  */
 final class SessionMaintenance implements AutoCloseable {
   // A listener that the thread is calling may wait for the closing thread.
@@ -39,7 +39,7 @@ final class SessionMaintenance implements AutoCloseable {
     this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
   }
 
-  /** Begins; not in the constructor, because the session is not whole then. */
+  /** Starts the thread. The constructor does not, because the session is not complete then. */
   void start() {
     thread.start();
   }
@@ -65,7 +65,7 @@ final class SessionMaintenance implements AutoCloseable {
       return false;
     }
     try {
-      // Not by a lambda: that takes memory, and what it throws would end the thread.
+      // Not by a lambda: that takes memory, and an error of its allocation would end the thread.
       lookAfter(current);
     } catch (RuntimeException | Error e) {
       warn(e);
@@ -73,7 +73,7 @@ final class SessionMaintenance implements AutoCloseable {
     return true;
   }
 
-  /** False if the heap was full; another attempt may succeed. */
+  /** Returns false if the heap was full. Another attempt may succeed. */
   private boolean closeForgotten() {
     try {
       resources.closeForgotten();
@@ -115,13 +115,14 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   /**
-   * Ends it, and waits for what it is just doing: blocks that it gives back go before their device.
+   * Ends the thread and waits for its current work, because the blocks that it gives back must go
+   * before their device.
    */
   @Override
   public void close() {
     closed = true;
     LockSupport.unpark(thread);
-    // Its own work may end a session.
+    // The thread itself may end a session.
     if (!Thread.currentThread().equals(thread)) {
       Uninterruptibly.await(() -> thread.join(ENDING_MILLIS));
     }

@@ -68,9 +68,9 @@ public final class BackingBlocks {
    * Memory that is not the library's.
    *
    * @param adopted the device's block over it, if the device reaches it
-   * @param ending what ends the memory when the storage is freed; null if that is the caller's
-   *     business
-   * @param file of a mapped file what tells it from others, whatever its name; null of all else
+   * @param ending ends the memory when the storage is freed; null if the caller does that
+   * @param file the key of a mapped file, which does not depend on its name; null for all other
+   *     memory
    */
   public static BackingBlocks foreign(
       MemorySegment memory,
@@ -88,7 +88,7 @@ public final class BackingBlocks {
   /**
    * Memory of another library on the host.
    *
-   * @param block the device's over it, if the device reaches it
+   * @param block the device's block over it, if the device reaches it
    * @param ending gives the memory back
    */
   public static BackingBlocks adopted(
@@ -100,7 +100,7 @@ public final class BackingBlocks {
   }
 
   /**
-   * Memory that is not the library's, which is page-locked and cannot end before this does.
+   * Memory that is not the library's. It is page-locked and cannot end before this does.
    *
    * @param ending unlocks it
    */

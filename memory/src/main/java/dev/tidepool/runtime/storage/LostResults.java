@@ -10,8 +10,8 @@ import dev.tidepool.spi.support.FailureText;
 import java.lang.System.Logger.Level;
 
 /**
- * Results of the device that could not be brought back to memory that outlives its buffer: each is
- * counted, logged and reported. Safe for use by any thread.
+ * Newest bytes that could not be brought back to memory that outlives its buffer. Each such buffer
+ * is counted, logged and reported. Safe for use by any thread.
  */
 final class LostResults {
   private final ManagerContext context;
@@ -25,11 +25,11 @@ final class LostResults {
   }
 
   /**
-   * Tells of a write-back that failed, before the copy with the newest bytes goes; what to throw
-   * for it.
+   * Tells of a write-back that failed, before the copy with the newest bytes is freed. Returns what
+   * to throw for it.
    *
-   * @param bytes that are lost
-   * @param ofHost whether the host wrote them, else the device
+   * @param bytes the number of bytes that are lost
+   * @param ofHost whether the host wrote them, and not the device
    */
   TransferException tell(
       BufferInfo buffer, String name, long bytes, boolean ofHost, Throwable failure) {

@@ -542,8 +542,8 @@ public final class Storage extends PendingReleases.Link {
    * Closes; frees once work and mappings end. Whether it was open. Waits only for memory that
    * outlives the buffer.
    *
-   * @throws dev.tidepool.TransferException if bytes that the device wrote to such memory are lost;
-   *     all is freed then
+   * @throws dev.tidepool.TransferException if the newest bytes of such memory are lost; all is
+   *     freed then
    */
   boolean close() {
     return writeBack == null ? closeWithoutWaiting() : closeAfter(writeBack);

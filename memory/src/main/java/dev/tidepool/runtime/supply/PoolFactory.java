@@ -307,7 +307,7 @@ public final class PoolFactory {
         device.info().can(Capability.SHARED_MEMORY)
             ? allocate(BlockKind.DEVICE, request.bytes(), request.alignment(), placement)
             : resources.opened(allocator.allocate(request));
-    // Not before: what finds no memory at all is tried again, and has become nothing so far.
+    // Counted after the allocation: a request that finds no memory throws, and is made again.
     fallbacks.increment();
     return plain;
   }
