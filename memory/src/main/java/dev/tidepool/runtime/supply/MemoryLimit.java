@@ -57,8 +57,15 @@ public final class MemoryLimit {
       trim.run();
       if (!changed(bytes) && !lowered(bytes, idle, trim)) {
         throw new IllegalArgumentException(
-            "a memory-limit of %d bytes is below the %d bytes in use, %d of them idle in pools; close buffers first, or defragment. The limit stays %d bytes"
-                .formatted(bytes, usedBytes(), idle.getAsLong(), limitBytes()));
+            "a memory-limit of "
+                + bytes
+                + " bytes is below the "
+                + usedBytes()
+                + " bytes in use, "
+                + idle.getAsLong()
+                + " of them idle in pools; close buffers first, or defragment. The limit stays "
+                + limitBytes()
+                + " bytes");
       }
     } finally {
       changing.unlock();
