@@ -11,9 +11,9 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 name=$1
 shift
 programs=$root/examples/src/main/java/dev/tidepool/examples
-if [ -e "$programs/kernels/$name.java" ]; then
+if grep -qs 'void main' "$programs/kernels/$name.java"; then
   class=kernels.$name
-elif [ -e "$programs/$name.java" ]; then
+elif grep -qs 'void main' "$programs/$name.java"; then
   class=$name
 else
   names=$(cd "$programs" && grep -l -- 'void main' *.java kernels/*.java |
@@ -29,7 +29,9 @@ if [ -z "${SKIP_BUILD:-}" ]; then
   maven ${MAVEN_ARGS:-} -pl examples -am package
 fi
 path=
-for module in examples memory opencl cuda; do
+for module in examples memory opencl cuda metal lz4; do
   path=$path:$root/$module/target/classes
 done
+# The codec of tidepool-lz4.
+path=$path:$root/examples/target/lib/*
 exec "$jdk/bin/java" --enable-native-access=ALL-UNNAMED -cp "${path#:}" "dev.tidepool.examples.$class" "$@"

@@ -53,7 +53,7 @@ public final class ByteSize {
       power++;
     }
     if (power == 0) {
-      return bytes + " bytes";
+      return bytes + (bytes == 1 ? " byte" : " bytes");
     }
     String number = value == Math.rint(value) ? "%.0f" : "%.1f";
     return String.format(Locale.ROOT, number + " %ciB", value, UNITS.charAt(power - 1));

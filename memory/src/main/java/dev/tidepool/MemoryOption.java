@@ -370,7 +370,11 @@ public final class MemoryOption<T> {
    * @throws IllegalArgumentException if the text is none of its type, or out of its range
    */
   public T parse(String text) {
-    return checked(parser.apply(text.strip()));
+    try {
+      return checked(parser.apply(text.strip()));
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(key + " is " + text + "; it must be " + rule, e);
+    }
   }
 
   /** The value, if it is in the range. */

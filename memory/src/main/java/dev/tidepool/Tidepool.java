@@ -35,7 +35,13 @@ public final class Tidepool implements AutoCloseable {
     return open(MemoryOptions.defaults());
   }
 
-  /** Discovers the accelerators; the options hold for all managers. */
+  /**
+   * Discovers the accelerators; the options hold for all managers.
+   *
+   * @throws IllegalArgumentException if the dump directory is no folder that can be written to
+   * @throws TransferException if the file of a trace, or one in the spill directory, cannot be
+   *     written
+   */
   public static Tidepool open(MemoryOptions options) {
     return new Tidepool(TidepoolRuntime.installed().open(options));
   }
@@ -51,7 +57,12 @@ public final class Tidepool implements AutoCloseable {
     return open(accelerator, MemoryOptions.defaults());
   }
 
-  /** {@link #open(String)} with options, which hold for all managers. */
+  /**
+   * {@link #open(String)} with options, which hold for all managers.
+   *
+   * @throws IllegalArgumentException as {@link #open(String)} and {@link #open(MemoryOptions)}
+   * @throws TransferException as {@link #open(MemoryOptions)}
+   */
   public static Tidepool open(String accelerator, MemoryOptions options) {
     return new Tidepool(TidepoolRuntime.installed().open(accelerator, options));
   }

@@ -211,6 +211,19 @@ final class MemoryOptionsTest {
   }
 
   @Test
+  void aTextThatIsNoNumberOrTooLargeAOneIsToldTheRule() {
+    Map.of(
+            "watermarks", "0.5,nan",
+            "concurrent-transfers", "x",
+            "history", "9999999999")
+        .forEach(
+            (key, text) ->
+                assertThatThrownBy(() -> MemoryOption.named(key).parse(text))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith(key + " is " + text + "; it must be "));
+  }
+
+  @Test
   void aWrongOptionNamesItsKeyAndItsRule() {
     assertThatThrownBy(() -> MemoryOptions.builder().concurrentTransfers(0).build())
         .isInstanceOf(IllegalArgumentException.class)

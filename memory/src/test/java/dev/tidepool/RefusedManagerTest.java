@@ -66,11 +66,14 @@ final class RefusedManagerTest {
   @Test
   @EnabledOnOs(OS.LINUX)
   void norInATidepoolThatGoesOn() throws IOException {
-    try (Tidepool tidepool = Tidepool.open(refused())) {
-      assertThatIllegalArgumentException().isThrownBy(tidepool::memory);
+    MemoryOptions traced = MemoryOptions.builder().trace(folder.resolve("trace")).build();
+    try (Tidepool tidepool = Tidepool.open(traced)) {
+      Accelerator cpu = tidepool.accelerator("cpu:0");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> UnifiedMemoryManager.create(cpu, refused()));
       assertThat(open()).hasSize(1).first().asString().endsWith("trace");
       try (UnifiedMemoryManager memory =
-          UnifiedMemoryManager.create(tidepool.accelerator("cpu:0"), MemoryOptions.defaults())) {
+          UnifiedMemoryManager.create(cpu, MemoryOptions.defaults())) {
         memory.allocate(ElementType.BYTE, 1).close();
       }
     }

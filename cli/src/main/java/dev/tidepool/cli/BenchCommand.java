@@ -25,8 +25,9 @@ import picocli.CommandLine.Option;
       "Measure the pool, transfers and kernels of an accelerator in a few seconds.",
       "",
       "Beside each figure stands what the same takes without a pool, without pinned",
-      "memory, or by plain Java. Where that is faster, the next line says why. With",
-      "--replay, the allocations of a program are repeated with a pool and without one."
+      "memory, or by plain Java. Where that is clearly faster, the next line says why.",
+      "With --replay, the allocations of a program are repeated with a pool and without",
+      "one."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",

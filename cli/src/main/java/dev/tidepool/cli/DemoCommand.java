@@ -5,6 +5,8 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.testkit.CompilerProbe;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -17,7 +19,8 @@ import picocli.CommandLine.Option;
       "Show on generated data what Tidepool does on every accelerator present.",
       "",
       "Each line is measured now, beside what a program would do otherwise; where that",
-      "is faster, the next line says why. Results are verified. Takes a few seconds.",
+      "is clearly faster, the next line says why. Results are verified. Takes a few",
+      "seconds.",
       "",
       "With --serve, a program that trains for ever is shown to a browser instead: its",
       "memory over time, every block, and where it was allocated. Find its leak."
@@ -60,10 +63,17 @@ final class DemoCommand implements Callable<Integer> {
     }
     TimeTable table = new TimeTable(parent.out(), Terminal.likesColour());
     boolean right = true;
-    table.line("Measured now: what Tidepool takes, and what the same work takes otherwise.");
-    table.line("");
-    try (Tidepool tidepool = Tidepool.open()) {
+    try (Tidepool tidepool = Selection.everything(MemoryOptions.defaults())) {
+      table.line("Measured now: what Tidepool takes, and what the same work takes otherwise.");
+      table.line("");
       for (Accelerator accelerator : tidepool.accelerators()) {
+        Optional<String> noCompiler = CompilerProbe.whyNone(accelerator);
+        if (noCompiler.isPresent()) {
+          table.title(accelerator.id() + "  " + accelerator.name());
+          table.line("  WITHOUT KERNELS: " + noCompiler.get());
+          table.line("");
+          continue;
+        }
         right &= new Tour(tidepool.memory(accelerator), table).run();
       }
     }
@@ -77,7 +87,7 @@ final class DemoCommand implements Callable<Integer> {
     }
     MemoryOptions options =
         MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).history(HISTORY).build();
-    try (Tidepool tidepool = Tidepool.open(options)) {
+    try (Tidepool tidepool = Selection.everything(options)) {
       UnifiedMemoryManager memory = tidepool.memory();
       try (PageServer server = new PageServer(host, port, () -> memory.snapshot().toJson());
           TidalProgram program = new TidalProgram(memory)) {

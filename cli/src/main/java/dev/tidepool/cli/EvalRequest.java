@@ -77,7 +77,8 @@ record EvalRequest(
       } else {
         return Optional.empty();
       }
-      boolean odd = WITH_VALUE.contains(name) && (value.isEmpty() || value.startsWith("-"));
+      boolean isOption = equals < 0 && value.startsWith("-") && !isCondition(value);
+      boolean odd = WITH_VALUE.contains(name) && (value.isEmpty() || isOption);
       if (odd || options.put(name, value) != null) {
         return Optional.empty();
       }
@@ -99,5 +100,10 @@ record EvalRequest(
             options.containsKey("--resume"),
             options.containsKey("--force"),
             options.containsKey("--debug")));
+  }
+
+  /** Whether an argument that begins as an option does is {@code -h > 0} or such. */
+  private static boolean isCondition(String value) {
+    return value.chars().anyMatch(c -> " <>!&|".indexOf(c) >= 0) || value.contains("==");
   }
 }

@@ -5,6 +5,7 @@ import dev.tidepool.ByteSize;
 import dev.tidepool.Capability;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Access;
@@ -16,10 +17,12 @@ import dev.tidepool.stream.NpyEvaluation;
 import dev.tidepool.stream.NpyFormatException;
 import dev.tidepool.stream.NpyType;
 import dev.tidepool.stream.StreamOptions;
+import dev.tidepool.testkit.CompilerProbe;
 import java.io.PrintStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -71,11 +74,11 @@ final class Evaluation {
       evaluation.allowCriticalCalls();
       List<String> warnings = new ArrayList<>();
       List<Accelerator> accelerators = run(evaluation, selection, warnings);
+      Map<String, Throwable> dropped = evaluation.dropped();
+      accelerators = accelerators.stream().filter(each -> !dropped.containsKey(each.id())).toList();
       String line = line(evaluation, accelerators, System.nanoTime() - start);
-      evaluation
-          .dropped()
-          .forEach(
-              (id, failure) -> warnings.add(warning(id + " failed, others did its part", failure)));
+      dropped.forEach(
+          (id, failure) -> warnings.add(warning(id + " failed, others did its part", failure)));
       report = new Report(ReducedValues.lines(evaluation.values()), warnings, line);
     } catch (RuntimeException | Error e) {
       if (report == null) {
@@ -227,11 +230,26 @@ final class Evaluation {
         throw e;
       }
       // The expression needs double precision, which this accelerator lacks; the CPU has it.
-      Accelerator cpu = selection.tidepool().accelerators().getLast();
-      evaluation.run(selection.tidepool().memory(cpu));
+      Accelerator cpu = onTheCpu(evaluation, selection);
       warnings.add("tidepool: " + chosen.id() + " has no 64-bit floats, " + cpu.id() + " computed");
       return List.of(cpu);
+    } catch (UnsupportedOperationException e) {
+      if (CompilerProbe.whyNone(chosen).isEmpty()) {
+        throw e;
+      }
+      if (!selection.isAutomatic()) {
+        throw new TidepoolException(FailureText.of(e), e);
+      }
+      Accelerator cpu = onTheCpu(evaluation, selection);
+      warnings.add(warning(chosen.id() + " has no compiler, " + cpu.id() + " computed", e));
+      return List.of(cpu);
     }
+  }
+
+  private static Accelerator onTheCpu(NpyEvaluation evaluation, Selection selection) {
+    Accelerator cpu = selection.tidepool().accelerators().getLast();
+    evaluation.run(selection.tidepool().memory(cpu));
+    return cpu;
   }
 
   private static String line(NpyEvaluation evaluation, List<Accelerator> accelerators, long nanos) {

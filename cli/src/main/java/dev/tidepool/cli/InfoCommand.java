@@ -2,6 +2,7 @@ package dev.tidepool.cli;
 
 import com.google.gson.GsonBuilder;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import java.io.PrintStream;
 import java.util.List;
@@ -43,7 +44,7 @@ final class InfoCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     InfoReport report;
-    try (Tidepool tidepool = Tidepool.open()) {
+    try (Tidepool tidepool = Selection.everything(MemoryOptions.defaults())) {
       report = InfoReport.of(tidepool);
     }
     if (json) {

@@ -3,6 +3,7 @@ package dev.tidepool.cli;
 import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TransferException;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import java.util.HashSet;
@@ -40,16 +41,33 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
    * @throws WrongArguments if there is none of an id, or one is given twice
    */
   static Selection open(List<String> ids, MemoryOptions options) {
+    if (ids.contains("")) {
+      throw new WrongArguments(
+          "'" + String.join(",", ids) + "' has an empty id; give ids with commas between");
+    }
     if (new HashSet<>(ids).size() < ids.size()) {
       throw new WrongArguments(String.join(",", ids) + " names an accelerator twice");
     }
-    Tidepool tidepool = Discovery.using(providers(ids), () -> Tidepool.open(options));
+    Tidepool tidepool = Discovery.using(providers(ids), () -> everything(options));
     try {
       List<Accelerator> chosen = ids.stream().map(id -> choose(tidepool, id)).distinct().toList();
       return new Selection(tidepool, chosen, ids.equals(List.of(AUTO)));
     } catch (RuntimeException e) {
       tidepool.close();
       throw e;
+    }
+  }
+
+  /**
+   * Opens all accelerators.
+   *
+   * @throws WrongArguments if a folder or file that an option names cannot be used
+   */
+  static Tidepool everything(MemoryOptions options) {
+    try {
+      return Tidepool.open(options);
+    } catch (IllegalArgumentException | TransferException e) {
+      throw new WrongArguments(e);
     }
   }
 
@@ -94,7 +112,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
   }
 
   private static WrongArguments unknown(String id) {
-    try (Tidepool all = Tidepool.open()) {
+    try (Tidepool all = everything(MemoryOptions.defaults())) {
       return new WrongArguments(
           "no accelerator '"
               + id

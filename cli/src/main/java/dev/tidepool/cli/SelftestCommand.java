@@ -116,7 +116,7 @@ final class SelftestCommand implements Callable<Integer> {
         return List.of(Subject.of(selection.accelerator()));
       }
     }
-    try (Tidepool tidepool = Tidepool.open()) {
+    try (Tidepool tidepool = Selection.everything(MemoryOptions.defaults())) {
       return tidepool.accelerators().stream().map(Subject::of).toList();
     }
   }

@@ -199,6 +199,22 @@ class BadInputTest {
   }
 
   @Test
+  void a_folder_or_file_of_a_setting_that_cannot_be_used_is_a_wrong_argument() {
+    for (String option : List.of("dump-directory", "spill-directory", "trace")) {
+      System.setProperty("tidepool." + option, folder.resolve("nowhere/t").toString());
+      try {
+        for (String command : List.of("info", "demo", "selftest", "bench")) {
+          assertRefusal(Command.run(command)).contains(option, "nowhere");
+        }
+        assertRefusal(Command.run("demo", "--serve", "0")).contains(option, "nowhere");
+        refuses("z = x", "x=a.npy", "z=z.npy").contains(option, "nowhere");
+      } finally {
+        System.clearProperty("tidepool." + option);
+      }
+    }
+  }
+
+  @Test
   void numbers_have_ascii_digits_in_every_language() {
     Locale before = Locale.getDefault();
     Locale.setDefault(Locale.of("ar", "EG"));

@@ -2,11 +2,14 @@ package dev.tidepool.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 @DisplayName("eval on several devices")
@@ -57,12 +60,49 @@ class EvalDevicesTest {
     assertThat(result.out()).isEmpty();
   }
 
+  /** Runs the command on a simulated card, without NVRTC. */
+  private String withoutCompiler(int status, String... arguments)
+      throws IOException, InterruptedException {
+    Path log = folder.resolve("log");
+    Map<String, String> variables =
+        Map.of(
+            "TIDEPOOL_CUDA_LIBRARY", SimulatedCuda.orSkip().driver().toString(),
+            "TIDEPOOL_NVRTC", Files.createDirectories(folder.resolve("empty")).toString(),
+            "TIDEPOOL_CUDA_CACHE", "none",
+            "TIDEPOOL_OPENCL_LIBRARY", folder.resolve("none").toString());
+    Process process = CommandProcess.start(log, variables, Main.class, arguments);
+    int ended = process.waitFor();
+    String text = Files.readString(log);
+    assertThat(ended).as(text).isEqualTo(status);
+    return text;
+  }
+
+  @Test
+  @Timeout(300)
+  void a_card_without_a_compiler_leaves_the_work_to_the_others()
+      throws IOException, InterruptedException {
+    Path x = NpyFiles.floats(folder.resolve("x.npy"), 1, 2, 3);
+
+    assertThat(withoutCompiler(0, "eval", "s = sum(x)", "x=" + x))
+        .contains("cuda:0 has no compiler, cpu:0 computed: 's = (x)'", "no NVRTC", "6.0\n")
+        .contains(" on cpu:0 (");
+    assertThat(withoutCompiler(1, "eval", "s = sum(x)", "x=" + x, "--device", "cuda:0"))
+        .startsWith("tidepool: 's = (x)' cannot be compiled: no NVRTC")
+        .hasLineCount(1);
+    assertThat(withoutCompiler(0, "eval", "s = sum(x)", "x=" + x, "--device", "cuda:0,cpu:0"))
+        .contains("cuda:0 failed, others did its part", " on cpu:0 (")
+        .doesNotContain(" and cpu:0");
+    assertThat(withoutCompiler(0, "demo"))
+        .containsSubsequence("cuda:0  ", "WITHOUT KERNELS: ", "cpu:0  ", "verified: all");
+  }
+
   @Test
   void one_that_is_named_twice_or_is_not_there_is_refused() {
     Path x = NpyFiles.floats(folder.resolve("x.npy"), 1, 2, 3);
 
     assertThat(eval("s = sum(x)", "cpu:0,cpu:0", "x=" + x).err()).contains("twice");
-    assertThat(eval("s = sum(x)", "cpu:0,", "x=" + x).err()).contains("no accelerator ''");
+    assertThat(eval("s = sum(x)", "cpu:0,", "x=" + x).err()).contains("an empty id");
+    assertThat(eval("s = sum(x)", ",", "x=" + x).err()).contains("an empty id");
     assertThat(eval("s = sum(x)", "cpu:0,metal:7", "x=" + x).err())
         .contains("no accelerator 'metal:7'");
   }

@@ -52,6 +52,19 @@ class EvalRequestTest {
   }
 
   @Test
+  void a_condition_may_begin_with_a_minus_and_a_name_like_an_option() {
+    for (String condition : List.of("-h > 0", "-h>0", "-d==1", "-h")) {
+      assertThat(EvalRequest.read(List.of("z=sum(h)", "--where=" + condition)))
+          .map(EvalRequest::where)
+          .contains(condition);
+    }
+    assertThat(EvalRequest.read(List.of("z=sum(h)", "--where", "-h > 0")))
+        .map(EvalRequest::where)
+        .contains("-h > 0");
+    assertThat(EvalRequest.read(List.of("z=sum(h)", "--where", "-h"))).isEmpty();
+  }
+
+  @Test
   void leaves_an_empty_line_to_picocli() {
     assertThat(EvalRequest.read(List.of())).isEqualTo(Optional.empty());
   }

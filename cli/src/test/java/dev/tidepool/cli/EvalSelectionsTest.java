@@ -93,6 +93,8 @@ class EvalSelectionsTest {
     refuses(x, "r = 2*x", "r=" + out, "--axis", "0").contains("nothing is reduced");
     refuses(x, "r = histogram(x, 2, 0, 1)", "r=" + out, "--axis", "0")
         .contains("no histogram along an axis");
+    refuses(x, "r = max(x)", "r=" + out, "--axis", "0", "--dtype", "int32")
+        .contains("float32 result can't be stored into 'r' of int32 without losing its kind");
     refuses(x, "r = sum(x)", "--where", "x").contains("the mask is float32", "compare");
     refuses(x, "r = sum(x)", "--where", "x >").contains("--where: a value was expected");
     refuses(x, "r = sum(x)", "--where", "x > 1; q = 2").contains("give one condition");

@@ -138,9 +138,7 @@ class LauncherTest {
   void starts_side_by_side_build_once() throws Exception {
     Path java = jdk("jdk", "25.0.1").resolve("bin/java");
     executable(java, "exit 0");
-    Path launcher = Files.copy(PROJECT.resolve("tidepool"), folder.resolve("tidepool"));
-    Files.createDirectory(folder.resolve(".mvn"));
-    Files.copy(PROJECT.resolve(".mvn/jdk.sh"), folder.resolve(".mvn/jdk.sh"));
+    Path launcher = launcher();
     executable(
         folder.resolve("mvnw"),
         """
@@ -162,6 +160,28 @@ class LauncherTest {
       assertThat(start.waitFor()).isZero();
     }
     assertThat(folder.resolve("builds")).hasContent("built");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void options_of_the_user_that_the_jvm_does_not_know_are_its_error() throws Exception {
+    executable(jdk("jdk", "25.0.1").resolve("bin/java"), "echo \"$@\"");
+    Path launcher = launcher();
+    Files.createFile(Files.createDirectories(folder.resolve("cli/target/app")).resolve("built"));
+    Map<String, String> environment =
+        Map.of(
+            "PATH", "/bin:/usr/bin",
+            "JAVA_HOME", folder.resolve("jdk").toString(),
+            "TIDEPOOL_JAVA_OPTS", "-XX:+Mistyped");
+    assertThat(shell(environment, "\"$1\" info", launcher))
+        .contains("-XX:+Mistyped", "info")
+        .doesNotContain("IgnoreUnrecognizedVMOptions");
+  }
+
+  private Path launcher() throws IOException {
+    Files.createDirectory(folder.resolve(".mvn"));
+    Files.copy(PROJECT.resolve(".mvn/jdk.sh"), folder.resolve(".mvn/jdk.sh"));
+    return Files.copy(PROJECT.resolve("tidepool"), folder.resolve("tidepool"));
   }
 
   /** What is shown of a build that ends with that exit code. */

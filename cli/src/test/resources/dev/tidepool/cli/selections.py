@@ -119,6 +119,19 @@ for dtype in TYPES:
     case(f"sum of none of {dtype}", reduced("sum", x[x != x]), ["r = sum(x)", f"x={path}", "--where=x != x"])
     along(np.asfortranarray(array(dtype, (9, 8, 6))), (9, 8, 6), (0, 1, 2), label=" in Fortran order")
 
+# Types that are asked for. Sums and means of floats are rounded once, to that type.
+for dtype, asked in (("float64", "float32"), ("float32", "float64"), ("int32", "float64"), ("int32", "int16"),
+                     ("uint64", "float32"), ("uint8", "uint32"), ("bool", "float32")):
+    x = array(dtype, (13, 7))
+    path = save(x)
+    for axis in (0, 1):
+        for name in ("sum", "mean", "min", "max"):
+            if name == "mean" and not asked.startswith("float"):
+                continue
+            wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+            case(f"{name} of {dtype} along axis {axis} as {asked}", reduced(name, wide, axis).astype(asked),
+                 [f"r = {name}(x)", f"x={path}", "r={out}/r.npy", f"--axis={axis}", "--dtype", asked])
+
 # Several chunks, in which rows begin and end anywhere.
 for shape, axes in (((700, 1013), (0, 1)), ((700_001,), (0,)), ((3, 250_001), (0, 1)), ((250_001, 3), (0, 1))):
     for dtype in ("float32", "float64", "int32"):

@@ -35,7 +35,9 @@ final class ElementwiseProgram extends CudaProgram {
       CudaDevice device, KernelSource.Elementwise source, List<KernelParameter> parameters) {
     TypedProgram program = Expression.parse(source.expression()).resolve(parameters);
     KernelText text = CGenerator.generate(program, Dialect.CUDA_C, new DeviceTraits(true, true));
-    byte[] code = device.compiler().compile(source.expression(), text.source(), EXACT);
+    // Blanks stand where reductions were.
+    String name = source.expression().strip().replaceAll("\\s+", " ");
+    byte[] code = device.compiler().compile(name, text.source(), EXACT);
     return new ElementwiseProgram(
         LoadedKernel.load(device, code, text.entry()),
         new KernelBinding(program, parameters),

@@ -12,8 +12,18 @@ public final class Check {
     System.out.println("verified: " + claim);
   }
 
-  /** The first argument of a program as a number, or another number if there is none. */
+  /**
+   * The first argument of a program as a number, or another number if there is none. Ends the
+   * program if it is no size.
+   */
   public static int size(String[] arguments, int otherwise) {
-    return arguments.length == 0 ? otherwise : Integer.parseInt(arguments[0]);
+    if (arguments.length == 0) {
+      return otherwise;
+    }
+    if (!arguments[0].matches("[1-9][0-9]{0,8}")) {
+      System.err.println("'" + arguments[0] + "' is no size; give a number from 1 to 999999999");
+      System.exit(2);
+    }
+    return Integer.parseInt(arguments[0]);
   }
 }

@@ -113,7 +113,8 @@ final class Lz4Block {
       if (offset == 0 || offset > out + history) {
         throw new Lz4FormatException(
             "a match at its byte %s reaches back %s bytes, where %s are decoded"
-                .formatted(in - 2, offset, out + history));
+                    .formatted(in - 2, offset, out + history)
+                + "; or it was made with a dictionary, which is not supported");
       }
       long match = token & LONGEST_IN_TOKEN;
       if (match == LONGEST_IN_TOKEN) {

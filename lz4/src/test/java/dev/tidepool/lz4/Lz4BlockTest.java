@@ -89,7 +89,8 @@ class Lz4BlockTest {
         "1061 04|cut at its byte 2, within an offset",
         "1061 0100|cut at its byte 4, where a sequence should begin",
         "1061 0000 00|a match at its byte 2 reaches back 0 bytes, where 1 are decoded",
-        "1061 0200 00|a match at its byte 2 reaches back 2 bytes, where 1 are decoded",
+        "1061 0200 00|a match at its byte 2 reaches back 2 bytes, where 1 are decoded; or it was"
+            + " made with a dictionary",
         "1f61 0100 ff ff 00 00|decodes to 530 bytes, but has room for 20",
         "1661 0100 10 61|last match is nearer to its end than the format allows",
       })

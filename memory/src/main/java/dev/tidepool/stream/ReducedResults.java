@@ -111,10 +111,23 @@ final class ReducedResults {
     return reduced;
   }
 
-  /** The header of a reduction along the axis, over elements of a type. */
+  /**
+   * The header of a reduction along the axis, over elements of a type.
+   *
+   * @throws IllegalArgumentException if a type is asked for that loses the result's kind
+   */
   NpyHeader header(Reduction reduction, ScalarType type) {
-    return NpyHeader.of(
-        NpyType.valueOf(reduction.resultType(type).name()), fortran, reducedShape());
+    ScalarType natural = reduction.resultType(type);
+    NpyType asked = request.type();
+    if (asked == null) {
+      return NpyHeader.of(NpyType.valueOf(natural.name()), fortran, reducedShape());
+    }
+    if (!natural.assignableTo(ScalarType.valueOf(asked.name()))) {
+      throw new IllegalArgumentException(
+          "the %s result can't be stored into '%s' of %s without losing its kind"
+              .formatted(natural.numpyName(), reduction.name(), asked.numpyName()));
+    }
+    return NpyHeader.of(asked, fortran, reducedShape());
   }
 
   /** The shape of other results; of a selection, its longest. */
@@ -146,7 +159,14 @@ final class ReducedResults {
         int inner = Math.toIntExact(inner());
         ordered.add(
             new AxisReducer(
-                reduction, type, extent(), inner, writer::write, writer.length(), selection));
+                reduction,
+                type,
+                ScalarType.of(writer.elementType()),
+                extent(),
+                inner,
+                writer::write,
+                writer.length(),
+                selection));
         sinks.put(reduction.name(), sink(type, ordered.getLast()));
       } else {
         Reducer reducer =

@@ -481,7 +481,8 @@ final class SnapshotTest {
   @Test
   void aFolderThatIsNoneIsOneClearErrorAtTheStart() {
     Path nowhere = folder.resolve("nowhere");
-    assertThatThrownBy(() -> with(MemoryOptions.builder().dumpDirectory(nowhere)))
+    MemoryOptions options = MemoryOptions.builder().dumpDirectory(nowhere).build();
+    assertThatThrownBy(() -> Tidepool.open(options))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
             "dump-directory is " + nowhere + "; it must be a folder that can be written to");

@@ -41,7 +41,6 @@ final class DeviceMeters {
 
   void add(Sampler sampler) {
     samplers.add(sampler);
-    refresh();
   }
 
   /** Asks the device; never throws. */

@@ -32,9 +32,9 @@ import org.jspecify.annotations.Nullable;
  * one would have the same names.
  *
  * <p>Reading a meter never throws, never waits and asks no driver. A daemon thread takes the
- * figures once a second as long as there are managers, so they are a second old at most, and those
- * of one scrape fit together. What a lost device does not answer is not a number (NaN); counters
- * then stay what they were.
+ * figures once a second as long as there are managers, so they are a second old at most. A scrape
+ * at that moment may have older figures beside newer ones. What a lost device does not answer is
+ * not a number (NaN); counters then stay what they were.
  *
  * <p>Safe for use by any thread.
  */
@@ -83,6 +83,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
     Sampler sampler = new Sampler(manager);
     // A name of a closed manager is free.
     sample();
+    DeviceMeters device = null;
     synchronized (this) {
       if (managers.values().stream().anyMatch(each -> each.sampler().isOf(manager))) {
         return;
@@ -97,12 +98,16 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
       managers.put(chosen, meters);
       registries.forEach(meters::register);
       if (hardware.isOffHost()) {
-        devices.computeIfAbsent(hardware.id(), _ -> newDevice(hardware)).add(sampler);
+        device = devices.computeIfAbsent(hardware.id(), _ -> newDevice(hardware));
+        device.add(sampler);
       }
       if (!isSampling) {
         isSampling = true;
         Thread.ofPlatform().daemon().name("tidepool-metrics").start(this::sampleRegularly);
       }
+    }
+    if (device != null) {
+      device.refresh();
     }
   }
 

@@ -9,6 +9,7 @@ import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimeType;
 import org.apache.spark.sql.types.UserDefinedType;
 
 /**
@@ -35,6 +36,7 @@ final class StorableTypes {
       case StringType _ -> DataTypes.StringType;
       // All values are null.
       case NullType _ -> DataTypes.BooleanType;
+      case TimeType _ -> DataTypes.LongType;
       case UserDefinedType<?> own -> of(own.sqlType());
       case ArrayType array -> new ArrayType(of(array.elementType()), array.containsNull());
       case MapType map ->

@@ -123,6 +123,32 @@ class TidepoolFunctionsTest {
         TidepoolFunctions.mapPartitions(
             special, ColumnKernel.elementwise("y = -x; z = x * 0; r = sqrt(x)"), "x"),
         special.selectExpr("*", "-x as y", "x * 0 as z", "sqrt(x) as r"));
+    assertSame(
+        TidepoolFunctions.mapPartitions(
+            special,
+            ColumnKernel.elementwise(
+                "eq = x == x; ge = x >= x; gt = x > 5; lt = 5 < x; ne = x != x"),
+            "x"),
+        special.selectExpr(
+            "*",
+            "not isnan(x) and x = x as eq",
+            "not isnan(x) and x >= x as ge",
+            "not isnan(x) and x > 5 as gt",
+            "not isnan(x) and 5 < x as lt",
+            "isnan(x) or x != x as ne"));
+  }
+
+  @Test
+  @DisplayName("takes a square root in the type of the column, where Spark SQL gives a double")
+  void squareRoots() {
+    Dataset<Row> narrow =
+        spark
+            .range(0, 100, 1, 1)
+            .selectExpr("id", "cast(id / 7D as float) as f", "cast(id as tinyint) as b");
+    assertSame(
+        TidepoolFunctions.mapPartitions(
+            narrow, ColumnKernel.elementwise("r = sqrt(f); q = sqrt(b)"), "f", "b"),
+        narrow.selectExpr("*", "cast(sqrt(f) as float) as r", "cast(sqrt(b) as float) as q"));
   }
 
   @Test
@@ -332,6 +358,27 @@ class TidepoolFunctionsTest {
         TidepoolFunctions.mapPartitions(odd, kernel, "x"), odd.selectExpr("*", "2D * x as y"));
     assertThat(TidepoolFunctions.mapPartitions(odd, kernel, "x").where("text = 'row 7'").count())
         .isEqualTo(1);
+  }
+
+  @Test
+  @DisplayName("keeps times of the day, which Spark's column vectors refuse")
+  void times() {
+    String allowed = "spark.sql.timeType.enabled";
+    spark.conf().set(allowed, "true");
+    try {
+      Dataset<Row> clocks =
+          numbers()
+              .selectExpr(
+                  "*",
+                  "cast('12:34:56.789' as time) as clock",
+                  "if(id % 3 = 0, null, array(cast('01:02:03' as time))) as clocks");
+      ColumnKernel kernel = ColumnKernel.elementwise("y = 2 * x");
+      assertSame(
+          TidepoolFunctions.mapPartitions(clocks, kernel, "x"),
+          clocks.selectExpr("*", "2D * x as y"));
+    } finally {
+      spark.conf().unset(allowed);
+    }
   }
 
   @Test

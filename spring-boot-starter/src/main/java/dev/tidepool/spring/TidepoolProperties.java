@@ -162,7 +162,9 @@ final class TidepoolProperties {
     try {
       return Tidepool.open(accelerator(), options);
     } catch (IllegalArgumentException e) {
-      throw invalid(ACCELERATOR, accelerator(), String.valueOf(e.getMessage()));
+      String message = String.valueOf(e.getMessage());
+      throw naming(message, option -> message.startsWith(option.key() + " "))
+          .orElseGet(() -> invalid(ACCELERATOR, accelerator(), message));
     } catch (TransferException e) {
       String message = String.valueOf(e.getMessage());
       throw naming(message, option -> message.contains("the " + option.key() + " ")).orElse(e);

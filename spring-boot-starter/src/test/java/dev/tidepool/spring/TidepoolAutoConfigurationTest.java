@@ -204,6 +204,7 @@ class TidepoolAutoConfigurationTest {
             "tidepool.trim-interval=soon",
             "tidepool.accelerator=cuda:99",
             "tidepool.spill-directory=/nowhere",
+            "tidepool.dump-directory=/nowhere",
             "tidepool.trace=/nowhere/trace",
             "tidepool.kept-pool-bytes=1g")) {
       service

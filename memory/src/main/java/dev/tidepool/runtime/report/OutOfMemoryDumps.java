@@ -30,7 +30,16 @@ public final class OutOfMemoryDumps {
    * @throws IllegalArgumentException if it is no folder that can be written to
    */
   public OutOfMemoryDumps(Path directory) {
+    check(directory);
     this.directory = directory;
+  }
+
+  /**
+   * Checks the folder.
+   *
+   * @throws IllegalArgumentException if it is no folder that can be written to
+   */
+  public static void check(Path directory) {
     if (!Files.isDirectory(directory) || !Files.isWritable(directory)) {
       throw new IllegalArgumentException(
           "dump-directory is " + directory + "; it must be a folder that can be written to");

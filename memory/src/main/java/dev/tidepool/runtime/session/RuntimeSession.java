@@ -21,6 +21,7 @@ import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.reclaim.Reclaimer;
+import dev.tidepool.runtime.report.OutOfMemoryDumps;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.supply.HostPools;
 import dev.tidepool.runtime.supply.PinnedReclaimer;
@@ -149,6 +150,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   /**
    * Asks all providers; the CPU is always there, last.
    *
+   * @throws IllegalArgumentException if the dump directory is no folder that can be written to
    * @throws dev.tidepool.TransferException if the file of a trace, or one in the spill directory,
    *     cannot be written
    */
@@ -163,6 +165,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
    */
   static RuntimeSession discover(MemoryOptions options, Predicate<AcceleratorProvider> asked) {
     // Checked before anything is opened that would have to be closed again.
+    options.dumpDirectory().ifPresent(OutOfMemoryDumps::check);
     options
         .spillDirectory()
         .ifPresent(directory -> Closing.surviving("the spill file", SpillFile.open(directory)));

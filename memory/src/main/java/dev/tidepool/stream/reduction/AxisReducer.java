@@ -56,6 +56,7 @@ public final class AxisReducer extends OrderedConsumer {
   /**
    * Creates a reduction.
    *
+   * @param result the type of the results
    * @param extent of the axis
    * @param inner elements between neighbours along the axis
    * @param out takes the results
@@ -65,6 +66,7 @@ public final class AxisReducer extends OrderedConsumer {
   public AxisReducer(
       Reduction reduction,
       ScalarType type,
+      ScalarType result,
       long extent,
       int inner,
       RangeConsumer out,
@@ -77,7 +79,7 @@ public final class AxisReducer extends OrderedConsumer {
     this.lanes = inner == 1 ? LANES : 1;
     this.out = out;
     this.results = results;
-    this.result = reduction.resultType(type);
+    this.result = result;
     this.batch = new ElementBatch(type);
     this.turned = type == ScalarType.UINT64 && isChoice() ? Long.MIN_VALUE : 0;
     this.real = type.isFloating() || reduction.kind() == Kind.MEAN;
@@ -223,8 +225,10 @@ public final class AxisReducer extends OrderedConsumer {
                     reduction.name(), written + bufferedCount, reduction.kind().functionName()));
       }
       long at = (long) bufferedCount * result.byteSize();
-      if (result.isFloating()) {
+      if (real) {
         put(real(i), at);
+      } else if (result.isFloating()) {
+        putReal(whole(i), at);
       } else {
         put(whole(i), at);
       }
@@ -283,6 +287,16 @@ public final class AxisReducer extends OrderedConsumer {
       buffered.set(JAVA_FLOAT_UNALIGNED, at, (float) value);
     } else {
       buffered.set(JAVA_DOUBLE_UNALIGNED, at, value);
+    }
+  }
+
+  /** A whole number, rounded once. */
+  private void putReal(long value, long at) {
+    boolean large = value < 0 && reduction.resultType(type).isUnsigned();
+    if (result == ScalarType.FLOAT32) {
+      put(large ? 2.0 * (float) ((value >>> 1) | (value & 1)) : (float) value, at);
+    } else {
+      put(large ? 2.0 * ((value >>> 1) | (value & 1)) : value, at);
     }
   }
 

@@ -56,6 +56,11 @@ final class Histogram extends Reducer {
   private static double[] edges(
       Reduction reduction, ScalarType type, int bins, double first, double last) {
     double step = (last - first) / bins;
+    if (!Double.isFinite(step)) {
+      throw new IllegalArgumentException(
+          "'%s': the range from %s to %s is too wide for %s; give a narrower one"
+              .formatted(reduction.name(), first, last, type.numpyName()));
+    }
     double[] edges = new double[bins + 1];
     for (int i = 0; i < bins; i++) {
       edges[i] = rounded(i * step + first, type);

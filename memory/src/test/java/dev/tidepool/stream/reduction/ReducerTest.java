@@ -186,4 +186,11 @@ class ReducerTest {
     assertThat((long[]) tenths.value()).containsExactly(10, 10, 10, 11, 10, 10, 10, 10, 10, 10);
     assertThat((long[]) inner.value()).containsExactly(6, 6, 6, 6, 6, 6, 6, 6, 6, 7);
   }
+
+  @Test
+  void aRangeWiderThanDoublesAreIsToldAsTooWide() {
+    assertThatThrownBy(() -> folding("histogram(x, 2, -1.7e308, 1.7e308)", ScalarType.FLOAT64, 1))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("too wide for float64");
+  }
 }
