@@ -329,6 +329,30 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
   }
 
   @TestFactory
+  Stream<DynamicTest> aKernelComputesInAViewThatBeginsWithinAnElement() {
+    return withEachKind(
+        foreign -> {
+          NativeHandle all = foreign.handle();
+          NativeHandle part = new NativeHandle(all.kind(), all.value(), all.offset() + 5, 4_003);
+          Kernel kernel = bench().kernel("y = x + y");
+          try (UnifiedBuffer<byte[]> buffer = memory().adopt(ElementType.BYTE, part, foreign)) {
+            buffer.fill((byte) 0);
+            // One of them begins where an element may, at byte 8.
+            for (int from : new int[] {0, 3}) {
+              UnifiedBuffer<float[]> view = buffer.slice(from, 4_000).as(ElementType.FLOAT);
+              view.copyFrom(Arrays.copyOf(filled(3), 1_000));
+              kernel.execute(Arguments.of("x", view.slice(1, 999), "y", view.slice(0, 999)));
+              float[] expected = Arrays.copyOf(filled(6), 1_000);
+              expected[999] = 3;
+              Patterns.assertEqual(contents(view), expected, "the view at byte " + from);
+            }
+          }
+          assertThat(foreign.releases()).isEqualTo(1);
+          foreign.access.close();
+        });
+  }
+
+  @TestFactory
   Stream<DynamicTest> aManagerThatClosesReleasesTheMemory() {
     return withEachKind(
         foreign -> {
