@@ -22,6 +22,8 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.interop.ArrowC;
 import dev.tidepool.interop.ArrowColumn;
 import dev.tidepool.interop.ArrowExport;
+import dev.tidepool.interop.DLPack;
+import dev.tidepool.interop.DLPackExport;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -171,6 +173,25 @@ class ForeignMemoryTest {
 
   static void increment(int i, float[] x) {
     x[i] += 1;
+  }
+
+  /** Where others number the devices that are left out here, so does an export. */
+  @Test
+  void anExportNamesTheDeviceByTheDriversNumber() {
+    SimulatedCuda simulated = Simulation.with(2);
+    simulated.set(
+        0, "attribute." + Cuda.CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, Cuda.CU_COMPUTEMODE_PROHIBITED);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider());
+        UnifiedBuffer<float[]> buffer = memory(tidepool).allocate(ElementType.FLOAT, 10)) {
+      try (DLPackExport tensor = DLPack.export(buffer);
+          ArrowExport column = ArrowC.exportDevice(buffer)) {
+        MemorySegment struct = MemorySegment.ofAddress(tensor.address()).reinterpret(80);
+        assertThat(struct.get(JAVA_INT, 40)).as("device type").isEqualTo(2);
+        assertThat(struct.get(JAVA_INT, 44)).as("device number").isEqualTo(1);
+        MemorySegment array = MemorySegment.ofAddress(column.array()).reinterpret(128);
+        assertThat(array.get(JAVA_LONG, 80)).as("device number").isEqualTo(1);
+      }
+    }
   }
 
   private static void assertRefused(

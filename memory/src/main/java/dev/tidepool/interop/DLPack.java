@@ -47,7 +47,8 @@ public final class DLPack {
    * Exports the memory that the buffer's accelerator computes in, in row-major order: the host's,
    * for an accelerator that has it, as the CPU; else the device's copy, which is made and brought
    * up to date if need be. A tensor on an OpenCL device has the {@code cl_mem} as its data, and a
-   * slice its place in there as the byte offset.
+   * slice its place in there as the byte offset. A tensor on a CUDA device has the driver's number
+   * of it, which also counts devices that were left out here.
    *
    * @param shape the size of each dimension; none for one dimension of all elements
    * @throws IllegalArgumentException if the shape has not as many elements as the buffer, or the

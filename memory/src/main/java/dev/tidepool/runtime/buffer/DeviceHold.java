@@ -116,8 +116,14 @@ public final class DeviceHold {
     return memory.handle();
   }
 
-  /** The number of the device among those of its kind. */
+  /**
+   * The number of the device among those of its kind. CUDA's is the driver's, which also counts
+   * devices that were left out.
+   */
   public int deviceNumber() {
+    if (handle().kind() == NativeKind.CUDA_POINTER) {
+      return Math.toIntExact(buffer.storage().context().device().deviceHandle());
+    }
     String id = buffer.accelerator().id();
     return Integer.parseInt(id.substring(id.lastIndexOf(':') + 1));
   }
