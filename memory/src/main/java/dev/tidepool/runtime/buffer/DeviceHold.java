@@ -99,8 +99,10 @@ public final class DeviceHold {
 
   /** Lends memory. Importers take OpenCL buffer objects, not SVM pointers. */
   private static NativeMemory lend(
-      Device device, Block block, long from, long bytes, boolean atStart) {
-    long start = block.start() + from;
+      Device device, Block block, long from, long length, boolean atStart) {
+    // OpenCL has no objects of 0 bytes: of no bytes it is the first one of the block.
+    long start = length == 0 ? 0 : block.start() + from;
+    long bytes = Math.max(length, 1);
     NativeMemory made = device.lend(block.whole(), start, bytes, null);
     NativeHandle handle = made.handle();
     boolean isObject = handle.kind() == NativeKind.OPENCL_BUFFER;
