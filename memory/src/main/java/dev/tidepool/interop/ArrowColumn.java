@@ -192,6 +192,14 @@ public final class ArrowColumn implements AutoCloseable {
       long bits = buffers.get(JAVA_LONG, 0);
       long elements = buffers.get(JAVA_LONG, 8);
       long nulls = array.number(ArrowStructs.NULL_COUNT);
+      if (nulls > 0 && bits == 0) {
+        throw new IllegalArgumentException(
+            "the Arrow array '"
+                + name
+                + "' has "
+                + nulls
+                + " nulls, and no bits that tell which they are");
+      }
       UnifiedBuffer<?> data = adopt(type, elements, type.bytes(offset), type.bytes(length), mode);
       UnifiedBuffer<byte[]> validity = null;
       try {

@@ -7,6 +7,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -69,6 +70,20 @@ class ArrowColumnTest {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> ArrowC.open(memory, 0, 0))
           .withMessage("no Arrow array is at 0x0");
+    }
+  }
+
+  @Test
+  void nullsWithoutBitsThatTellWhichTheyAreAreRefused() {
+    try (ArrowExport export = ArrowC.export(buffer)) {
+      MemorySegment array =
+          MemorySegment.ofAddress(export.array()).reinterpret(ArrowStructs.ARRAY_BYTES);
+      array.set(ValueLayout.JAVA_LONG, ArrowStructs.NULL_COUNT, 1);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, export.array(), export.schema()))
+          .withMessageContaining("has 1 nulls, and no bits that tell which they are");
+      assertThat(export.isReleased()).isTrue();
+      assertThat(isSchemaReleased(export)).isTrue();
     }
   }
 }
