@@ -31,7 +31,9 @@ import java.util.Objects;
  * UnifiedBuffer#synchronize()} shows the results to the consumer. The copy that is exported stays
  * where it is, and the memory stays until the consumer calls the deleter, though the buffer or the
  * manager may be closed before; memory of a caller that was {@linkplain UnifiedMemoryManager#wrap
- * wrapped} stays as long as the caller keeps it.
+ * wrapped} stays as long as the caller keeps it. What a consumer writes to the host's copy of
+ * {@linkplain UnifiedMemoryManager#adopt adopted} memory of a device, also after the buffer was
+ * closed, is brought there once the deleter is called, before that memory is released.
  *
  * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which tells read-only
  * tensors apart; Python passes it in capsules named {@code dltensor_versioned}. The older structure

@@ -510,7 +510,7 @@ public final class Coherence {
       if (backing.isDeviceForeign()) {
         List<DirtyRanges.Range> dirty = state.dirtyWithin(0, size);
         transfer(Direction.HOST_TO_DEVICE, dirty);
-        if (!storage.holds().isMappedToWrite()) {
+        if (!storage.holds().isHostWritten()) {
           state.equal(dirty);
         }
         return;

@@ -19,6 +19,8 @@ import dev.tidepool.NativeUse;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.Suspension;
+import dev.tidepool.interop.DLPack;
+import dev.tidepool.interop.DLPackExport;
 import dev.tidepool.transfer.TransferStatistics;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -326,6 +328,44 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
           expected[LENGTH - 1] = 2;
           foreign.assertReleasedWith(expected);
         });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> whatTheConsumerOfAnExportWritesBeforeTheDeleterIsInTheMemory() {
+    return withEachKind(
+        foreign -> {
+          for (boolean closesManager : new boolean[] {false, true}) {
+            foreign.releases.set(0);
+            UnifiedMemoryManager manager =
+                bench().manager(bench().accelerator(), MemoryOptions.defaults());
+            UnifiedBuffer<float[]> buffer =
+                manager.adopt(ElementType.FLOAT, foreign.handle(), foreign);
+            buffer.copyFrom(filled(3));
+            DLPackExport export = DLPack.exportHost(buffer);
+            MemorySegment seen = data(export);
+            seen.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 1);
+            buffer.close();
+            if (closesManager) {
+              manager.close();
+            }
+            assertThat(foreign.releases()).as("releases before the deleter").isZero();
+            seen.setAtIndex(ValueLayout.JAVA_FLOAT, LENGTH - 1, 2);
+            export.close();
+            eventually("the memory is released", () -> foreign.releases() > 0);
+            manager.close();
+          }
+          float[] expected = filled(3);
+          expected[0] = 1;
+          expected[LENGTH - 1] = 2;
+          foreign.assertReleasedWith(expected);
+        });
+  }
+
+  /** The bytes of a tensor of the host. */
+  private static MemorySegment data(DLPackExport export) {
+    long data =
+        MemorySegment.ofAddress(export.address()).reinterpret(40).get(ValueLayout.JAVA_LONG, 32);
+    return MemorySegment.ofAddress(data).reinterpret(4L * LENGTH);
   }
 
   @TestFactory
