@@ -37,7 +37,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
   /** For subclasses. */
   protected AbstractUnifiedBuffer() {}
 
-  /** A slice or a view. Closing it does not close the buffer. */
+  /** A slice or a view. Closing it ends it alone: its parts are parts of the whole buffer. */
   private static final class Part<A> extends AbstractUnifiedBuffer<A> {
     private final AbstractUnifiedBuffer<?> whole;
     private final ElementType<A> type;
@@ -74,11 +74,21 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
 
     @Override
     public MemorySegment asSegment() {
+      checkOpen();
+      return whole.asSegment().asSlice(from, type.bytes(length));
+    }
+
+    private void checkOpen() {
       if (closed) {
         throw new IllegalStateException(
             "this slice or view of " + whole + " is closed; take another from its root");
       }
-      return whole.asSegment().asSlice(from, type.bytes(length));
+    }
+
+    @Override
+    <B> Part<B> partOf(ElementType<B> type, long from, long length) {
+      checkOpen();
+      return new Part<>(whole, type, this.from + from, length);
     }
 
     @Override
@@ -289,12 +299,17 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public UnifiedBuffer<A> slice(long offset, long length) {
     Objects.checkFromIndexSize(offset, length, length());
-    return new Part<>(this, elementType(), bytes(offset), length);
+    return partOf(elementType(), bytes(offset), length);
   }
 
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
-    return new Part<>(this, type, 0, type.elements(byteSize()));
+    return partOf(type, 0, type.elements(byteSize()));
+  }
+
+  /** A part that begins at a byte, and ends alone. */
+  <B> UnifiedBuffer<B> partOf(ElementType<B> type, long from, long length) {
+    return new Part<>(this, type, from, length);
   }
 
   @Override

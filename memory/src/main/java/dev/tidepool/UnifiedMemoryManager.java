@@ -33,8 +33,8 @@ import java.util.function.Predicate;
  * }
  * }
  *
- * <p>Safe for use by any thread. Every method of a closed manager but {@link #close()} and {@link
- * #statistics()} throws {@link IllegalStateException}.
+ * <p>Safe for use by any thread. Every method of a closed manager but {@link #close()}, {@link
+ * #accelerator()}, {@link #limit()} and {@link #statistics()} throws {@link IllegalStateException}.
  */
 public interface UnifiedMemoryManager extends AutoCloseable {
   /**
@@ -706,8 +706,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * comes after earlier work on the buffers, and later work on them after what it has submitted
    * before it closes the access. A queue that runs commands out of order may be used.
    *
-   * @param queue a {@code CUstream} of the accelerator's context, which may be 0, or a {@code
-   *     cl_command_queue} of its context and device. It must live until the access is closed
+   * @param queue a {@code CUstream} of the accelerator's context, but none of CUDA's default
+   *     streams 0, 1 and 2, or a {@code cl_command_queue} of its context and device. It must live
+   *     until the access is closed
    * @param uses as for {@link #lend}
    * @throws IllegalArgumentException also if the queue is of another context or device
    * @throws UnsupportedOperationException also if the accelerator has no queues

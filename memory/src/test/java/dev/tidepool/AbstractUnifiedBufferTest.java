@@ -105,6 +105,26 @@ class AbstractUnifiedBufferTest {
   }
 
   @Test
+  void aSliceThatClosesEndsOnlyItself() {
+    UnifiedBuffer<float[]> slice = buffer.slice(1, 3);
+    UnifiedBuffer<float[]> inner = slice.slice(1, 2);
+    UnifiedBuffer<int[]> view = slice.as(ElementType.INT).slice(2, 1);
+    slice.close();
+    float[] seen = new float[2];
+    inner.copyTo(seen);
+    assertThat(seen).containsExactly(3, 4);
+    view.copyFrom(new int[] {Float.floatToIntBits(9)});
+    assertThat(buffer.array).containsExactly(1, 2, 3, 9);
+    assertThat(inner).hasToString("FLOAT[2] at byte 8 of " + buffer);
+    assertThatThrownBy(() -> slice.slice(0, 1))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("closed");
+    assertThatThrownBy(() -> slice.as(ElementType.INT)).isInstanceOf(IllegalStateException.class);
+    buffer.close();
+    assertThatThrownBy(inner::asSegment).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
   void mistakesAreErrors() {
     assertThatThrownBy(() -> buffer.copyFrom(new float[5]))
         .isInstanceOf(IndexOutOfBoundsException.class);

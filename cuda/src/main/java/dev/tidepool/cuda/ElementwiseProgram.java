@@ -48,11 +48,7 @@ final class ElementwiseProgram extends CudaProgram {
   void bind(KernelArguments arguments, Launch launch) {
     long count = binding.count(launch);
     for (BoundArray array : binding.arrays(launch)) {
-      if (array.isAligned()) {
-        arguments.addBytes(array.bytes());
-      } else {
-        arguments.addStage(array.bytes(), array.access());
-      }
+      arguments.addArray(array.bytes(), array.elementBytes(), array.access());
       // The address is that of the first element already.
       arguments.addLong(0);
     }

@@ -146,13 +146,8 @@ final class HandWrittenProgram extends CudaProgram {
   private static void add(
       KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
     switch (argument) {
-      case KernelArgument.Array array -> {
-        if (array.offset() % parameter.type().layout().byteAlignment() == 0) {
-          arguments.addBytes(array);
-        } else {
-          arguments.addStage(array, parameter.access());
-        }
-      }
+      case KernelArgument.Array array ->
+          arguments.addArray(array, parameter.type().layout().byteAlignment(), parameter.access());
       case KernelArgument.Scalar scalar -> {
         MemorySegment value = arguments.scratch().allocate(VALUE_BYTES, VALUE_BYTES);
         ScalarBytes.of(scalar.value(), parameter.type(), (_, _) -> value);

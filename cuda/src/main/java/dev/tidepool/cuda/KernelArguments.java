@@ -99,17 +99,14 @@ final class KernelArguments implements AutoCloseable {
     values.add(scratch().allocateFrom(JAVA_INT, value));
   }
 
-  /** The address of the bytes themselves. */
-  void addBytes(KernelArgument.Array array) {
-    addLong(address(array));
+  /** The address of the bytes, or of a copy where that is no multiple of an element's alignment. */
+  void addArray(KernelArgument.Array array, long alignment, Access access) {
+    long address = address(array);
+    boolean isInPlace = array.bytes() == 0 || address % alignment == 0;
+    addLong(isInPlace ? address : stage(array, access));
   }
 
-  /** The address of a copy of the bytes. */
-  void addStage(KernelArgument.Array array, Access access) {
-    if (array.bytes() == 0) {
-      addBytes(array);
-      return;
-    }
+  private long stage(KernelArgument.Array array, Access access) {
     Stage stage =
         stages.computeIfAbsent(
             array, bytes -> new Stage(device.blocks().takeFor(stream, bytes.bytes())));
@@ -119,7 +116,7 @@ final class KernelArguments implements AutoCloseable {
       stage.filled = true;
     }
     stage.written |= access.writes();
-    addLong(stage.address);
+    return stage.address;
   }
 
   /** Runs the kernel, and sends back what it writes to stages. */

@@ -87,11 +87,7 @@ final class MethodProgram extends CudaProgram {
 
   private static void addArray(
       KernelArguments arguments, KernelArgument.Array array, int size, Access access) {
-    if (array.offset() % size == 0) {
-      arguments.addBytes(array);
-    } else {
-      arguments.addStage(array, access);
-    }
+    arguments.addArray(array, size, access);
     // The address is that of the first element already.
     arguments.addLong(0);
   }

@@ -9,7 +9,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
@@ -21,10 +24,13 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.interop.ArrowC;
 import dev.tidepool.interop.ArrowColumn;
 import dev.tidepool.interop.ArrowExport;
+import dev.tidepool.interop.DLPack;
+import dev.tidepool.interop.DLPackExport;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -37,6 +43,13 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class ForeignMemoryTest {
   private static final int LENGTH = 5_000;
   private static final long BYTES = 4L * LENGTH;
+  private static final String PLACE =
+      """
+      extern "C" __global__ void place(float *x, long long *at) {
+        at[0] = (long long)((unsigned long long)x % 4);
+        x[0] = 2.0f;
+      }
+      """;
 
   private static NativeHandle at(long address, long bytes) {
     return new NativeHandle(NativeKind.CUDA_POINTER, address, 0, bytes);
@@ -142,6 +155,75 @@ class ForeignMemoryTest {
       long address = library.context().call(() -> Cuda.cuMemAllocManaged(BYTES));
       computeIn(library, () -> address);
       library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.MANAGED_MEMORY));
+    }
+  }
+
+  /** A device answers an address that is not aligned with an error that ends its context. */
+  @Test
+  void kernelsGetNoAddressWithinAnElement() {
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Library library = Library.on(0);
+        Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long address = library.context().call(() -> Cuda.cuMemAlloc(BYTES));
+      Kernel place =
+          memory.compile(
+              KernelSource.cuda(
+                  PLACE,
+                  "place",
+                  KernelParameter.inout("x", ElementType.FLOAT),
+                  KernelParameter.out("at", ElementType.LONG)));
+      Kernel twice = memory.compile(KernelSource.elementwise("x = x + x"));
+      Kernel method = memory.compile(KernelSource.method(MethodHandles.lookup(), "increment"));
+      try (UnifiedBuffer<byte[]> adopted =
+              memory.adopt(ElementType.BYTE, at(address + 1, 403), () -> {});
+          UnifiedBuffer<long[]> at = memory.allocate(ElementType.LONG, 1)) {
+        adopted.fill((byte) 0);
+        for (int from : new int[] {0, 3}) {
+          UnifiedBuffer<float[]> view = adopted.slice(from, 400).as(ElementType.FLOAT);
+          // To the stage and back, unless the view begins where an element may.
+          long staged = from == 0 ? 2 : 0;
+          long before = simulated.calls("cuMemcpyDtoDAsync_v2");
+          place.execute(Arguments.of("x", view, "at", at), LaunchRange.of(1));
+          long[] remainder = new long[1];
+          at.copyTo(remainder);
+          assertThat(remainder).containsExactly(0);
+          assertThat(simulated.calls("cuMemcpyDtoDAsync_v2")).isEqualTo(before + staged);
+          twice.execute(Arguments.of("x", view));
+          assertThat(simulated.calls("cuMemcpyDtoDAsync_v2")).isEqualTo(before + 2 * staged);
+          method.execute(Arguments.of("x", view), LaunchRange.of(100));
+          assertThat(simulated.calls("cuMemcpyDtoDAsync_v2")).isEqualTo(before + 3 * staged);
+          float[] values = new float[100];
+          view.copyTo(values);
+          assertThat(values[0]).isEqualTo(5);
+          assertThat(values[99]).isEqualTo(1);
+          view.fill((byte) 0);
+        }
+      }
+      library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
+    }
+  }
+
+  static void increment(int i, float[] x) {
+    x[i] += 1;
+  }
+
+  /** Where others number the devices that are left out here, so does an export. */
+  @Test
+  void anExportNamesTheDeviceByTheDriversNumber() {
+    SimulatedCuda simulated = Simulation.with(2);
+    simulated.set(
+        0, "attribute." + Cuda.CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, Cuda.CU_COMPUTEMODE_PROHIBITED);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider());
+        UnifiedBuffer<float[]> buffer = memory(tidepool).allocate(ElementType.FLOAT, 10)) {
+      try (DLPackExport tensor = DLPack.export(buffer);
+          ArrowExport column = ArrowC.exportDevice(buffer)) {
+        MemorySegment struct = MemorySegment.ofAddress(tensor.address()).reinterpret(80);
+        assertThat(struct.get(JAVA_INT, 40)).as("device type").isEqualTo(2);
+        assertThat(struct.get(JAVA_INT, 44)).as("device number").isEqualTo(1);
+        MemorySegment array = MemorySegment.ofAddress(column.array()).reinterpret(128);
+        assertThat(array.get(JAVA_LONG, 80)).as("device number").isEqualTo(1);
+      }
     }
   }
 

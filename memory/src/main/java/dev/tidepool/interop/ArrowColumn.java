@@ -86,14 +86,16 @@ public final class ArrowColumn implements AutoCloseable {
   static ArrowColumn open(
       UnifiedMemoryManager manager, long arrayAddress, long schemaAddress, MapMode mode) {
     Objects.requireNonNull(manager, "manager");
-    MemorySegment from = struct("array", arrayAddress, ArrowStructs.ARRAY_BYTES);
+    checkAddresses(arrayAddress, schemaAddress);
+    MemorySegment from = struct(arrayAddress, ArrowStructs.ARRAY_BYTES);
     return open(manager, from, DeviceTypes.CPU, 0, schemaAddress, mode);
   }
 
   static ArrowColumn openDevice(
       UnifiedMemoryManager manager, long arrayAddress, long schemaAddress, MapMode mode) {
     Objects.requireNonNull(manager, "manager");
-    MemorySegment from = struct("array", arrayAddress, ArrowStructs.DEVICE_ARRAY_BYTES);
+    checkAddresses(arrayAddress, schemaAddress);
+    MemorySegment from = struct(arrayAddress, ArrowStructs.DEVICE_ARRAY_BYTES);
     int type = from.get(JAVA_INT, ArrowStructs.DEVICE_TYPE);
     // It points to the driver's handle.
     MemorySegment event = from.get(ADDRESS, ArrowStructs.SYNC_EVENT);
@@ -108,9 +110,7 @@ public final class ArrowColumn implements AutoCloseable {
       long event,
       long schemaAddress,
       MapMode mode) {
-    // A release that calls back into Java and has no stack there would end the virtual machine.
-    StackReserve.checkForTwo();
-    MemorySegment schema = struct("schema", schemaAddress, ArrowStructs.SCHEMA_BYTES);
+    MemorySegment schema = struct(schemaAddress, ArrowStructs.SCHEMA_BYTES);
     checkUnreleased(from, schema);
     MovedArray array = new MovedArray(from);
     try {
@@ -144,11 +144,32 @@ public final class ArrowColumn implements AutoCloseable {
                 + " is released now; export both again");
   }
 
-  private static MemorySegment struct(String what, long address, long bytes) {
-    if (address <= 0 || address % 8 != 0) {
-      throw new IllegalArgumentException(
-          "no Arrow " + what + " is at 0x" + Long.toHexString(address));
+  /** Releases the other structure if one is not there. */
+  private static void checkAddresses(long array, long schema) {
+    // A release that calls back into Java and has no stack there would end the virtual machine.
+    StackReserve.checkForTwo();
+    if (isAddress(array) && isAddress(schema)) {
+      return;
     }
+    if (isAddress(array)) {
+      ArrowStructs.release(struct(array, ArrowStructs.ARRAY_BYTES), ArrowStructs.ARRAY_RELEASE);
+    }
+    if (isAddress(schema)) {
+      ArrowStructs.release(struct(schema, ArrowStructs.SCHEMA_BYTES), ArrowStructs.SCHEMA_RELEASE);
+    }
+    throw new IllegalArgumentException(
+        isAddress(array)
+            ? "no Arrow schema is at 0x" + Long.toHexString(schema) + "; its array is released now"
+            : "no Arrow array is at 0x"
+                + Long.toHexString(array)
+                + (isAddress(schema) ? "; its schema is released now" : ""));
+  }
+
+  private static boolean isAddress(long address) {
+    return address > 0 && address % 8 == 0;
+  }
+
+  private static MemorySegment struct(long address, long bytes) {
     return MemorySegment.ofAddress(address).reinterpret(bytes);
   }
 
@@ -170,6 +191,15 @@ public final class ArrowColumn implements AutoCloseable {
       MemorySegment buffers = array.struct.get(ADDRESS, ArrowStructs.BUFFERS).reinterpret(16);
       long bits = buffers.get(JAVA_LONG, 0);
       long elements = buffers.get(JAVA_LONG, 8);
+      long nulls = array.number(ArrowStructs.NULL_COUNT);
+      if (nulls > 0 && bits == 0) {
+        throw new IllegalArgumentException(
+            "the Arrow array '"
+                + name
+                + "' has "
+                + nulls
+                + " nulls, and no bits that tell which they are");
+      }
       UnifiedBuffer<?> data = adopt(type, elements, type.bytes(offset), type.bytes(length), mode);
       UnifiedBuffer<byte[]> validity = null;
       try {
@@ -181,7 +211,6 @@ public final class ArrowColumn implements AutoCloseable {
           long bytes = (Math.addExact(offset, length) + 7) / 8 - first;
           validity = adopt(ElementType.BYTE, bits, first, bytes, MapMode.READ);
         }
-        long nulls = array.number(ArrowStructs.NULL_COUNT);
         int shift = (int) (offset % 8);
         if (nulls < 0) {
           nulls = validity == null ? 0 : length - set(validity, shift, length);

@@ -31,7 +31,9 @@ import java.util.Objects;
  * UnifiedBuffer#synchronize()} shows the results to the consumer. The exported copy stays where it
  * is. The memory stays until the consumer calls the deleter, even if the buffer or the manager is
  * closed before. {@linkplain UnifiedMemoryManager#wrap Wrapped} memory of a caller stays as long as
- * the caller keeps it.
+ * the caller keeps it. What a consumer writes to the host's copy of {@linkplain
+ * UnifiedMemoryManager#adopt adopted} memory of a device is brought there when the deleter is
+ * called, before that memory is released, even if the buffer was closed before.
  *
  * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which marks read-only
  * tensors; Python passes it in capsules named {@code dltensor_versioned}. The older structure is
@@ -47,7 +49,8 @@ public final class DLPack {
    * Exports the memory that the buffer's accelerator computes in, in row-major order: the host's,
    * for an accelerator that shares it, such as the CPU; else the device's copy, which is made and
    * brought up to date if necessary. A tensor on an OpenCL device has the {@code cl_mem} as its
-   * data, and a slice has its place in there as the byte offset.
+   * data, and a slice has its place in there as the byte offset. A tensor on a CUDA device has the
+   * driver's number of the device, which also counts devices that were left out here.
    *
    * @param shape the size of each dimension; none for one dimension of all elements
    * @throws IllegalArgumentException if the shape has not as many elements as the buffer, or the

@@ -7,10 +7,11 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Columns whose array or schema nobody can take any more. */
+/** Columns that cannot be opened, whose array and schema are released all the same. */
 class ArrowColumnTest {
   private final Tidepool tidepool = Tidepool.open();
   private final UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
@@ -42,6 +43,47 @@ class ArrowColumnTest {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> ArrowC.open(memory, left.array(), left.schema()))
           .withMessageStartingWith("the Arrow array and its schema were released");
+    }
+  }
+
+  private boolean isSchemaReleased(ArrowExport export) {
+    MemorySegment schema =
+        MemorySegment.ofAddress(export.schema()).reinterpret(ArrowStructs.SCHEMA_BYTES);
+    return ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE);
+  }
+
+  @Test
+  void ofTwoAddressesTheOtherIsReleasedWhereOneIsNone() {
+    try (ArrowExport first = ArrowC.export(buffer);
+        ArrowExport second = ArrowC.export(buffer)) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, first.array(), 0))
+          .withMessage("no Arrow schema is at 0x0; its array is released now");
+      assertThat(first.isReleased()).isTrue();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.openDevice(memory, 4, first.schema()))
+          .withMessage("no Arrow array is at 0x4; its schema is released now");
+      assertThat(isSchemaReleased(first)).isTrue();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.openDevice(memory, second.array(), -8));
+      assertThat(second.isReleased()).isTrue();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, 0, 0))
+          .withMessage("no Arrow array is at 0x0");
+    }
+  }
+
+  @Test
+  void nullsWithoutBitsThatTellWhichTheyAreAreRefused() {
+    try (ArrowExport export = ArrowC.export(buffer)) {
+      MemorySegment array =
+          MemorySegment.ofAddress(export.array()).reinterpret(ArrowStructs.ARRAY_BYTES);
+      array.set(ValueLayout.JAVA_LONG, ArrowStructs.NULL_COUNT, 1);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, export.array(), export.schema()))
+          .withMessageContaining("has 1 nulls, and no bits that tell which they are");
+      assertThat(export.isReleased()).isTrue();
+      assertThat(isSchemaReleased(export)).isTrue();
     }
   }
 }

@@ -16,8 +16,7 @@ import java.util.List;
 
 /**
  * An expression of the elementwise language as generated OpenCL C. The generated kernel takes each
- * array as the start of its block and an offset in elements, so that a slice needs no buffer object
- * of its own.
+ * array as a pointer and an offset in elements, so that a slice needs no buffer object of its own.
  */
 final class ElementwiseProgram extends OpenClProgram {
   // Wide enough to fill vector units and multiprocessors; narrower devices allow less.
@@ -54,13 +53,7 @@ final class ElementwiseProgram extends OpenClProgram {
     long count = binding.count(launch);
     int index = 0;
     for (BoundArray array : binding.arrays(launch)) {
-      if (array.isAligned() && !(array.bytes().block() instanceof PinnedBlock)) {
-        bound.bindBase(index, array.bytes());
-        bound.bindLong(index + 1, array.bytes().offset() / array.elementBytes());
-      } else {
-        bound.bindStage(index, array.bytes(), array.access());
-        bound.bindLong(index + 1, 0);
-      }
+      bound.bindElements(index, array.bytes(), array.elementBytes(), array.access());
       index += 2;
     }
     for (MemorySegment uniform : binding.uniforms(launch, bound.scratch())) {

@@ -51,13 +51,13 @@ final class HandWrittenProgram extends OpenClProgram {
     for (int index = 0; index < arguments.size(); index++) {
       KernelParameter parameter = parameters.all().get(index);
       switch (arguments.get(index)) {
-        case KernelArgument.Array array -> {
-          if (array.offset() % parameter.type().layout().byteAlignment() == 0) {
-            bound.bindBytes(index, array, parameter.access(), !shared.contains(array.block()));
-          } else {
-            bound.bindStage(index, array, parameter.access());
-          }
-        }
+        case KernelArgument.Array array ->
+            bound.bindBytes(
+                index,
+                array,
+                parameter.type().layout().byteAlignment(),
+                parameter.access(),
+                !shared.contains(array.block()));
         case KernelArgument.Scalar scalar ->
             bound.bindValue(
                 index, ScalarBytes.of(scalar.value(), parameter.type(), bound.scratch()));

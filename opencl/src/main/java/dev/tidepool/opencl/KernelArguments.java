@@ -47,15 +47,20 @@ final class KernelArguments implements AutoCloseable {
     this.kernel = kernel;
   }
 
-  /** Sets an argument to the bytes themselves, wherever they start, if the device allows it. */
-  void bindBytes(int index, KernelArgument.Array array, Access access, boolean alone) {
+  /**
+   * Sets an argument to the bytes themselves, if the device allows it where they start.
+   *
+   * @param alignment what the address must be a multiple of
+   */
+  void bindBytes(
+      int index, KernelArgument.Array array, long alignment, Access access, boolean alone) {
     OpenClBlock block = block(array);
+    if (!isAligned(block, array, alignment)) {
+      bindStage(index, array, access);
+      return;
+    }
     switch (block) {
-      case SharedPointerBlock pointer ->
-          pointer
-              .svm()
-              .clSetKernelArgSVMPointer(
-                  kernel, index, pointer.bytes(array.offset(), array.bytes()));
+      case SharedPointerBlock pointer -> bindPointer(index, pointer, array);
       case BufferBlock buffer -> {
         boolean whole = array.offset() == 0 && (alone || array.bytes() == buffer.byteSize());
         if (whole || array.bytes() == 0) {
@@ -70,21 +75,42 @@ final class KernelArguments implements AutoCloseable {
     }
   }
 
-  /** Sets an argument to the start of the block that the bytes are in. */
-  void bindBase(int index, KernelArgument.Array array) {
-    switch (block(array)) {
-      case SharedPointerBlock pointer ->
-          pointer
-              .svm()
-              .clSetKernelArgSVMPointer(kernel, index, pointer.bytes(0, pointer.byteSize()));
-      case BufferBlock buffer -> bindBuffer(index, buffer.buffer());
-      case PinnedBlock pinned ->
-          throw new IllegalArgumentException("pinned memory has no base on the device");
+  /**
+   * Sets two arguments: a buffer object that the bytes are in, or a pointer to them or to a copy,
+   * and how many elements are before them.
+   */
+  void bindElements(int index, KernelArgument.Array array, int elementBytes, Access access) {
+    OpenClBlock block = block(array);
+    long before = 0;
+    if (array.bytes() == 0 || !isAligned(block, array, elementBytes)) {
+      bindStage(index, array, access);
+    } else {
+      switch (block) {
+        case SharedPointerBlock pointer -> bindPointer(index, pointer, array);
+        case BufferBlock buffer -> {
+          bindBuffer(index, buffer.buffer());
+          before = array.offset() / elementBytes;
+        }
+        case PinnedBlock _ -> bindStage(index, array, access);
+      }
     }
+    bindLong(index + 1, before);
+  }
+
+  /** Buffer objects have no address, and begin where every element may. */
+  private static boolean isAligned(OpenClBlock block, KernelArgument.Array array, long alignment) {
+    long start = block instanceof SharedPointerBlock pointer ? pointer.address() : 0;
+    return (start + array.offset()) % alignment == 0;
+  }
+
+  private void bindPointer(int index, SharedPointerBlock pointer, KernelArgument.Array array) {
+    pointer
+        .svm()
+        .clSetKernelArgSVMPointer(kernel, index, pointer.bytes(array.offset(), array.bytes()));
   }
 
   /** Sets an argument to a staged copy of the bytes, which starts at the copy's start. */
-  void bindStage(int index, KernelArgument.Array array, Access access) {
+  private void bindStage(int index, KernelArgument.Array array, Access access) {
     if (array.bytes() == 0) {
       bindBuffer(index, keep(AsBuffer.fresh(submission.context(), 1)).buffer());
       return;

@@ -17,8 +17,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A Java method as generated OpenCL C. Each array is the start of its block and an offset in
- * elements, so that a slice needs no buffer object of its own.
+ * A Java method as generated OpenCL C. Each array is a pointer and an offset in elements, so that a
+ * slice needs no buffer object of its own.
  */
 final class MethodProgram extends OpenClProgram {
   // Groups of processors: wide enough for vector units, and several for each processor.
@@ -66,7 +66,7 @@ final class MethodProgram extends OpenClProgram {
       switch (launch.arguments().get(i)) {
         case KernelArgument.Array array -> {
           int size = (int) parameter.type().byteSize();
-          bindArray(bound, index, array, size, parameter.access());
+          bound.bindElements(index, array, size, parameter.access());
           bound.bindInt(index + 2, Math.toIntExact(array.bytes() / size));
           index += 3;
         }
@@ -82,7 +82,7 @@ final class MethodProgram extends OpenClProgram {
     }
     if (text.reportsFaults()) {
       KernelArgument.Array status = (KernelArgument.Array) launch.arguments().getLast();
-      bindArray(bound, index, status, Integer.BYTES, Access.INOUT);
+      bound.bindElements(index, status, Integer.BYTES, Access.INOUT);
     }
     long[] group = Arrays.copyOf(group(range), dimensions);
     long[] global = new long[dimensions];
@@ -93,18 +93,6 @@ final class MethodProgram extends OpenClProgram {
           Math.addExact(size, group[dimension] - 1) / group[dimension] * group[dimension];
     }
     bound.run(global, group);
-  }
-
-  private static void bindArray(
-      KernelArguments bound, int index, KernelArgument.Array array, int size, Access access) {
-    boolean isInPlace = array.offset() % size == 0 && !(array.block() instanceof PinnedBlock);
-    if (isInPlace && array.bytes() > 0) {
-      bound.bindBase(index, array);
-      bound.bindLong(index + 1, array.offset() / size);
-    } else {
-      bound.bindStage(index, array, access);
-      bound.bindLong(index + 1, 0);
-    }
   }
 
   /** The group that was asked for, or one that suits the device. */

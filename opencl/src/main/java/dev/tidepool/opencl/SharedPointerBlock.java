@@ -47,6 +47,10 @@ final class SharedPointerBlock extends OpenClBlock {
     return svm;
   }
 
+  long address() {
+    return memory.address();
+  }
+
   /** Bytes of it for the driver, without a scope. */
   MemorySegment bytes(long offset, long count) {
     return memory.asSlice(offset, count);

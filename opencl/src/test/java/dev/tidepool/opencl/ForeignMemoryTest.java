@@ -19,6 +19,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -135,6 +136,51 @@ class ForeignMemoryTest {
       OpenCL.clReleaseMemObject(buffer);
       OpenCL.clReleaseMemObject(whole);
     }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"FINE_SHARED_POINTERS", "DISCRETE_COARSE"})
+  void kernelsGetNoAddressWithinAnElement(MemoryMode mode) {
+    try (Tidepool tidepool = OpenClConformance.open(mode)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      Kernel place =
+          memory.compile(
+              KernelSource.opencl(
+                  "__kernel void place(__global float* x, __global long* at)"
+                      + " { at[0] = (long)(ulong)x % 4; x[0] = 2; }",
+                  "place",
+                  KernelParameter.inout("x", ElementType.FLOAT),
+                  KernelParameter.out("at", ElementType.LONG)));
+      Kernel twice = memory.compile(KernelSource.elementwise("x = x + x"));
+      Kernel method = memory.compile(KernelSource.method(MethodHandles.lookup(), "increment"));
+      try (UnifiedBuffer<byte[]> owned =
+              memory.allocate(ElementType.BYTE, 4096, MemoryLocation.UNIFIED);
+          NativeAccess access = memory.lend(NativeUse.readWrite(owned).as(NativeKind.OPENCL_SVM))) {
+        long address = access.handle(owned).address() + 1;
+        NativeHandle odd = new NativeHandle(NativeKind.OPENCL_SVM, address, 0, 403);
+        try (UnifiedBuffer<byte[]> adopted = memory.adopt(ElementType.BYTE, odd, () -> {});
+            UnifiedBuffer<long[]> at = memory.allocate(ElementType.LONG, 1)) {
+          for (int from : new int[] {0, 3}) {
+            UnifiedBuffer<float[]> view = adopted.slice(from, 400).as(ElementType.FLOAT);
+            view.fill((byte) 0);
+            place.execute(Arguments.of("x", view, "at", at), LaunchRange.of(1));
+            long[] remainder = new long[1];
+            at.copyTo(remainder);
+            assertThat(remainder).containsExactly(0);
+            twice.execute(Arguments.of("x", view));
+            method.execute(Arguments.of("x", view), LaunchRange.of(100));
+            float[] values = new float[100];
+            view.copyTo(values);
+            assertThat(values[0]).isEqualTo(5);
+            assertThat(values[99]).isEqualTo(1);
+          }
+        }
+      }
+    }
+  }
+
+  static void increment(int i, float[] x) {
+    x[i] += 1;
   }
 
   private static long create(UnifiedMemoryManager memory, long flags) {

@@ -18,7 +18,12 @@ import dev.tidepool.NativeUse;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.interop.ArrowC;
+import dev.tidepool.interop.ArrowExport;
+import dev.tidepool.interop.DLPack;
+import dev.tidepool.interop.DLPackExport;
 import java.lang.invoke.MethodHandle;
+import java.util.List;
 import java.util.Map;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
@@ -214,6 +219,27 @@ class LentBuffersTest {
       OpenCL.clReleaseContext(other);
       device.close();
       assertThat(valueOf(x)).isEqualTo((byte) 1);
+    }
+  }
+
+  /** OpenCL has no memory object of 0 bytes, and makes none at any byte. */
+  @ParameterizedTest
+  @EnumSource(names = {"DISCRETE", "DISCRETE_COARSE"})
+  void whatHasNoElementsIsExportedWhereverItBegins(MemoryMode mode) {
+    try (Tidepool tidepool = OpenClConformance.open(mode)) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("opencl:0"));
+      try (UnifiedBuffer<float[]> none =
+              memory.allocate(ElementType.FLOAT, 0, MemoryLocation.UNIFIED);
+          UnifiedBuffer<float[]> buffer =
+              memory.allocate(ElementType.FLOAT, 100, MemoryLocation.UNIFIED)) {
+        for (UnifiedBuffer<float[]> empty :
+            List.of(none, buffer.slice(0, 0), buffer.slice(32, 0), buffer.slice(5, 0))) {
+          try (DLPackExport tensor = DLPack.export(empty);
+              ArrowExport column = ArrowC.exportDevice(empty)) {
+            assertThat(tensor.isReleased() || column.isReleased()).isFalse();
+          }
+        }
+      }
     }
   }
 }

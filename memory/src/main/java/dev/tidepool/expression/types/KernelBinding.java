@@ -42,12 +42,7 @@ public final class KernelBinding {
    * @param access what the program does with them
    */
   public record BoundArray(
-      KernelArgument.Array bytes, int elementBytes, KernelParameter.Access access) {
-    /** Whether the bytes begin where an element may, so that they can be computed in place. */
-    public boolean isAligned() {
-      return bytes.offset() % elementBytes == 0;
-    }
-  }
+      KernelArgument.Array bytes, int elementBytes, KernelParameter.Access access) {}
 
   /**
    * How many elements a launch computes.

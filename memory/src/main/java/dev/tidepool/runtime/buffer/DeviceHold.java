@@ -99,8 +99,10 @@ public final class DeviceHold {
 
   /** Lends memory. Importers take OpenCL buffer objects, not SVM pointers. */
   private static NativeMemory lend(
-      Device device, Block block, long from, long bytes, boolean atStart) {
-    long start = block.start() + from;
+      Device device, Block block, long from, long length, boolean atStart) {
+    // OpenCL has no objects of 0 bytes: of no bytes it is the first one of the block.
+    long start = length == 0 ? 0 : block.start() + from;
+    long bytes = Math.max(length, 1);
     NativeMemory made = device.lend(block.whole(), start, bytes, null);
     NativeHandle handle = made.handle();
     boolean isObject = handle.kind() == NativeKind.OPENCL_BUFFER;
@@ -116,8 +118,14 @@ public final class DeviceHold {
     return memory.handle();
   }
 
-  /** The number of the device among those of its kind. */
+  /**
+   * The number of the device among those of its kind. CUDA's is the driver's, which also counts
+   * devices that were left out.
+   */
   public int deviceNumber() {
+    if (handle().kind() == NativeKind.CUDA_POINTER) {
+      return Math.toIntExact(buffer.storage().context().device().deviceHandle());
+    }
     String id = buffer.accelerator().id();
     return Integer.parseInt(id.substring(id.lastIndexOf(':') + 1));
   }

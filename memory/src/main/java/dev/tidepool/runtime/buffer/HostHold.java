@@ -18,11 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HostHold {
   private final MemorySegment bytes;
+  private final boolean writing;
   // The reference keeps the buffer reachable.
   private final AtomicReference<@Nullable UnifiedBuffer<?>> held;
 
-  private HostHold(MemorySegment bytes, UnifiedBuffer<?> buffer) {
+  private HostHold(MemorySegment bytes, boolean writing, UnifiedBuffer<?> buffer) {
     this.bytes = bytes;
+    this.writing = writing;
     this.held = new AtomicReference<>(buffer);
   }
 
@@ -42,12 +44,12 @@ public final class HostHold {
     }
     handle.checkOpen();
     Storage storage = handle.storage();
-    storage.hold();
+    storage.hold(writing);
     try {
       MemorySegment bytes = writing ? handle.asSegment() : handle.asReadOnlySegment();
-      return new HostHold(bytes, handle);
+      return new HostHold(bytes, writing, handle);
     } catch (RuntimeException | Error e) {
-      storage.unhold();
+      storage.unhold(writing);
       throw e;
     }
   }
@@ -63,7 +65,7 @@ public final class HostHold {
     if (writing && buffer.asSegment().isReadOnly()) {
       throw new UnsupportedOperationException(buffer + " may only be read");
     }
-    return new HostHold(bytes, buffer);
+    return new HostHold(bytes, writing, buffer);
   }
 
   /**
@@ -100,7 +102,7 @@ public final class HostHold {
     UnifiedBuffer<?> buffer = held.getAndSet(null);
     if (buffer instanceof BufferHandle<?> handle) {
       try {
-        handle.storage().unhold();
+        handle.storage().unhold(writing);
       } finally {
         // Reachable until here, or the storage would be reclaimed at the same time.
         Reference.reachabilityFence(buffer);

@@ -495,7 +495,7 @@ public final class Coherence {
       }
       if (backing.isDeviceForeign()) {
         // Asked before the copy: a mapping that ends meanwhile may have written behind it.
-        boolean hostMayWrite = storage.holds().isMappedToWrite();
+        boolean hostMayWrite = storage.holds().isHostWritten();
         List<DirtyRanges.Range> dirty = state.dirtyWithin(0, size);
         transfer(Direction.HOST_TO_DEVICE, dirty);
         if (!hostMayWrite) {

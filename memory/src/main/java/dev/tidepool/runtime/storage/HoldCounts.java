@@ -23,10 +23,21 @@ public final class HoldCounts {
   private int writingLendings;
   // What keeps the memory after the buffer was closed, and nothing else.
   private int memory;
-  // How many of them keep the device's copy where it is.
+  // How many of them keep the device's copy where it is, and how many write the host's.
   private int device;
+  private int hostWriters;
   // Whether the host's address was handed out as a raw segment, which has no end.
   private boolean exposed;
+
+  /** What is held beside the memory. */
+  enum Hold {
+    /** Nothing. */
+    HOST,
+    /** The right to write the host's bytes. */
+    HOST_WRITTEN,
+    /** The place of the device's copy. */
+    DEVICE
+  }
 
   /**
    * Creates the counts of a storage.
@@ -121,17 +132,22 @@ public final class HoldCounts {
     }
   }
 
-  void hold(boolean onDevice) {
-    synchronized (monitor) {
-      memory++;
-      device += onDevice ? 1 : 0;
-    }
+  void hold(Hold hold) {
+    change(hold, 1);
   }
 
-  void unhold(boolean onDevice) {
+  void unhold(Hold hold) {
+    change(hold, -1);
+  }
+
+  private void change(Hold hold, int by) {
     synchronized (monitor) {
-      memory--;
-      device -= onDevice ? 1 : 0;
+      memory += by;
+      switch (hold) {
+        case DEVICE -> device += by;
+        case HOST_WRITTEN -> hostWriters += by;
+        case HOST -> {}
+      }
     }
   }
 
@@ -162,10 +178,10 @@ public final class HoldCounts {
     }
   }
 
-  /** Whether a mapping under which the host writes is open, or was asked for. */
-  boolean isMappedToWrite() {
+  /** Whether somebody may write the host's bytes until a mapping or a hold ends. */
+  boolean isHostWritten() {
     synchronized (monitor) {
-      return writingMappings > 0;
+      return writingMappings > 0 || hostWriters > 0;
     }
   }
 

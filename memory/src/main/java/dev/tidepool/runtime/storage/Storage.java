@@ -14,6 +14,7 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.storage.HoldCounts.Hold;
 import dev.tidepool.runtime.threads.KernelThreads;
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -471,10 +472,15 @@ public final class Storage extends PendingReleases.Link {
    * Keeps the memory until {@link #unhold}, though the buffer may be closed before. Keeps no work
    * off and does not say where the bytes are.
    *
+   * @param writing whether the host's bytes may be written until then
    * @throws IllegalStateException if the storage is closed
    */
-  public void hold() {
-    hold(false);
+  public void hold(boolean writing) {
+    hold(onHost(writing));
+  }
+
+  private static Hold onHost(boolean writing) {
+    return writing ? Hold.HOST_WRITTEN : Hold.HOST;
   }
 
   /**
@@ -483,30 +489,30 @@ public final class Storage extends PendingReleases.Link {
    * @throws IllegalStateException if the storage is closed
    */
   public void holdOnDevice() {
-    hold(true);
+    hold(Hold.DEVICE);
   }
 
-  private void hold(boolean onDevice) {
+  private void hold(Hold hold) {
     synchronized (this) {
       checkOpen();
-      holds.hold(onDevice);
+      holds.hold(hold);
     }
   }
 
   /** Ends a hold on the device, as {@link #unhold} does. */
   public void unholdOnDevice() {
-    unhold(true);
+    unhold(Hold.DEVICE);
   }
 
   /** Ends a hold; the last one frees what was closed meanwhile. Does not wait. */
-  public void unhold() {
-    unhold(false);
+  public void unhold(boolean writing) {
+    unhold(onHost(writing));
   }
 
-  private void unhold(boolean onDevice) {
+  private void unhold(Hold hold) {
     boolean frees;
     synchronized (this) {
-      holds.unhold(onDevice);
+      holds.unhold(hold);
       frees = freeable && !holds.keepMemory();
     }
     letGo(frees);
@@ -586,7 +592,7 @@ public final class Storage extends PendingReleases.Link {
         pins().stop();
         closed = true;
         view = View.NONE;
-        back.closing(coherence.backing().isDeviceForeign() && holds.isMappedToWrite());
+        back.closing(coherence.backing().isDeviceForeign() && holds.isHostWritten());
       }
     }
     if (!first) {

@@ -28,8 +28,8 @@ final class WriteBack {
   // The threads that run operations of the storage now, and the one that closes it.
   private final List<Thread> runners = new ArrayList<>(1);
   private @Nullable Thread closer;
-  // Whether the host may write after the close, so that the bytes are brought back later; and the
-  // operation that does so.
+  // Whether the host may write after the close, so that the bytes are brought back again later; and
+  // the operation that does so.
   private boolean isLate;
   private @Nullable Operation late;
 
@@ -81,7 +81,7 @@ final class WriteBack {
   /**
    * The calling thread closes the storage.
    *
-   * @param late whether the host may go on writing, under a mapping that is open
+   * @param late whether the host may go on writing, by an open mapping or a hold
    */
   void closing(boolean late) {
     synchronized (storage) {
@@ -92,12 +92,7 @@ final class WriteBack {
 
   /** Creates the operation of the closing thread. */
   Operation atClose() {
-    return operation(
-        () -> {
-          if (!isLate) {
-            move();
-          }
-        });
+    return operation(this::move);
   }
 
   /**
@@ -128,7 +123,7 @@ final class WriteBack {
     }
   }
 
-  /** Returns the operation that comes when the last mapping has ended; null if none is needed. */
+  /** Returns the operation that comes when the last user has ended; null if none is needed. */
   @Nullable Operation late() {
     synchronized (storage) {
       if (isLate && late == null) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.MapMode;
 import dev.tidepool.runtime.order.ResourceAccess.Purpose;
+import dev.tidepool.runtime.storage.HoldCounts.Hold;
 import org.junit.jupiter.api.Test;
 
 /** What is held, and what that forbids, without a storage. */
@@ -82,16 +83,29 @@ class HoldCountsTest {
 
   @Test
   void aHoldKeepsTheMemoryAndOneOnTheDeviceItsCopyToo() {
-    holds.hold(false);
+    holds.hold(Hold.HOST);
     assertThat(holds.keepMemory()).isTrue();
-    assertThat(holds.keepDevice() || holds.keepHost()).isFalse();
+    assertThat(holds.keepDevice() || holds.keepHost() || holds.isHostWritten()).isFalse();
 
-    holds.hold(true);
-    holds.unhold(false);
+    holds.hold(Hold.DEVICE);
+    holds.unhold(Hold.HOST);
     assertThat(holds.keepMemory() && holds.keepDevice()).isTrue();
 
-    holds.unhold(true);
+    holds.unhold(Hold.DEVICE);
     assertThat(holds.keepMemory() || holds.keepDevice()).isFalse();
+  }
+
+  @Test
+  void theHostWritesUnderAMappingForWritingAndUnderAHoldForWriting() {
+    holds.mappingAsked(MapMode.READ);
+    assertThat(holds.isHostWritten()).isFalse();
+    holds.mappingAsked(MapMode.WRITE);
+    holds.hold(Hold.HOST_WRITTEN);
+    holds.mappingEnded(MapMode.WRITE, false);
+    assertThat(holds.isHostWritten() && holds.keepMemory()).isTrue();
+
+    holds.unhold(Hold.HOST_WRITTEN);
+    assertThat(holds.isHostWritten()).isFalse();
   }
 
   @Test

@@ -19,6 +19,8 @@ import dev.tidepool.NativeUse;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.Suspension;
+import dev.tidepool.interop.DLPack;
+import dev.tidepool.interop.DLPackExport;
 import dev.tidepool.transfer.TransferStatistics;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -325,6 +327,68 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
           expected[0] = 1;
           expected[LENGTH - 1] = 2;
           foreign.assertReleasedWith(expected);
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> whatTheConsumerOfAnExportWritesBeforeTheDeleterIsInTheMemory() {
+    return withEachKind(
+        foreign -> {
+          for (boolean closesManager : new boolean[] {false, true}) {
+            foreign.releases.set(0);
+            UnifiedMemoryManager manager =
+                bench().manager(bench().accelerator(), MemoryOptions.defaults());
+            UnifiedBuffer<float[]> buffer =
+                manager.adopt(ElementType.FLOAT, foreign.handle(), foreign);
+            buffer.copyFrom(filled(3));
+            DLPackExport export = DLPack.exportHost(buffer);
+            MemorySegment seen = data(export);
+            seen.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 1);
+            buffer.close();
+            if (closesManager) {
+              manager.close();
+            }
+            assertThat(foreign.releases()).as("releases before the deleter").isZero();
+            seen.setAtIndex(ValueLayout.JAVA_FLOAT, LENGTH - 1, 2);
+            export.close();
+            eventually("the memory is released", () -> foreign.releases() > 0);
+            manager.close();
+          }
+          float[] expected = filled(3);
+          expected[0] = 1;
+          expected[LENGTH - 1] = 2;
+          foreign.assertReleasedWith(expected);
+        });
+  }
+
+  /** The bytes of a tensor of the host. */
+  private static MemorySegment data(DLPackExport export) {
+    long data =
+        MemorySegment.ofAddress(export.address()).reinterpret(40).get(ValueLayout.JAVA_LONG, 32);
+    return MemorySegment.ofAddress(data).reinterpret(4L * LENGTH);
+  }
+
+  @TestFactory
+  Stream<DynamicTest> aKernelComputesInAViewThatBeginsWithinAnElement() {
+    return withEachKind(
+        foreign -> {
+          NativeHandle all = foreign.handle();
+          NativeHandle part = new NativeHandle(all.kind(), all.value(), all.offset() + 5, 4_003);
+          Kernel kernel = bench().kernel("y = x + y");
+          try (UnifiedBuffer<byte[]> buffer = memory().adopt(ElementType.BYTE, part, foreign)) {
+            buffer.fill((byte) 0);
+            // One of them begins where an element may, at byte 8.
+            for (int from : new int[] {0, 3}) {
+              UnifiedBuffer<float[]> view = buffer.slice(from, 4_000).as(ElementType.FLOAT);
+              view.copyFrom(Arrays.copyOf(filled(3), 1_000));
+              kernel.execute(Arguments.of("x", view.slice(1, 999), "y", view.slice(0, 999)));
+              float[] expected = Arrays.copyOf(filled(6), 1_000);
+              expected[999] = 3;
+              Patterns.assertEqual(contents(view), expected, "the view at byte " + from);
+            }
+          }
+          assertThat(foreign.releases()).isEqualTo(1);
+          foreign.access.close();
         });
   }
 

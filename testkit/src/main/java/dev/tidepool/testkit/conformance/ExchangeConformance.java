@@ -29,6 +29,7 @@ import dev.tidepool.transfer.TransferStatistics;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -127,6 +128,25 @@ public abstract class ExchangeConformance extends Topic {
           Arrays.fill(expected, 1_024, 2_024, 7);
           Arrays.fill(expected, 4_096, 4_106, 8);
           Patterns.assertEqual(contents(buffer), expected, "contents");
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> whatHasNoElementsIsExportedWhereverItBegins() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 3);
+          UnifiedBuffer<float[]> none = buffer(ElementType.FLOAT, 0, location);
+          for (UnifiedBuffer<float[]> empty :
+              List.of(none, buffer.slice(0, 0), buffer.slice(32, 0), buffer.slice(5, 0))) {
+            try (DLPackTensor tensor = DLPack.open(consumer(), DLPack.export(empty).handOver());
+                ArrowExport export = ArrowC.exportDevice(empty);
+                ArrowColumn column =
+                    ArrowC.openDevice(consumer(), export.array(), export.schema())) {
+              assertThat(tensor.shape()).containsExactly(0);
+              assertThat(column.buffer().length()).isZero();
+            }
+          }
         });
   }
 
