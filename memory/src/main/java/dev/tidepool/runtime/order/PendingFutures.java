@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.StackReserve;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,9 +26,21 @@ public final class PendingFutures {
     return future;
   }
 
-  /** Keeps a future until it is {@linkplain #remove removed}. */
+  /**
+   * Keeps a future until it is {@linkplain #remove removed} or {@linkplain #withdraw withdrawn}.
+   */
   void add(CompletableFuture<?> future) {
-    open.add(future);
+    // A call that fails must not have kept it: nothing would withdraw it.
+    StackReserve.check();
+    boolean added = false;
+    try {
+      open.add(future);
+      added = true;
+    } finally {
+      if (!added) {
+        remove(future);
+      }
+    }
   }
 
   /** Forgets a future that has completed. */
