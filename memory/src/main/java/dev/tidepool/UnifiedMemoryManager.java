@@ -640,7 +640,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * Changes {@link MemoryOptions#memoryLimit()} of this manager. Idle pooled blocks are given back
    * if they are in the way. Takes effect at once, also for requests that wait for memory: a higher
    * limit may let them go on, and a reservation that the limit can never hold fails. Allocations
-   * that were refused before are not tried again.
+   * that were refused before are not tried again. Pools keep no more idle bytes than the limit that
+   * the manager was made with: to change it often, make the manager with the largest.
    *
    * @param bytes the new limit
    * @throws IllegalArgumentException if more is in use, or {@code bytes} is less than 1; the limit

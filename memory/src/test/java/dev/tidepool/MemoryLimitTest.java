@@ -265,15 +265,6 @@ final class MemoryLimitTest {
   }
 
   @Test
-  void aPoolKeepsMoreWhenTheLimitIsRaised() {
-    try (UnifiedMemoryManager memory = limited(MIB)) {
-      memory.limit(64 * MIB);
-      memory.allocate(ElementType.BYTE, 8 * MIB).close();
-      assertThat(memory.statistics().totalPooled()).isEqualTo(8 * MIB);
-    }
-  }
-
-  @Test
   void aManagerWithoutALimitGetsNoneLater() {
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(MemoryOptions.builder().build())) {

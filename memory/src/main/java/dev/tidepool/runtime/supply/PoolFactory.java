@@ -196,8 +196,9 @@ public final class PoolFactory {
         : limitsOf(options, options.pinnedPoolBytes());
   }
 
-  /** The memory-limit is not among them: it counts idle bytes too, and may change. */
-  private static PoolLimits limitsOf(MemoryOptions options, long most) {
+  // The first memory-limit bounds a pool for good: the size of its slabs goes by what it may keep.
+  private static PoolLimits limitsOf(MemoryOptions options, long wanted) {
+    long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
     return new PoolLimits(
         options.pooling(),
         most,
