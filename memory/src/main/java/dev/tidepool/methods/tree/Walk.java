@@ -85,6 +85,13 @@ public final class Walk {
         .anyMatch(operand -> levels == 0 || isDeeper(operand, levels - 1));
   }
 
+  /** Returns whether an expression has more parts than so many, itself among them. */
+  public static boolean isLarger(KernelExpression expression, int parts) {
+    int[] left = {parts};
+    // Stops at the first part that is one too many.
+    return any(expression, _ -> left[0]-- == 0);
+  }
+
   /** The operands of an expression. */
   public static List<KernelExpression> operands(KernelExpression expression) {
     return switch (expression) {
