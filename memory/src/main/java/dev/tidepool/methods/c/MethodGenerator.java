@@ -101,6 +101,7 @@ public final class MethodGenerator {
    */
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
+    device.requireMemoryFor(tree);
     var _ = Uniformity.checked(tree);
     KernelTree hoisted = checked ? LoopChecks.hoisted(RangeChecks.hoisted(tree)) : tree;
     return new MethodGenerator(hoisted, language, device, checked).text();
