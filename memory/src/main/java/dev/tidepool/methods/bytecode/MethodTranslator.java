@@ -146,7 +146,7 @@ final class MethodTranslator {
     for (int i = 0; i < frames.length; i++) {
       blocks.add(BlockTranslator.translate(this, graph.blocks().get(i), frames[i].copy()));
     }
-    statements.addAll(Structurer.structure(graph, blocks, made));
+    statements.addAll(Structurer.structure(code, graph, blocks, made));
     return statements;
   }
 

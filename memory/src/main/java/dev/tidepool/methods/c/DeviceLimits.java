@@ -6,6 +6,7 @@ import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Site;
 import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a device can do.
@@ -62,20 +63,35 @@ public record DeviceLimits(
             .filter(site -> site.array().equals(array))
             .map(Site::frame)
             .findFirst()
-            .orElse(new StackTraceElement(tree.className(), tree.methodName(), null, -1));
-    String type = use.getClassName().substring(use.getClassName().lastIndexOf('.') + 1);
+            .orElse(null);
+    return refuse(
+        tree,
+        use,
+        array + " is too large for ",
+        ": " + why,
+        "use smaller arrays, or another device, such as the CPU");
+  }
+
+  /**
+   * An error about a construct, with the device's name behind it.
+   *
+   * @param place null if it is not known
+   */
+  KernelCompilationException refuse(
+      KernelTree tree, @Nullable StackTraceElement place, String what, String why, String remedy) {
+    String type = place == null ? tree.className() : place.getClassName();
+    int line = place == null ? 0 : place.getLineNumber();
     return new KernelCompilationException(
-        type.replace('$', '.')
+        type.substring(type.lastIndexOf('.') + 1).replace('$', '.')
             + "."
-            + use.getMethodName()
-            + (use.getLineNumber() > 0 ? ", line " + use.getLineNumber() : "")
+            + (place == null ? tree.methodName() : place.getMethodName())
+            + (line > 0 ? ", line " + line : "")
             + ": "
-            + array
-            + " is too large for "
+            + what
             + name
-            + ": "
             + why
-            + "; use smaller arrays, or another device, such as the CPU",
+            + "; "
+            + remedy,
         "");
   }
 }
