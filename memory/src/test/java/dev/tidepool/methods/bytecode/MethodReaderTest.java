@@ -10,12 +10,16 @@ import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.KernelSource;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.analysis.ArrayAccesses;
+import dev.tidepool.methods.analysis.KernelMemory;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.methods.analysis.Races;
 import dev.tidepool.methods.analysis.RangeChecks;
 import dev.tidepool.methods.analysis.Uniformity;
+import dev.tidepool.methods.tree.Faults;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Walk;
 import java.lang.invoke.MethodHandles;
@@ -48,6 +52,34 @@ class MethodReaderTest {
     static void lambda(int i, int[] x) {
       IntUnaryOperator twice = value -> 2 * value;
       x[i] = twice.applyAsInt(x[i]);
+    }
+
+    enum Mode {
+      ONE,
+      TWO
+    }
+
+    static final Mode MODE = Mode.valueOf("TWO");
+    static final int[] TABLE = {1, 2};
+
+    static void enums(int i, int[] x) {
+      switch (MODE) {
+        case ONE -> x[i] = 1;
+        case TWO -> x[i] = 2;
+      }
+    }
+
+    static void table(int i, int[] x) {
+      x[i] = TABLE[i & 1];
+    }
+
+    static void patterns(int i, int[] x) {
+      Object any = x;
+      x[i] =
+          switch (any) {
+            case int[] y -> y.length;
+            default -> 0;
+          };
     }
 
     static void string(int i, int[] x) {
@@ -181,6 +213,39 @@ class MethodReaderTest {
     }
   }
 
+  /** Methods that are refused by a line that is not their first, and the line above each. */
+  @SuppressWarnings("unused")
+  private static final class RefusedLater {
+    static final int ABOVE_TRIED = new Throwable().getStackTrace()[0].getLineNumber();
+
+    static void tried(int i, int[] x) {
+      x[i] = 1;
+      try {
+        x[i] = 2;
+      } finally {
+        x[i] = 3;
+      }
+    }
+
+    static final int ABOVE_LOCKED = new Throwable().getStackTrace()[0].getLineNumber();
+
+    static void locked(int i, int[] x) {
+      x[i] = 1;
+      synchronized (x) {
+        x[i] = 2;
+      }
+    }
+  }
+
+  @Test
+  void whatIsRefusedHasTheLineWhereItBegins() throws Exception {
+    MethodHandles.Lookup inside = MethodHandles.privateLookupIn(RefusedLater.class, LOOKUP);
+    assertThatThrownBy(() -> MethodReader.read(KernelSource.method(inside, "tried")))
+        .hasMessageContaining("line " + (RefusedLater.ABOVE_TRIED + 5) + ": try");
+    assertThatThrownBy(() -> MethodReader.read(KernelSource.method(inside, "locked")))
+        .hasMessageContaining("line " + (RefusedLater.ABOVE_LOCKED + 4) + ": synchronized");
+  }
+
   private static void refused(String method, String... parts) {
     KernelSource.Method source;
     try {
@@ -199,6 +264,9 @@ class MethodReaderTest {
     List<DynamicTest> tests = new ArrayList<>();
     String[][] expected = {
       {"lambda", "line ", "a lambda or method reference", "statements over numbers"},
+      {"enums", "line ", " enum", " int"},
+      {"table", "TABLE", "no primitive", "pass the array as a parameter"},
+      {"patterns", "line ", "a switch over patterns or objects", "statements over numbers"},
       {"concatenated", "line ", "a joined string", "statements over numbers"},
       {"random", "Refused.random", "line ", "the call of Math.random", "write what it does"},
       {"string", "line ", "a string", "use numbers"},
@@ -721,6 +789,44 @@ class MethodReaderTest {
     assertThat(Races.in(read("addedToItsOwn"))).isEmpty();
     assertThat(Races.in(read("addedInTurn"))).containsExactly("x");
     assertThat(Races.in(read("ofOthers"))).containsExactly("counts", "x");
+  }
+
+  private static final int TILE = Integer.getInteger("tidepool.test.unset", 4);
+
+  @SuppressWarnings("unused")
+  private static void tiles(WorkItem item, int[] x) {
+    int[] own = new int[TILE * 2 + 1];
+    int[] shared = item.localInts(TILE * TILE / 2 << 1);
+    x[0] = own.length + own[0];
+    x[1] = shared.length + shared[0];
+  }
+
+  @Test
+  void lengthsAreComputedFromConstants() {
+    assertThat(KernelMemory.of(read("tiles")).arrays())
+        .extracting(KernelArray::name)
+        .containsExactlyInAnyOrder("new int[9]", "local ints(16)");
+  }
+
+  private static int picked(int[] x, int at) {
+    return x[at];
+  }
+
+  @SuppressWarnings("unused")
+  private static void callsOthers(int i, int[] x, int[] y) {
+    x[0] = picked(x, i + 1000);
+    y[0] = Math.floorMod(x.length, i);
+  }
+
+  @Test
+  void sitesNameTheCallsThatLeadToThem() {
+    List<Site> sites = read("callsOthers").sites();
+    assertThat(sites)
+        .extracting(site -> site.frames().stream().map(StackTraceElement::getMethodName).toList())
+        .contains(List.of("picked", "callsOthers"), List.of("floorMod", "callsOthers"));
+    Site site = sites.stream().filter(one -> one.frames().size() == 2).findFirst().orElseThrow();
+    assertThat(Faults.of(site, 1, 1).getStackTrace())
+        .startsWith(site.frames().toArray(StackTraceElement[]::new));
   }
 
   @Test
