@@ -35,14 +35,16 @@ final class MethodProgram extends OpenClProgram {
   private static final long STACK_OF_GROUP = 512 << 10;
 
   private final MethodText text;
+  private final String name;
   private final long itemMemory;
   private final List<KernelParameter> parameters;
 
   private MethodProgram(
-      CompiledKernel code, MethodText text, long itemMemory, List<KernelParameter> parameters) {
+      CompiledKernel code, MethodText text, KernelTree tree, List<KernelParameter> parameters) {
     super(code);
     this.text = text;
-    this.itemMemory = itemMemory;
+    this.name = tree.className() + "." + tree.methodName();
+    this.itemMemory = KernelMemory.of(tree).item();
     this.parameters = parameters;
   }
 
@@ -68,7 +70,7 @@ final class MethodProgram extends OpenClProgram {
     return new MethodProgram(
         CompiledKernel.compile(device, text.source(), text.entry(), options),
         text,
-        KernelMemory.of(tree).item(),
+        tree,
         parameters);
   }
 
@@ -140,7 +142,9 @@ final class MethodProgram extends OpenClProgram {
         throw new IllegalArgumentException(
             "groups of "
                 + range.group()
-                + " are too large for this kernel on "
+                + " are too large for kernel "
+                + name
+                + " on "
                 + code().device().name()
                 + ": an item has "
                 + itemMemory

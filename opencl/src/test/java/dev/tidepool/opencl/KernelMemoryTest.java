@@ -119,7 +119,10 @@ class KernelMemoryTest {
             () -> kernel.execute(Arguments.inOrder(x), LaunchRange.of(256).inGroupsOf(256)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContainingAll(
-            "groups of [256] are too large", "bytes of its own", "launch groups of at most 31");
+            "groups of [256] are too large for kernel ",
+            "KernelMemoryTest.ownInGroups",
+            "bytes of its own",
+            "launch groups of at most 31");
   }
 
   @ParameterizedTest
