@@ -140,15 +140,18 @@ final class Structurer {
   /** Statements inside of others. */
   private List<Statement> nested(int block, Supplier<List<Statement>> statements) {
     if (depth == DEEPEST) {
-      throw new Place(method, graph.blocks().get(block).first())
-          .refuse(
-              "what is inside of more than " + DEEPEST + " conditions and loops",
-              "join conditions by & in place of &&, or divide the method into several kernels");
+      throw tooDeep(block, "what is inside of more than " + DEEPEST + " conditions and loops");
     }
     depth++;
     List<Statement> found = statements.get();
     depth--;
     return found;
+  }
+
+  private RuntimeException tooDeep(int block, String what) {
+    return new Place(method, graph.blocks().get(block).end() - 1)
+        .refuse(
+            what, "join conditions by & in place of &&, or divide the method into several kernels");
   }
 
   private List<Statement> within(int block) {
@@ -167,6 +170,10 @@ final class Structurer {
   }
 
   private List<Statement> selection(int block, Selection selection) {
+    // Each case is a condition, and the next one is inside of it.
+    if (depth + selection.cases().size() > DEEPEST) {
+      throw tooDeep(block, "a switch of " + selection.cases().size() + " cases");
+    }
     List<Statement> otherwise = jump(block, selection.otherwise());
     for (Case one : selection.cases().reversed()) {
       otherwise =

@@ -49,7 +49,7 @@ public final class MethodGenerator {
   public static final String ENTRY = "tp_kernel";
 
   /** Braces stand no deeper in each other: compilers of drivers refuse more than 256. */
-  private static final int DEEPEST = 200;
+  private static final int DEEPEST = 240;
 
   private final KernelTree tree;
   private final KernelLanguage language;

@@ -85,6 +85,18 @@ class DeepStatementsTest {
           IntStream.range(0, count).forEach(k -> cases.add(SwitchCase.of(2 * k, target)));
           code.iload(ITEM).lookupswitch(end, cases).labelBinding(target);
           code.iinc(SUM, 1).labelBinding(end);
+        }),
+    /** {@code switch (i) { case 0 -> sum += 1; case 2 -> sum += 2; ... }}. */
+    CASES(
+        (code, count) -> {
+          List<SwitchCase> cases = new ArrayList<>();
+          IntStream.range(0, count).forEach(k -> cases.add(SwitchCase.of(2 * k, code.newLabel())));
+          Label end = code.newLabel();
+          code.iload(ITEM).lookupswitch(end, cases);
+          cases.forEach(
+              one ->
+                  code.labelBinding(one.target()).iinc(SUM, one.caseValue() % 100 + 1).goto_(end));
+          code.labelBinding(end);
         });
 
     private final ObjIntConsumer<CodeBuilder> body;
@@ -164,6 +176,7 @@ class DeepStatementsTest {
     "ELSE_IFS, 490",
     "ANDS, 490",
     "LABELS, 3000",
+    "CASES, 490",
   })
   void theProcessorComputesThem(Shape shape, int count) throws Exception {
     KernelSource.Method source = kernel(shape, count);
@@ -175,7 +188,14 @@ class DeepStatementsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"IFS, 2200", "RETURNS, 400", "ELSE_IFS, 400", "ANDS, 150", "LABELS, 3000"})
+  @CsvSource({
+    "IFS, 2200",
+    "RETURNS, 400",
+    "ELSE_IFS, 400",
+    "ANDS, 230",
+    "LABELS, 3000",
+    "CASES, 490"
+  })
   void compilersOfDriversSeeFewBracketsInEachOther(Shape shape, int count) {
     String text = openCl(kernel(shape, count));
     assertThat(depth(text, '(', ')')).isLessThan(250);
@@ -188,9 +208,17 @@ class DeepStatementsTest {
     assertThatThrownBy(() -> openCl(source))
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageContainingAll(
-            "Deep.deep: what is inside of more than 200 conditions and loops",
+            "Deep.deep: what is inside of more than 240 conditions and loops",
             "cannot run on opencl:0",
             "join conditions by &");
+  }
+
+  @Test
+  void aSwitchOfTooManyCasesIsRefused() {
+    KernelSource.Method source = kernel(Shape.CASES, 900);
+    assertThatThrownBy(() -> MethodReader.read(source))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContainingAll("Deep.deep", "a switch of 900 cases cannot be part of a kernel");
   }
 
   @ParameterizedTest
