@@ -2,6 +2,7 @@ package dev.tidepool.opencl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.Arguments;
 import dev.tidepool.Kernel;
@@ -74,6 +75,16 @@ class KernelMemoryTest {
     x[(int) item.globalId(0)] = shared[local];
   }
 
+  static void sharedTo1MiB(WorkItem item, float[] x) {
+    byte[] first = item.localBytes(1);
+    float[] shared = item.localFloats((1 << 18) - 32);
+    int local = (int) item.localId(0);
+    shared[local] = local;
+    first[0] = 1;
+    item.barrier();
+    x[(int) item.globalId(0)] = shared[local] + first[0] - 1;
+  }
+
   static void shared400MiB(WorkItem item, float[] x) {
     float[] shared = item.localFloats(100 << 20);
     shared[0] = 1;
@@ -140,6 +151,14 @@ class KernelMemoryTest {
             "KernelMemoryTest." + name + ", line ",
             "local floats(" + length + ") is too large for opencl:0",
             "a group needs " + bytes + " bytes of memory there, and may have " + localMemory());
+  }
+
+  @Test
+  void aGroupMayHaveAllOfTheDevicesMemory() {
+    assumeTrue(localMemory() >= 1 << 20, "the device has 1 MiB for a group");
+    float[] x = new float[8];
+    compile("sharedTo1MiB").execute(Arguments.inOrder(x), LaunchRange.of(8).inGroupsOf(8));
+    requireOwnIndices(x);
   }
 
   private static long localMemory() {

@@ -18,6 +18,9 @@ import java.util.Set;
  * @param arrays all that are no arguments
  */
 public record KernelMemory(long item, long group, Set<KernelArray> arrays) {
+  /** Of what the start of a shared array is a multiple, at most; PoCL takes 128 bytes. */
+  private static final long ALIGNMENT = 128;
+
   /** Copies the set. */
   public KernelMemory {
     arrays = Set.copyOf(arrays);
@@ -44,7 +47,7 @@ public record KernelMemory(long item, long group, Set<KernelArray> arrays) {
     long group = 0;
     for (KernelArray array : arrays) {
       if (array instanceof KernelArray.Shared) {
-        group += bytes(array);
+        group += (bytes(array) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
       } else {
         item += bytes(array);
       }
