@@ -78,7 +78,7 @@ public class MethodTranslationBenchmark {
     return MethodGenerator.generate(
         MethodReader.read(fresh),
         new OpenClC(),
-        new DeviceLimits(true, true, true, "opencl:0"),
+        new DeviceLimits(true, true, true, 512 << 10, 48 << 10, "opencl:0"),
         true);
   }
 }

@@ -20,6 +20,10 @@ import java.util.List;
 final class MethodProgram extends CudaProgram {
   // A multiple of the warp; enough of them fit on a multiprocessor to hide the memory's latency.
   private static final int BLOCK = 256;
+  // A thread has 512 KiB of local memory; a part is left for variables.
+  private static final long ITEM_MEMORY = 500 << 10;
+  // What each block has without asking for more.
+  private static final long GROUP_MEMORY = 48 << 10;
 
   private final MethodText text;
   private final List<KernelParameter> parameters;
@@ -41,7 +45,7 @@ final class MethodProgram extends CudaProgram {
 
   /** What each device of CUDA has. */
   static DeviceLimits limits(String name) {
-    return new DeviceLimits(true, true, true, name);
+    return new DeviceLimits(true, true, true, ITEM_MEMORY, GROUP_MEMORY, name);
   }
 
   @Override

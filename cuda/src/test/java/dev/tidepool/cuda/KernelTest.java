@@ -14,6 +14,10 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.WorkItem;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.c.CudaC;
+import dev.tidepool.methods.c.MethodGenerator;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -648,5 +652,34 @@ class KernelTest {
             KernelCompilationException.class,
             refused -> assertThat(refused.log()).contains("NVRTC_ERROR_OUT_OF_MEMORY"));
     assertThat(simulated.leaks()).isEmpty();
+  }
+
+  static void ownOfItem(WorkItem item, int[] y) {
+    int[] own = new int[131_072];
+    own[0] = 1;
+    y[0] = own[0];
+  }
+
+  static void sharedByGroup(WorkItem item, int[] y) {
+    int[] shared = item.localInts(12_289);
+    shared[0] = 1;
+    y[0] = shared[0];
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ownOfItem, new int[131072] is too large, may have 512000",
+    "sharedByGroup, local ints(12289) is too large, may have 49152"
+  })
+  void arraysOfJavaKernelsHaveToFit(String name, String what, String most) {
+    assertThatThrownBy(
+            () ->
+                MethodGenerator.generate(
+                    MethodReader.read(KernelSource.method(MethodHandles.lookup(), name)),
+                    new CudaC(),
+                    MethodProgram.limits("cuda:0"),
+                    true))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContainingAll("KernelTest." + name + ", line ", what + " for cuda:0", most);
   }
 }

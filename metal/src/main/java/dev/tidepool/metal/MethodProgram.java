@@ -17,6 +17,8 @@ import java.util.List;
 /** A Java method in Metal's language. */
 final class MethodProgram extends MetalProgram {
   private static final long GROUP = 256;
+  // The least that a GPU with these languages has.
+  private static final long GROUP_MEMORY = 32 << 10;
 
   private final MethodText text;
   private final List<KernelParameter> parameters;
@@ -33,7 +35,7 @@ final class MethodProgram extends MetalProgram {
         MethodGenerator.generate(
             MethodReader.read(source),
             new MetalC(),
-            new DeviceLimits(false, true, false, device.name()),
+            new DeviceLimits(false, true, false, Long.MAX_VALUE, GROUP_MEMORY, device.name()),
             source.isChecked());
     return new MethodProgram(
         CompiledKernel.compile(device, text.source(), text.entry()), text, parameters);

@@ -4,6 +4,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.analysis.KernelMemory;
 import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.c.DeviceLimits;
 import dev.tidepool.methods.c.MethodGenerator;
@@ -27,12 +28,23 @@ final class MethodProgram extends OpenClProgram {
   private static final long GROUPS = 16;
   private static final long GPU_GROUP = 256;
 
+  /**
+   * A processor's driver keeps what the items of a group have of their own on the stack of one
+   * thread, which has 1 MiB or more, and a stack that overflows ends the process.
+   */
+  private static final long STACK_OF_GROUP = 512 << 10;
+
   private final MethodText text;
+  private final String name;
+  private final long itemMemory;
   private final List<KernelParameter> parameters;
 
-  private MethodProgram(CompiledKernel code, MethodText text, List<KernelParameter> parameters) {
+  private MethodProgram(
+      CompiledKernel code, MethodText text, KernelTree tree, List<KernelParameter> parameters) {
     super(code);
     this.text = text;
+    this.name = tree.className() + "." + tree.methodName();
+    this.itemMemory = KernelMemory.of(tree).item();
     this.parameters = parameters;
   }
 
@@ -41,7 +53,13 @@ final class MethodProgram extends OpenClProgram {
     DeviceProperties properties = device.properties();
     boolean exactDivision = properties.correctlyRoundedDivideSqrt();
     DeviceLimits limits =
-        new DeviceLimits(properties.fp64(), exactDivision, properties.longAtomics(), device.name());
+        new DeviceLimits(
+            properties.fp64(),
+            exactDivision,
+            properties.longAtomics(),
+            properties.isGpu() ? Long.MAX_VALUE : STACK_OF_GROUP,
+            properties.localMemory(),
+            device.name());
     KernelTree tree = MethodReader.read(source);
     if (properties.pocl()) {
       PoclBarriers.check(tree);
@@ -50,7 +68,10 @@ final class MethodProgram extends OpenClProgram {
     String options =
         "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     return new MethodProgram(
-        CompiledKernel.compile(device, text.source(), text.entry(), options), text, parameters);
+        CompiledKernel.compile(device, text.source(), text.entry(), options),
+        text,
+        tree,
+        parameters);
   }
 
   @Override
@@ -95,15 +116,36 @@ final class MethodProgram extends OpenClProgram {
     bound.run(global, group);
   }
 
-  /** The group that was asked for, or one that suits the device. */
+  /**
+   * The group that was asked for, or one that suits the device.
+   *
+   * @throws IllegalArgumentException if the group that was asked for is too large
+   */
   private long[] group(LaunchRange range) {
+    boolean isGpu = code().device().properties().isGpu();
+    long most = isGpu || itemMemory == 0 ? Long.MAX_VALUE : STACK_OF_GROUP / itemMemory;
     if (!range.group().isEmpty()) {
-      return code().groups().asked(range);
+      long[] asked = code().groups().asked(range);
+      if (Arrays.stream(asked).reduce(1, Math::multiplyExact) > most) {
+        throw new IllegalArgumentException(
+            "groups of "
+                + range.group()
+                + " are too large for kernel "
+                + name
+                + " on "
+                + code().device().name()
+                + ": an item has "
+                + itemMemory
+                + " bytes of its own, and a group may have "
+                + STACK_OF_GROUP
+                + "; launch groups of at most "
+                + most
+                + " items, or use smaller arrays");
+      }
+      return asked;
     }
     long wanted =
-        code().device().properties().isGpu()
-            ? GPU_GROUP
-            : Math.clamp(range.items() / GROUPS, SMALLEST_GROUP, LARGEST_GROUP);
-    return code().groups().covering(range, wanted);
+        isGpu ? GPU_GROUP : Math.clamp(range.items() / GROUPS, SMALLEST_GROUP, LARGEST_GROUP);
+    return code().groups().covering(range, Math.min(wanted, most));
   }
 }

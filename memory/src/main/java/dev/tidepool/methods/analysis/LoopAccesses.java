@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The loads and stores of a counted loop at indices that are affine in its variable. */
 final class LoopAccesses {
+  /** Longer factors and offsets are not followed: each can hold the one before it twice. */
+  private static final int LONGEST_INDEX = 50;
+
   private final CountedLoop counted;
   private final IdentityHashMap<Statement, Access> understood = new IdentityHashMap<>();
   private final Set<Range> ranges = new LinkedHashSet<>();
@@ -67,7 +70,12 @@ final class LoopAccesses {
   }
 
   private @Nullable Affine form(KernelExpression value, Map<Variable, Affine> known) {
-    return value.type().isFloating() ? null : Affine.of(value, known, counted::isInvariant);
+    Affine form = value.type().isFloating() ? null : Affine.of(value, known, counted::isInvariant);
+    return form == null
+            || Walk.isLarger(form.factor(), LONGEST_INDEX)
+            || Walk.isLarger(form.offset(), LONGEST_INDEX)
+        ? null
+        : form;
   }
 
   private void note(

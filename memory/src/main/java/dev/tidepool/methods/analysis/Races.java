@@ -12,8 +12,10 @@ import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,11 +28,15 @@ import java.util.stream.Collectors;
  * do.
  */
 public final class Races {
+  /** Longer values stay behind their variables: each can hold the one before it twice. */
+  private static final int LONGEST_VALUE = 50;
+
   private final Map<KernelArray.Argument, Set<KernelExpression>> loads = new HashMap<>();
   private final Map<KernelArray.Argument, Set<KernelExpression>> stores = new HashMap<>();
   private final Set<Variable> loaded = new HashSet<>();
   private final Set<Variable> set = new HashSet<>();
   private final Set<Variable> setAgain = new HashSet<>();
+  private final List<Assign> assigned = new ArrayList<>();
   private final Map<Variable, KernelExpression> values = new HashMap<>();
   private boolean hasBarriers;
 
@@ -57,7 +63,7 @@ public final class Races {
       }
       case Store(KernelArray.Argument array, KernelExpression index, _, _) ->
           stores.computeIfAbsent(array, _ -> new HashSet<>()).add(index);
-      case Assign assign -> values.put(assign.target(), assign.value());
+      case Assign assign -> assigned.add(assign);
       case Barrier _ -> hasBarriers = true;
       default -> {
         // Atomic operations do not race.
@@ -70,14 +76,12 @@ public final class Races {
     if (hasBarriers) {
       return names;
     }
+    assigned.forEach(this::resolve);
     stores.forEach(
         (array, indices) -> {
           Set<KernelExpression> stored = resolved(indices);
           Set<KernelExpression> read = resolved(loads.getOrDefault(array, Set.of()));
-          boolean isAnywhere =
-              stored.stream()
-                  .anyMatch(
-                      index -> loaded.stream().anyMatch(variable -> Walk.reads(index, variable)));
+          boolean isAnywhere = stored.stream().anyMatch(index -> readsOneOf(loaded, index));
           if (!read.isEmpty() && (isAnywhere || !stored.containsAll(read))) {
             names.add(array.name());
           }
@@ -85,25 +89,34 @@ public final class Races {
     return names;
   }
 
+  /**
+   * Notes the value of a variable that never changes. {@code x[3 * i] += 1} keeps its index in such
+   * a variable.
+   */
+  private void resolve(Assign assign) {
+    if (!setAgain.contains(assign.target()) && !readsOneOf(setAgain, assign.value())) {
+      KernelExpression value = resolved(assign.value());
+      if (!Walk.isLarger(value, LONGEST_VALUE)) {
+        values.put(assign.target(), value);
+      }
+    }
+  }
+
+  private static boolean readsOneOf(Set<Variable> variables, KernelExpression expression) {
+    return Walk.any(
+        expression,
+        part -> part instanceof Read(Variable variable) && variables.contains(variable));
+  }
+
   private Set<KernelExpression> resolved(Set<KernelExpression> indices) {
     return indices.stream().map(this::resolved).collect(Collectors.toSet());
   }
 
-  /**
-   * An index with values in the place of variables that never change. {@code x[3 * i] += 1} keeps
-   * its index in such a variable.
-   */
-  private KernelExpression resolved(KernelExpression index) {
+  /** An expression with values in the place of variables. */
+  private KernelExpression resolved(KernelExpression expression) {
     return Rewriter.rewrite(
-        index,
-        part -> {
-          if (part instanceof Read(Variable variable) && !setAgain.contains(variable)) {
-            KernelExpression value = values.get(variable);
-            if (value != null && setAgain.stream().noneMatch(v -> Walk.reads(value, v))) {
-              return resolved(value);
-            }
-          }
-          return part;
-        });
+        expression,
+        part ->
+            part instanceof Read(Variable variable) ? values.getOrDefault(variable, part) : part);
   }
 }

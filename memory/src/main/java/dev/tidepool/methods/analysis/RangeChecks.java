@@ -208,9 +208,7 @@ public final class RangeChecks {
                           new KernelExpression.Read(axes.get(dimension).variable()));
                   default -> part;
                 });
-    int[] parts = {0};
-    Walk.expressions(replaced, _ -> parts[0]++);
-    return parts[0] <= LONGEST_INDEX && isOfNumbers(replaced) ? replaced : null;
+    return !Walk.isLarger(replaced, LONGEST_INDEX) && isOfNumbers(replaced) ? replaced : null;
   }
 
   private boolean isOfNumbers(KernelExpression expression) {

@@ -151,7 +151,7 @@ public final class Uniformity {
     private void loop(Statement.Loop loop, boolean isDivergent) {
       walk(loop.body(), isDivergent);
       pending.remove(new Jump(loop.label(), true));
-      if (!pending.isEmpty()) {
+      if (!isDivergent && !pending.isEmpty()) {
         // Some items have left, so the next round is one of the others only.
         walk(loop.body(), true);
         pending.remove(new Jump(loop.label(), true));

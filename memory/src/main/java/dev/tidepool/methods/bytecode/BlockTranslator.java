@@ -154,6 +154,11 @@ final class BlockTranslator {
     return new Place(code, at);
   }
 
+  /** Where it is, and the calls that lead there. */
+  List<StackTraceElement> frames() {
+    return method.frames(place());
+  }
+
   private RuntimeException refuse(String what, String remedy) {
     return place().refuse(what, remedy);
   }
@@ -289,7 +294,7 @@ final class BlockTranslator {
     KernelExpression index = value();
     KernelArray array = array();
     Variable loaded = fresh(array.kind().loaded());
-    add(new Load(loaded, array, index, method.numbers().index(array, place().frame())));
+    add(new Load(loaded, array, index, method.numbers().index(array, frames())));
     push(new Read(loaded));
   }
 
@@ -300,7 +305,7 @@ final class BlockTranslator {
     KernelExpression value = value();
     KernelExpression index = value();
     KernelArray array = array();
-    add(new Store(array, index, value, method.numbers().index(array, place().frame())));
+    add(new Store(array, index, value, method.numbers().index(array, frames())));
   }
 
   private RuntimeException unsupportedElements(TypeKind kind) {
@@ -348,7 +353,7 @@ final class BlockTranslator {
       case IREM, LREM -> divide(true);
       default -> {
         KernelExpression right = value();
-        push(new Binary(Types.operator(opcode), value(), right));
+        push(ConstantFolding.binary(Types.operator(opcode), value(), right));
       }
     }
   }
@@ -361,15 +366,19 @@ final class BlockTranslator {
   private void divide(boolean isRemainder) {
     KernelExpression divisor = value();
     KernelExpression dividend = value();
-    Variable result = fresh(dividend.type());
     boolean isSafe = divisor instanceof Constant(_, long bits) && bits != 0;
+    if (isSafe && dividend instanceof Constant known) {
+      push(ConstantFolding.divided(known, ((Constant) divisor).bits(), isRemainder));
+      return;
+    }
+    Variable result = fresh(dividend.type());
     add(
         new Divide(
             result,
             isRemainder,
             dividend,
             divisor,
-            isSafe ? null : method.numbers().division(place().frame())));
+            isSafe ? null : method.numbers().division(frames())));
     push(new Read(result));
   }
 

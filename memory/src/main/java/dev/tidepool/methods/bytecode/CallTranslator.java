@@ -16,8 +16,10 @@ import dev.tidepool.methods.tree.Statement.AtomicOperation;
 import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
+import java.lang.classfile.Instruction;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.TypeKind;
+import java.lang.classfile.instruction.InvokeDynamicInstruction;
 import java.lang.classfile.instruction.InvokeInstruction;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
@@ -85,7 +87,21 @@ final class CallTranslator {
     return owner.substring(owner.lastIndexOf('.') + 1).replace('$', '.') + "." + name;
   }
 
+  /** What the compiler puts in front of a switch over an object is no call of the source. */
+  private void refuseSwitchOverObject(String owner, String name) {
+    if (!owner.equals("java.util.Objects") || !name.equals("requireNonNull")) {
+      return;
+    }
+    List<Instruction> all = method.code().instructions();
+    for (int i = place.instruction(); i < Math.min(all.size(), place.instruction() + 10); i++) {
+      if (all.get(i) instanceof InvokeDynamicInstruction next) {
+        throw Constructs.refuse(next, place);
+      }
+    }
+  }
+
   private void staticCall(InvokeInstruction call, String owner, String name, MethodTypeDesc type) {
+    refuseSwitchOverObject(owner, name);
     MethodCode called = code(call.owner().asInternalName(), shown(owner, name), name, type);
     List<StackOperand> operands = new ArrayList<>();
     type.parameterList().forEach(_ -> operands.addFirst(block.pop()));
@@ -208,7 +224,7 @@ final class CallTranslator {
             index,
             expected,
             value,
-            method.numbers().index(array, place.frame())));
+            method.numbers().index(array, block.frames())));
     block.push(
         expected == null
             ? new Read(before)

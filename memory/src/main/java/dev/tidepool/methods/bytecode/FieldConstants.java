@@ -37,6 +37,9 @@ final class FieldConstants {
     if (name.equals("$assertionsDisabled")) {
       throw place.refuse("assert", "check the arguments before the launch");
     }
+    if (name.startsWith("$SwitchMap$")) {
+      throw place.refuse("a switch over an enum", "switch over an int");
+    }
     if (instruction.opcode() != Opcode.GETSTATIC) {
       throw place.refuse(shown, "pass its value as a parameter");
     }
@@ -99,8 +102,15 @@ final class FieldConstants {
       case Double number -> new Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(number));
       case PrintStream _ ->
           throw place.refuse(shown, "write numbers to an array, and print them after the launch");
+      case Enum<?> _ ->
+          throw place.refuse(
+              shown + ", which is of an enum,", "use an int, or pass its ordinal as a parameter");
       case null, default ->
-          throw place.refuse(shown + ", which is no primitive,", "pass an array as a parameter");
+          throw place.refuse(
+              shown + ", which is no primitive,",
+              value != null && value.getClass().isArray()
+                  ? "pass the array as a parameter"
+                  : "pass its numbers as parameters");
     };
   }
 }

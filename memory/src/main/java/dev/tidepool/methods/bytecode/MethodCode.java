@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /** The instructions of a static method, with the lines and names that its class file has. */
@@ -33,8 +34,8 @@ final class MethodCode {
   private final List<Integer> lines = new ArrayList<>();
   private final Map<Label, Integer> targets = new HashMap<>();
   private final Map<Integer, String> names = new HashMap<>();
-  private final boolean catches;
-  private final boolean isSynchronized;
+  private final OptionalInt firstTry;
+  private final OptionalInt firstMonitor;
 
   private MethodCode(ClassModel type, MethodModel method, CodeAttribute code) {
     this.owner = type.thisClass().asInternalName().replace('/', '.');
@@ -44,13 +45,15 @@ final class MethodCode {
         type.findAttribute(Attributes.sourceFile())
             .map(attribute -> attribute.sourceFile().stringValue())
             .orElse(null);
-    boolean anyCatch = false;
-    boolean anyMonitor = method.flags().has(AccessFlag.SYNCHRONIZED);
+    List<Label> tries = new ArrayList<>();
+    int monitor = method.flags().has(AccessFlag.SYNCHRONIZED) ? 0 : -1;
     int line = 0;
     for (CodeElement element : code) {
       switch (element) {
         case Instruction instruction -> {
-          anyMonitor |= instruction instanceof MonitorInstruction;
+          if (monitor < 0 && instruction instanceof MonitorInstruction) {
+            monitor = instructions.size();
+          }
           instructions.add(instruction);
           lines.add(line);
         }
@@ -58,14 +61,14 @@ final class MethodCode {
         case LineNumber number -> line = number.line();
         case LocalVariable variable when isParameter(variable.slot()) ->
             names.putIfAbsent(variable.slot(), variable.name().stringValue());
-        case ExceptionCatch _ -> anyCatch = true;
+        case ExceptionCatch handler -> tries.add(handler.tryStart());
         default -> {
           // Types of locals and the like are not needed.
         }
       }
     }
-    this.catches = anyCatch;
-    this.isSynchronized = anyMonitor;
+    this.firstTry = tries.stream().mapToInt(this::target).min();
+    this.firstMonitor = monitor < 0 ? OptionalInt.empty() : OptionalInt.of(monitor);
     method
         .findAttribute(Attributes.methodParameters())
         .ifPresent(
@@ -167,14 +170,14 @@ final class MethodCode {
     return Optional.ofNullable(names.get(slot));
   }
 
-  /** Whether it has an exception handler. */
-  boolean hasHandlers() {
-    return catches;
+  /** The first instruction whose exceptions it handles. */
+  OptionalInt firstTry() {
+    return firstTry;
   }
 
-  /** Whether it is synchronized, as a whole or in a part. */
-  boolean isSynchronized() {
-    return isSynchronized;
+  /** The first instruction from which on it is synchronized. */
+  OptionalInt firstMonitor() {
+    return firstMonitor;
   }
 
   /** The place of an instruction, as a stack trace has it. */

@@ -11,6 +11,7 @@ import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelExpression.ScalarArgument;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Walk;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 import java.util.ArrayList;
@@ -66,6 +67,13 @@ public final class MethodReader {
     Numbers numbers = new Numbers();
     List<Statement> statements =
         MethodTranslator.kernel(code, files, new FieldConstants(owner, files), numbers, operands);
+    if (Walk.isNestedDeeper(statements, Structurer.DEEPEST)) {
+      throw Refusal.of(
+          shown,
+          "has, with the methods that it calls, statements inside of more than "
+              + Structurer.DEEPEST
+              + " conditions, loops and calls; divide it into several kernels");
+    }
     List<Statement> simple =
         Simplifier.simplify(StableValues.propagate(Simplifier.simplify(statements)));
     return new KernelTree(

@@ -41,6 +41,8 @@ final class MethodTranslator {
   private final ClassFiles files;
   private final FieldConstants fields;
   private final List<String> callers;
+  // Where this method is called, where the caller is called, and so on.
+  private final List<StackTraceElement> calls;
   private final Numbers made;
   private final @Nullable Label leaving;
   private final @Nullable Variable result;
@@ -55,12 +57,14 @@ final class MethodTranslator {
       ClassFiles files,
       FieldConstants fields,
       List<String> callers,
+      List<StackTraceElement> calls,
       Numbers made,
       boolean isCalled) {
     this.code = code;
     this.files = files;
     this.fields = fields;
     this.callers = callers;
+    this.calls = calls;
     this.made = made;
     this.leaving = isCalled ? made.label() : null;
     ClassDesc type = code.type().returnType();
@@ -81,7 +85,7 @@ final class MethodTranslator {
       FieldConstants fields,
       Numbers numbers,
       List<StackOperand> operands) {
-    return new MethodTranslator(code, files, fields, List.of(key(code)), numbers, false)
+    return new MethodTranslator(code, files, fields, List.of(key(code)), List.of(), numbers, false)
         .translate(operands);
   }
 
@@ -96,7 +100,8 @@ final class MethodTranslator {
     }
     List<String> path = new ArrayList<>(callers);
     path.add(key);
-    MethodTranslator translator = new MethodTranslator(called, files, fields, path, made, true);
+    MethodTranslator translator =
+        new MethodTranslator(called, files, fields, path, frames(place), made, true);
     List<Statement> statements;
     try {
       statements = translator.translate(operands);
@@ -108,16 +113,26 @@ final class MethodTranslator {
         translator.result);
   }
 
+  /** A place of this method, and those of the calls that lead to it. */
+  List<StackTraceElement> frames(Place place) {
+    List<StackTraceElement> frames = new ArrayList<>();
+    frames.add(place.frame());
+    frames.addAll(calls);
+    return frames;
+  }
+
   private static String key(MethodCode code) {
     return code.frame(0).getClassName() + "." + code.shown() + code.type().descriptorString();
   }
 
   private List<Statement> translate(List<StackOperand> operands) {
-    if (code.isSynchronized()) {
-      throw new Place(code, 0).refuse("synchronized", "use the atomic operations of WorkItem");
+    if (code.firstMonitor().isPresent()) {
+      throw new Place(code, code.firstMonitor().getAsInt())
+          .refuse("synchronized", "use the atomic operations of WorkItem");
     }
-    if (code.hasHandlers()) {
-      throw new Place(code, 0).refuse("try", "check before instead of catching");
+    if (code.firstTry().isPresent()) {
+      throw new Place(code, code.firstTry().getAsInt())
+          .refuse("try", "check before instead of catching");
     }
     if (made.count(code.instructions().size()) > MOST_INSTRUCTIONS) {
       throw Refusal.of(
@@ -146,7 +161,7 @@ final class MethodTranslator {
     for (int i = 0; i < frames.length; i++) {
       blocks.add(BlockTranslator.translate(this, graph.blocks().get(i), frames[i].copy()));
     }
-    statements.addAll(Structurer.structure(graph, blocks, made));
+    statements.addAll(Structurer.structure(code, graph, blocks, made));
     return statements;
   }
 

@@ -34,7 +34,7 @@ final class Numbers {
   }
 
   /** A place where the index of an array may be outside of it. */
-  Site index(KernelArray array, StackTraceElement frame) {
+  Site index(KernelArray array, List<StackTraceElement> frames) {
     int length =
         switch (array) {
           case KernelArray.Argument _ -> -1;
@@ -42,12 +42,12 @@ final class Numbers {
           case KernelArray.Shared shared -> shared.length();
         };
     int parameter = array instanceof KernelArray.Argument argument ? argument.index() : -1;
-    return add(new Site(sites.size(), Site.Fault.INDEX, array.name(), length, parameter, frame));
+    return add(new Site(sites.size(), Site.Fault.INDEX, array.name(), length, parameter, frames));
   }
 
   /** A place where an integer may be divided by zero. */
-  Site division(StackTraceElement frame) {
-    return add(new Site(sites.size(), Site.Fault.DIVISION, "", -1, -1, frame));
+  Site division(List<StackTraceElement> frames) {
+    return add(new Site(sites.size(), Site.Fault.DIVISION, "", -1, -1, frames));
   }
 
   private Site add(Site site) {

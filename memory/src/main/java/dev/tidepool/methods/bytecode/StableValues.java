@@ -20,6 +20,9 @@ import java.util.Set;
  * one place; Java's compiler saw to it that it is set before it is read.
  */
 final class StableValues {
+  /** Values of more conversions stay in their variables: each can hold the one before it. */
+  private static final int MOST_CONVERSIONS = 4;
+
   private final Map<Variable, KernelExpression> values = new HashMap<>();
   private final Set<Variable> others = new HashSet<>();
 
@@ -27,21 +30,24 @@ final class StableValues {
 
   /** The statements with stable values in their places. */
   static List<Statement> propagate(List<Statement> statements) {
-    StableValues stable = new StableValues();
-    Walk.statements(statements, stable::record);
-    if (stable.values.isEmpty()) {
-      return statements;
+    List<Statement> known = statements;
+    while (true) {
+      StableValues stable = new StableValues();
+      Walk.statements(known, stable::record);
+      if (stable.values.isEmpty()) {
+        return known;
+      }
+      // Variables that are copies of these become stable.
+      known =
+          Rewriter.rewrite(
+              known,
+              statement ->
+                  statement instanceof Assign(Variable target, KernelExpression _)
+                          && stable.values.containsKey(target)
+                      ? List.of()
+                      : List.of(statement),
+              stable::replaced);
     }
-    // Variables that are copies of these become stable.
-    return propagate(
-        Rewriter.rewrite(
-            statements,
-            statement ->
-                statement instanceof Assign(Variable target, KernelExpression _)
-                        && stable.values.containsKey(target)
-                    ? List.of()
-                    : List.of(statement),
-            stable::replaced));
   }
 
   private void record(Statement statement) {
@@ -52,7 +58,7 @@ final class StableValues {
     boolean isFirst = others.add(target);
     boolean isSame =
         statement instanceof Assign(Variable _, KernelExpression value)
-            && (isFirst ? isStable(value) : value.equals(values.get(target)));
+            && (isFirst ? isStable(value, MOST_CONVERSIONS) : value.equals(values.get(target)));
     if (!isSame) {
       values.remove(target);
     } else if (statement instanceof Assign(Variable _, KernelExpression value)) {
@@ -60,14 +66,14 @@ final class StableValues {
     }
   }
 
-  private static boolean isStable(KernelExpression value) {
+  private static boolean isStable(KernelExpression value, int conversions) {
     return switch (value) {
       case KernelExpression.Constant _,
           KernelExpression.ScalarArgument _,
           KernelExpression.ItemNumber _,
           KernelExpression.Length _ ->
           true;
-      case Convert convert -> isStable(convert.operand());
+      case Convert convert -> conversions > 0 && isStable(convert.operand(), conversions - 1);
       default -> false;
     };
   }

@@ -23,6 +23,7 @@ import dev.tidepool.methods.tree.Variable;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,14 +35,21 @@ import org.jspecify.annotations.Nullable;
  * that leaves it, so that loops hold what they repeat and nothing else.
  */
 final class Structurer {
+  /** Statements stand no deeper in each other: what visits them recurses. */
+  static final int DEEPEST = 500;
+
+  private final MethodCode method;
   private final FlowGraph graph;
   private final List<TranslatedBlock> code;
   private final Label[] labels;
   // For each block: those that are placed behind it, the first of them innermost.
   private final List<List<Integer>> followers = new ArrayList<>();
   private final BitSet isFollower = new BitSet();
+  private int depth;
 
-  private Structurer(FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
+  private Structurer(
+      MethodCode method, FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
+    this.method = method;
     this.graph = graph;
     this.code = code;
     this.labels = new Label[2 * code.size()];
@@ -68,8 +76,9 @@ final class Structurer {
   }
 
   /** The statements of a method. */
-  static List<Statement> structure(FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
-    return new Structurer(graph, code, numbers).tree(0);
+  static List<Statement> structure(
+      MethodCode method, FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
+    return new Structurer(method, graph, code, numbers).tree(0);
   }
 
   /** The head of the outermost loop that a block's dominator is in, and the block is not. */
@@ -84,16 +93,35 @@ final class Structurer {
 
   /** A block and all that it dominates. */
   private List<Statement> tree(int block) {
+    List<Statement> statements = new ArrayList<>();
+    int at = block;
+    // What comes behind a block may have more behind it, and so on: that does not recurse.
+    for (List<Integer> behind = behind(at); !behind.isEmpty(); behind = behind(at)) {
+      int last = behind.getLast();
+      List<Statement> before = followed(alone(at), behind.subList(0, behind.size() - 1));
+      statements.add(new Block(labels[last], before));
+      at = last;
+    }
+    statements.addAll(alone(at));
+    return statements;
+  }
+
+  /** The followers of a block; of the head of a loop, those behind the loop. */
+  private List<Integer> behind(int block) {
+    return followers.get(block).stream()
+        .filter(follower -> !graph.isLoopHead(block) || !graph.loop(block).contains(follower))
+        .toList();
+  }
+
+  /** A block without what is behind it; of the head of a loop, the loop. */
+  private List<Statement> alone(int block) {
     if (!graph.isLoopHead(block)) {
-      return followed(within(block), followers.get(block));
+      return within(block);
     }
-    List<Integer> inside = new ArrayList<>();
-    List<Integer> behind = new ArrayList<>();
-    for (int follower : followers.get(block)) {
-      (graph.loop(block).contains(follower) ? inside : behind).add(follower);
-    }
-    Loop loop = new Loop(loopLabel(block), followed(within(block), inside));
-    return followed(List.of(loop), behind);
+    List<Integer> inside = new ArrayList<>(followers.get(block));
+    inside.removeAll(behind(block));
+    return List.of(
+        new Loop(loopLabel(block), nested(block, () -> followed(within(block), inside))));
   }
 
   /** Statements with blocks behind them that they leave for. */
@@ -107,6 +135,23 @@ final class Structurer {
       nested = outer;
     }
     return nested;
+  }
+
+  /** Statements inside of others. */
+  private List<Statement> nested(int block, Supplier<List<Statement>> statements) {
+    if (depth == DEEPEST) {
+      throw tooDeep(block, "what is inside of more than " + DEEPEST + " conditions and loops");
+    }
+    depth++;
+    List<Statement> found = statements.get();
+    depth--;
+    return found;
+  }
+
+  private RuntimeException tooDeep(int block, String what) {
+    return new Place(method, graph.blocks().get(block).end() - 1)
+        .refuse(
+            what, "join conditions by & in place of &&, or divide the method into several kernels");
   }
 
   private List<Statement> within(int block) {
@@ -125,6 +170,10 @@ final class Structurer {
   }
 
   private List<Statement> selection(int block, Selection selection) {
+    // Each case is a condition, and the next one is inside of it.
+    if (depth + selection.cases().size() > DEEPEST) {
+      throw tooDeep(block, "a switch of " + selection.cases().size() + " cases");
+    }
     List<Statement> otherwise = jump(block, selection.otherwise());
     for (Case one : selection.cases().reversed()) {
       otherwise =
@@ -133,12 +182,15 @@ final class Structurer {
     return otherwise;
   }
 
+  /** Nests as little as is possible. */
   private static KernelExpression anyOf(Variable key, List<Integer> keys) {
-    KernelExpression any = isKey(key, keys.getFirst());
-    for (int other : keys.subList(1, keys.size())) {
-      any = new Binary(Operator.OR, any, isKey(key, other));
-    }
-    return any;
+    int half = keys.size() / 2;
+    return half == 0
+        ? isKey(key, keys.getFirst())
+        : new Binary(
+            Operator.OR,
+            anyOf(key, keys.subList(0, half)),
+            anyOf(key, keys.subList(half, keys.size())));
   }
 
   private static KernelExpression isKey(Variable key, int value) {
@@ -149,7 +201,7 @@ final class Structurer {
     if (FlowGraph.isBack(from, to)) {
       return List.of(new Continue(loopLabel(to)));
     }
-    return isFollower.get(to) ? List.of(new Break(labels[to])) : tree(to);
+    return isFollower.get(to) ? List.of(new Break(labels[to])) : nested(to, () -> tree(to));
   }
 
   private Label loopLabel(int head) {

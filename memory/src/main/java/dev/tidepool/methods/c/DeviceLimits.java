@@ -1,12 +1,97 @@
 package dev.tidepool.methods.c;
 
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.methods.analysis.KernelMemory;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Site;
+import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
+
 /**
  * What a device can do.
  *
  * @param fp64 whether it has doubles
  * @param exactFloatDivision whether {@code /} and {@code sqrt} of floats are correctly rounded
  * @param longAtomics whether it has atomic operations of 64 bits
+ * @param itemMemory the bytes that an item may have of its own
+ * @param groupMemory the bytes that the items of a group may share
  * @param name what messages call it
  */
 public record DeviceLimits(
-    boolean fp64, boolean exactFloatDivision, boolean longAtomics, String name) {}
+    boolean fp64,
+    boolean exactFloatDivision,
+    boolean longAtomics,
+    long itemMemory,
+    long groupMemory,
+    String name) {
+
+  /**
+   * Refuses a kernel whose arrays of constant length need more memory than there is.
+   *
+   * @throws KernelCompilationException that says how much there is
+   */
+  void requireMemoryFor(KernelTree tree) {
+    KernelMemory memory = KernelMemory.of(tree);
+    if (memory.item() > itemMemory) {
+      throw tooLarge(
+          tree,
+          largest(memory, KernelArray.Private.class),
+          "an item needs %d bytes of its own there, and may have %d"
+              .formatted(memory.item(), itemMemory));
+    }
+    if (memory.group() > groupMemory) {
+      throw tooLarge(
+          tree,
+          largest(memory, KernelArray.Shared.class),
+          "a group needs %d bytes of memory there, and may have %d"
+              .formatted(memory.group(), groupMemory));
+    }
+  }
+
+  private static String largest(KernelMemory memory, Class<? extends KernelArray> kind) {
+    return memory.arrays().stream()
+        .filter(kind::isInstance)
+        .max(Comparator.comparingLong(KernelMemory::bytes))
+        .map(KernelArray::name)
+        .orElse("its variables");
+  }
+
+  private KernelCompilationException tooLarge(KernelTree tree, String array, String why) {
+    StackTraceElement use =
+        tree.sites().stream()
+            .filter(site -> site.array().equals(array))
+            .map(Site::frame)
+            .findFirst()
+            .orElse(null);
+    return refuse(
+        tree,
+        use,
+        array + " is too large for ",
+        ": " + why,
+        "use smaller arrays, or another device, such as the CPU");
+  }
+
+  /**
+   * An error about a construct, with the device's name behind it.
+   *
+   * @param place null if it is not known
+   */
+  KernelCompilationException refuse(
+      KernelTree tree, @Nullable StackTraceElement place, String what, String why, String remedy) {
+    String type = place == null ? tree.className() : place.getClassName();
+    int line = place == null ? 0 : place.getLineNumber();
+    return new KernelCompilationException(
+        type.substring(type.lastIndexOf('.') + 1).replace('$', '.')
+            + "."
+            + (place == null ? tree.methodName() : place.getMethodName())
+            + (line > 0 ? ", line " + line : "")
+            + ": "
+            + what
+            + name
+            + why
+            + "; "
+            + remedy,
+        "");
+  }
+}

@@ -48,6 +48,9 @@ public final class MethodGenerator {
   /** The name of every kernel that is generated. */
   public static final String ENTRY = "tp_kernel";
 
+  /** Braces stand no deeper in each other: compilers of drivers refuse more than 256. */
+  private static final int DEEPEST = 240;
+
   private final KernelTree tree;
   private final KernelLanguage language;
   private final boolean checked;
@@ -101,6 +104,7 @@ public final class MethodGenerator {
    */
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
+    device.requireMemoryFor(tree);
     var _ = Uniformity.checked(tree);
     KernelTree hoisted = checked ? LoopChecks.hoisted(RangeChecks.hoisted(tree)) : tree;
     return new MethodGenerator(hoisted, language, device, checked).text();
@@ -289,6 +293,9 @@ public final class MethodGenerator {
   }
 
   private void write(Statement statement) {
+    if (depth > DEEPEST) {
+      throw tooDeep(statement);
+    }
     switch (statement) {
       case Assign(Variable target, KernelExpression value) ->
           line(ExpressionWriter.name(target) + " = " + values.of(value) + ";");
@@ -321,6 +328,26 @@ public final class MethodGenerator {
       case Continue(Label label) -> jump(label, true);
       case Return _ -> end();
     }
+  }
+
+  private KernelCompilationException tooDeep(Statement statement) {
+    List<StackTraceElement> places = new ArrayList<>();
+    Walk.statements(
+        List.of(statement),
+        part -> {
+          Site site = Walk.site(part);
+          if (site != null) {
+            places.add(site.frame());
+          }
+        });
+    return values
+        .device()
+        .refuse(
+            tree,
+            places.isEmpty() ? null : places.getFirst(),
+            "what is inside of more than " + DEEPEST + " conditions and loops cannot run on ",
+            "",
+            "join conditions by & in place of &&, or use another device, such as the CPU");
   }
 
   // Kernels with barriers
@@ -457,24 +484,51 @@ public final class MethodGenerator {
 
   private void nested(String open, List<Statement> statements, String close) {
     line(open);
-    depth++;
-    write(statements);
-    depth--;
+    part(statements);
     line(close);
   }
 
-  private void branch(If branch) {
+  private void branch(If first) {
+    If branch = asChain(first);
     line("if (" + values.condition(branch.condition()) + ") {");
-    depth++;
-    write(branch.then());
-    depth--;
-    if (!branch.otherwise().isEmpty()) {
+    part(branch.then());
+    List<Statement> otherwise = branch.otherwise();
+    while (isIf(otherwise)) {
+      If next = asChain((If) otherwise.getFirst());
+      line("} else if (" + values.condition(next.condition()) + ") {");
+      part(next.then());
+      otherwise = next.otherwise();
+    }
+    if (!otherwise.isEmpty()) {
       line("} else {");
-      depth++;
-      write(branch.otherwise());
-      depth--;
+      part(otherwise);
     }
     line("}");
+  }
+
+  private void part(List<Statement> statements) {
+    depth++;
+    write(statements);
+    depth--;
+  }
+
+  /** A condition whose second part is the next condition, where one of them is. */
+  private static If asChain(If branch) {
+    return isIf(branch.then()) && !branch.otherwise().isEmpty() && !isIf(branch.otherwise())
+        ? new If(
+            not(branch.condition()), /* then= */ branch.otherwise(), /* otherwise= */ branch.then())
+        : branch;
+  }
+
+  private static boolean isIf(List<Statement> list) {
+    return list.size() == 1 && list.getFirst() instanceof If;
+  }
+
+  private static KernelExpression not(KernelExpression condition) {
+    return condition instanceof KernelExpression.Compare compare
+        ? compare.not()
+        : new KernelExpression.Compare(
+            KernelExpression.Comparison.EQUAL, condition, KernelExpression.Constant.of(0), false);
   }
 
   private void jump(Label label, boolean repeats) {

@@ -1,11 +1,16 @@
 package dev.tidepool.methods.tree;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
 /** The exceptions that kernels fail with. */
 public final class Faults {
   private Faults() {}
 
   /**
-   * The exception of an item that failed, with its place in the source on top of the stack trace.
+   * The exception of an item that failed, with its place in the source on top of the stack trace,
+   * and below it the calls that led there.
    *
    * @param index of the array, if that was outside
    * @param length of the array
@@ -24,11 +29,9 @@ public final class Faults {
                       + "'");
           case DIVISION -> new ArithmeticException("/ by zero");
         };
-    StackTraceElement[] thrown = fault.getStackTrace();
-    StackTraceElement[] whole = new StackTraceElement[thrown.length + 1];
-    whole[0] = site.frame();
-    System.arraycopy(thrown, 0, whole, 1, thrown.length);
-    fault.setStackTrace(whole);
+    List<StackTraceElement> whole = new ArrayList<>(site.frames());
+    whole.addAll(Arrays.asList(fault.getStackTrace()));
+    fault.setStackTrace(whole.toArray(StackTraceElement[]::new));
     return fault;
   }
 }

@@ -47,6 +47,29 @@ public final class Walk {
     };
   }
 
+  /** Returns whether there is a statement in a statement, and so on, more than so many times. */
+  public static boolean isNestedDeeper(List<Statement> list, int levels) {
+    for (Statement statement : list) {
+      for (List<Statement> part : parts(statement)) {
+        if (!part.isEmpty() && (levels == 0 || isNestedDeeper(part, levels - 1))) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** The place at which a statement itself may fail; null if it cannot. */
+  public static @Nullable Site site(Statement statement) {
+    return switch (statement) {
+      case Statement.Load load -> load.site();
+      case Statement.Store store -> store.site();
+      case Statement.Divide divide -> divide.site();
+      case Statement.Atomic atomic -> atomic.site();
+      default -> null;
+    };
+  }
+
   /** The expressions that a statement computes itself; those of statements inside it are not. */
   public static List<KernelExpression> expressions(Statement statement) {
     return switch (statement) {
@@ -83,6 +106,13 @@ public final class Walk {
   public static boolean isDeeper(KernelExpression expression, int levels) {
     return operands(expression).stream()
         .anyMatch(operand -> levels == 0 || isDeeper(operand, levels - 1));
+  }
+
+  /** Returns whether an expression has more parts than so many, itself among them. */
+  public static boolean isLarger(KernelExpression expression, int parts) {
+    int[] left = {parts};
+    // Stops at the first part that is one too many.
+    return any(expression, _ -> left[0]-- == 0);
   }
 
   /** The operands of an expression. */

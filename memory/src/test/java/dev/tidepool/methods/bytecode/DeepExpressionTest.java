@@ -14,11 +14,13 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
 import java.lang.invoke.MethodHandles;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Expressions whose operands are expressions, and so on, thousands of times. */
 class DeepExpressionTest {
   private static final int TERMS = 5000;
+  private static final int CASTS = 1000;
 
   /** {@code x[i] = i + i + i ...}. */
   private static void sum(CodeBuilder code) {
@@ -29,7 +31,17 @@ class DeepExpressionTest {
     code.iastore().return_();
   }
 
-  private static KernelSource.Method kernel() {
+  /** {@code int a = (byte) i; int b = (short) a; int c = (byte) b; ... x[i] = z;}. */
+  private static void casts(CodeBuilder code) {
+    code.iload(0).istore(2);
+    for (int at = 2; at < 2 + CASTS; at++) {
+      code.iload(at);
+      (at % 2 == 0 ? code.i2b() : code.i2s()).istore(at + 1);
+    }
+    code.aload(1).iload(0).iload(2 + CASTS).iastore().return_();
+  }
+
+  private static KernelSource.Method kernel(Consumer<CodeBuilder> body) {
     byte[] bytes =
         ClassFile.of()
             .build(
@@ -43,7 +55,7 @@ class DeepExpressionTest {
                                 ConstantDescs.CD_int,
                                 ConstantDescs.CD_int.arrayType()),
                             ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
-                            DeepExpressionTest::sum));
+                            body));
     class Loader extends ClassLoader {
       Loader() {
         super(DeepExpressionTest.class.getClassLoader());
@@ -62,21 +74,31 @@ class DeepExpressionTest {
     return KernelSource.method(MethodHandles.publicLookup().in(type), "sum");
   }
 
-  @Test
-  void expressionsOfATreeNestAFewTimesOnly() {
+  private static void requireShallow(Consumer<CodeBuilder> body) {
     Walk.statements(
-        MethodReader.read(kernel()).body(),
+        MethodReader.read(kernel(body)).body(),
         statement ->
             assertThat(Walk.expressions(statement))
                 .noneMatch(expression -> Walk.isDeeper(expression, 40)));
   }
 
   @Test
+  void expressionsOfATreeNestAFewTimesOnly() {
+    requireShallow(DeepExpressionTest::sum);
+    requireShallow(DeepExpressionTest::casts);
+  }
+
+  @Test
   void theProcessorComputesThem() {
-    int[] x = new int[3];
+    int[] sums = new int[3];
+    int[] casts = new int[300];
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create("cpu:0")) {
-      memory.compile(kernel()).execute(Arguments.inOrder(x));
+      memory.compile(kernel(DeepExpressionTest::sum)).execute(Arguments.inOrder(sums));
+      memory.compile(kernel(DeepExpressionTest::casts)).execute(Arguments.inOrder(casts));
     }
-    assertThat(x).containsExactly(0, TERMS, 2 * TERMS);
+    assertThat(sums).containsExactly(0, TERMS, 2 * TERMS);
+    for (int i = 0; i < casts.length; i++) {
+      assertThat(casts[i]).isEqualTo((byte) i);
+    }
   }
 }

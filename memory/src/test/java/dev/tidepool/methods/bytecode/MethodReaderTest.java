@@ -10,10 +10,16 @@ import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.KernelSource;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.analysis.ArrayAccesses;
+import dev.tidepool.methods.analysis.KernelMemory;
+import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.methods.analysis.Races;
+import dev.tidepool.methods.analysis.RangeChecks;
 import dev.tidepool.methods.analysis.Uniformity;
+import dev.tidepool.methods.tree.Faults;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Walk;
 import java.lang.invoke.MethodHandles;
@@ -25,6 +31,7 @@ import java.util.function.IntUnaryOperator;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
 
 /** What a method may hold, what is found in it, and what is said about the rest. */
 class MethodReaderTest {
@@ -45,6 +52,34 @@ class MethodReaderTest {
     static void lambda(int i, int[] x) {
       IntUnaryOperator twice = value -> 2 * value;
       x[i] = twice.applyAsInt(x[i]);
+    }
+
+    enum Mode {
+      ONE,
+      TWO
+    }
+
+    static final Mode MODE = Mode.valueOf("TWO");
+    static final int[] TABLE = {1, 2};
+
+    static void enums(int i, int[] x) {
+      switch (MODE) {
+        case ONE -> x[i] = 1;
+        case TWO -> x[i] = 2;
+      }
+    }
+
+    static void table(int i, int[] x) {
+      x[i] = TABLE[i & 1];
+    }
+
+    static void patterns(int i, int[] x) {
+      Object any = x;
+      x[i] =
+          switch (any) {
+            case int[] y -> y.length;
+            default -> 0;
+          };
     }
 
     static void string(int i, int[] x) {
@@ -178,6 +213,39 @@ class MethodReaderTest {
     }
   }
 
+  /** Methods that are refused by a line that is not their first, and the line above each. */
+  @SuppressWarnings("unused")
+  private static final class RefusedLater {
+    static final int ABOVE_TRIED = new Throwable().getStackTrace()[0].getLineNumber();
+
+    static void tried(int i, int[] x) {
+      x[i] = 1;
+      try {
+        x[i] = 2;
+      } finally {
+        x[i] = 3;
+      }
+    }
+
+    static final int ABOVE_LOCKED = new Throwable().getStackTrace()[0].getLineNumber();
+
+    static void locked(int i, int[] x) {
+      x[i] = 1;
+      synchronized (x) {
+        x[i] = 2;
+      }
+    }
+  }
+
+  @Test
+  void whatIsRefusedHasTheLineWhereItBegins() throws Exception {
+    MethodHandles.Lookup inside = MethodHandles.privateLookupIn(RefusedLater.class, LOOKUP);
+    assertThatThrownBy(() -> MethodReader.read(KernelSource.method(inside, "tried")))
+        .hasMessageContaining("line " + (RefusedLater.ABOVE_TRIED + 5) + ": try");
+    assertThatThrownBy(() -> MethodReader.read(KernelSource.method(inside, "locked")))
+        .hasMessageContaining("line " + (RefusedLater.ABOVE_LOCKED + 4) + ": synchronized");
+  }
+
   private static void refused(String method, String... parts) {
     KernelSource.Method source;
     try {
@@ -196,6 +264,9 @@ class MethodReaderTest {
     List<DynamicTest> tests = new ArrayList<>();
     String[][] expected = {
       {"lambda", "line ", "a lambda or method reference", "statements over numbers"},
+      {"enums", "line ", " enum", " int"},
+      {"table", "TABLE", "no primitive", "pass the array as a parameter"},
+      {"patterns", "line ", "a switch over patterns or objects", "statements over numbers"},
       {"concatenated", "line ", "a joined string", "statements over numbers"},
       {"random", "Refused.random", "line ", "the call of Math.random", "write what it does"},
       {"string", "line ", "a string", "use numbers"},
@@ -468,12 +539,294 @@ class MethodReaderTest {
         .hasMessageContaining("the barrier at ");
   }
 
+  /** Each value has the one before it three times. */
+  @SuppressWarnings("unused")
+  private static void atSquares(int i, int[] x) {
+    int a0 = i;
+    int a1 = a0 * a0 + a0;
+    int a2 = a1 * a1 + a1;
+    int a3 = a2 * a2 + a2;
+    int a4 = a3 * a3 + a3;
+    int a5 = a4 * a4 + a4;
+    int a6 = a5 * a5 + a5;
+    int a7 = a6 * a6 + a6;
+    int a8 = a7 * a7 + a7;
+    int a9 = a8 * a8 + a8;
+    int a10 = a9 * a9 + a9;
+    int a11 = a10 * a10 + a10;
+    int a12 = a11 * a11 + a11;
+    int a13 = a12 * a12 + a12;
+    int a14 = a13 * a13 + a13;
+    int a15 = a14 * a14 + a14;
+    int a16 = a15 * a15 + a15;
+    int a17 = a16 * a16 + a16;
+    int a18 = a17 * a17 + a17;
+    int a19 = a18 * a18 + a18;
+    int a20 = a19 * a19 + a19;
+    int a21 = a20 * a20 + a20;
+    int a22 = a21 * a21 + a21;
+    int a23 = a22 * a22 + a22;
+    int a24 = a23 * a23 + a23;
+    int a25 = a24 * a24 + a24;
+    int a26 = a25 * a25 + a25;
+    int a27 = a26 * a26 + a26;
+    int a28 = a27 * a27 + a27;
+    int a29 = a28 * a28 + a28;
+    int a30 = a29 * a29 + a29;
+    x[(a30 & 0) + i]++;
+  }
+
+  /** Each value has the one before it twice. */
+  @SuppressWarnings("unused")
+  private static void atDoubles(int i, int n, int[] x, int[] sums) {
+    int m = n & 1;
+    int sum = 0;
+    for (int k = 0; k < n; k++) {
+      int b0 = k + m;
+      int b1 = b0 + b0;
+      int b2 = b1 + b1;
+      int b3 = b2 + b2;
+      int b4 = b3 + b3;
+      int b5 = b4 + b4;
+      int b6 = b5 + b5;
+      int b7 = b6 + b6;
+      int b8 = b7 + b7;
+      int b9 = b8 + b8;
+      int b10 = b9 + b9;
+      int b11 = b10 + b10;
+      int b12 = b11 + b11;
+      int b13 = b12 + b12;
+      int b14 = b13 + b13;
+      int b15 = b14 + b14;
+      int b16 = b15 + b15;
+      int b17 = b16 + b16;
+      int b18 = b17 + b17;
+      int b19 = b18 + b18;
+      int b20 = b19 + b19;
+      int b21 = b20 + b20;
+      int b22 = b21 + b21;
+      int b23 = b22 + b22;
+      int b24 = b23 + b23;
+      int b25 = b24 + b24;
+      int b26 = b25 + b25;
+      int b27 = b26 + b26;
+      int b28 = b27 + b27;
+      int b29 = b28 + b28;
+      int b30 = b29 + b29;
+      int b31 = b30 + b30;
+      int b32 = b31 + b31;
+      int b33 = b32 + b32;
+      int b34 = b33 + b33;
+      int b35 = b34 + b34;
+      int b36 = b35 + b35;
+      int b37 = b36 + b36;
+      int b38 = b37 + b37;
+      int b39 = b38 + b38;
+      int b40 = b39 + b39;
+      sum += x[b40];
+    }
+    sums[i] = sum;
+  }
+
+  /** Loops in loops, each of which only some items leave. */
+  @SuppressWarnings("unused")
+  private static void loopsInLoops(int i, int n, int[] x) {
+    for (int k0 = 0; k0 < n; k0++) {
+      for (int k1 = 0; k1 < n; k1++) {
+        for (int k2 = 0; k2 < n; k2++) {
+          for (int k3 = 0; k3 < n; k3++) {
+            for (int k4 = 0; k4 < n; k4++) {
+              for (int k5 = 0; k5 < n; k5++) {
+                for (int k6 = 0; k6 < n; k6++) {
+                  for (int k7 = 0; k7 < n; k7++) {
+                    for (int k8 = 0; k8 < n; k8++) {
+                      for (int k9 = 0; k9 < n; k9++) {
+                        for (int k10 = 0; k10 < n; k10++) {
+                          for (int k11 = 0; k11 < n; k11++) {
+                            for (int k12 = 0; k12 < n; k12++) {
+                              for (int k13 = 0; k13 < n; k13++) {
+                                for (int k14 = 0; k14 < n; k14++) {
+                                  for (int k15 = 0; k15 < n; k15++) {
+                                    for (int k16 = 0; k16 < n; k16++) {
+                                      for (int k17 = 0; k17 < n; k17++) {
+                                        for (int k18 = 0; k18 < n; k18++) {
+                                          for (int k19 = 0; k19 < n; k19++) {
+                                            for (int k20 = 0; k20 < n; k20++) {
+                                              for (int k21 = 0; k21 < n; k21++) {
+                                                for (int k22 = 0; k22 < n; k22++) {
+                                                  for (int k23 = 0; k23 < n; k23++) {
+                                                    for (int k24 = 0; k24 < n; k24++) {
+                                                      for (int k25 = 0; k25 < n; k25++) {
+                                                        for (int k26 = 0; k26 < n; k26++) {
+                                                          for (int k27 = 0; k27 < n; k27++) {
+                                                            x[i] += n;
+                                                            if (x[i] > 27) {
+                                                              break;
+                                                            }
+                                                          }
+                                                          if (x[i] > 26) {
+                                                            break;
+                                                          }
+                                                        }
+                                                        if (x[i] > 25) {
+                                                          break;
+                                                        }
+                                                      }
+                                                      if (x[i] > 24) {
+                                                        break;
+                                                      }
+                                                    }
+                                                    if (x[i] > 23) {
+                                                      break;
+                                                    }
+                                                  }
+                                                  if (x[i] > 22) {
+                                                    break;
+                                                  }
+                                                }
+                                                if (x[i] > 21) {
+                                                  break;
+                                                }
+                                              }
+                                              if (x[i] > 20) {
+                                                break;
+                                              }
+                                            }
+                                            if (x[i] > 19) {
+                                              break;
+                                            }
+                                          }
+                                          if (x[i] > 18) {
+                                            break;
+                                          }
+                                        }
+                                        if (x[i] > 17) {
+                                          break;
+                                        }
+                                      }
+                                      if (x[i] > 16) {
+                                        break;
+                                      }
+                                    }
+                                    if (x[i] > 15) {
+                                      break;
+                                    }
+                                  }
+                                  if (x[i] > 14) {
+                                    break;
+                                  }
+                                }
+                                if (x[i] > 13) {
+                                  break;
+                                }
+                              }
+                              if (x[i] > 12) {
+                                break;
+                              }
+                            }
+                            if (x[i] > 11) {
+                              break;
+                            }
+                          }
+                          if (x[i] > 10) {
+                            break;
+                          }
+                        }
+                        if (x[i] > 9) {
+                          break;
+                        }
+                      }
+                      if (x[i] > 8) {
+                        break;
+                      }
+                    }
+                    if (x[i] > 7) {
+                      break;
+                    }
+                  }
+                  if (x[i] > 6) {
+                    break;
+                  }
+                }
+                if (x[i] > 5) {
+                  break;
+                }
+              }
+              if (x[i] > 4) {
+                break;
+              }
+            }
+            if (x[i] > 3) {
+              break;
+            }
+          }
+          if (x[i] > 2) {
+            break;
+          }
+        }
+        if (x[i] > 1) {
+          break;
+        }
+      }
+      if (x[i] > 0) {
+        break;
+      }
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void valuesThatGrowLikePowersAreNotFollowed() {
+    assertThat(Races.in(read("atSquares"))).isEmpty();
+    KernelTree doubles = read("atDoubles");
+    assertThat(LoopChecks.hoisted(RangeChecks.hoisted(doubles)).body()).isEqualTo(doubles.body());
+    assertThatCode(() -> Uniformity.checked(read("loopsInLoops"))).doesNotThrowAnyException();
+  }
+
   @Test
   void anArrayWhoseElementsOtherItemsWriteIsARace() {
     assertThat(Races.in(read("ofItsOwn"))).isEmpty();
     assertThat(Races.in(read("addedToItsOwn"))).isEmpty();
     assertThat(Races.in(read("addedInTurn"))).containsExactly("x");
     assertThat(Races.in(read("ofOthers"))).containsExactly("counts", "x");
+  }
+
+  private static final int TILE = Integer.getInteger("tidepool.test.unset", 4);
+
+  @SuppressWarnings("unused")
+  private static void tiles(WorkItem item, int[] x) {
+    int[] own = new int[TILE * 2 + 1];
+    int[] shared = item.localInts(TILE * TILE / 2 << 1);
+    x[0] = own.length + own[0];
+    x[1] = shared.length + shared[0];
+  }
+
+  @Test
+  void lengthsAreComputedFromConstants() {
+    assertThat(KernelMemory.of(read("tiles")).arrays())
+        .extracting(KernelArray::name)
+        .containsExactlyInAnyOrder("new int[9]", "local ints(16)");
+  }
+
+  private static int picked(int[] x, int at) {
+    return x[at];
+  }
+
+  @SuppressWarnings("unused")
+  private static void callsOthers(int i, int[] x, int[] y) {
+    x[0] = picked(x, i + 1000);
+    y[0] = Math.floorMod(x.length, i);
+  }
+
+  @Test
+  void sitesNameTheCallsThatLeadToThem() {
+    List<Site> sites = read("callsOthers").sites();
+    assertThat(sites)
+        .extracting(site -> site.frames().stream().map(StackTraceElement::getMethodName).toList())
+        .contains(List.of("picked", "callsOthers"), List.of("floorMod", "callsOthers"));
+    Site site = sites.stream().filter(one -> one.frames().size() == 2).findFirst().orElseThrow();
+    assertThat(Faults.of(site, 1, 1).getStackTrace())
+        .startsWith(site.frames().toArray(StackTraceElement[]::new));
   }
 
   @Test

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Java methods in Metal's language. */
 class MetalCTest {
   private static final DeviceLimits METAL =
-      new DeviceLimits(false, true, false, "metal:0 (Apple M2)");
+      new DeviceLimits(false, true, false, Long.MAX_VALUE, 32 << 10, "metal:0 (Apple M2)");
 
   static void histogram(WorkItem item, int[] values, int[] counts) {
     int[] shared = item.localInts(16);
@@ -40,6 +40,12 @@ class MetalCTest {
 
   static void longAtomics(WorkItem item, long[] y) {
     item.atomicAdd(y, 0, item.globalId(0));
+  }
+
+  static void sharedByGroup(WorkItem item, float[] y) {
+    float[] shared = item.localFloats(8193);
+    shared[0] = 1;
+    y[0] = shared[0];
   }
 
   static void fusedAsDoubles(WorkItem item, float a, float[] y) {
@@ -87,6 +93,16 @@ class MetalCTest {
     assertThatExceptionOfType(KernelCompilationException.class)
         .isThrownBy(() -> text("longAtomics"))
         .withMessageContaining("MetalCTest.longAtomics needs atomic operations of 64 bits");
+  }
+
+  @Test
+  void moreMemoryThanAGroupMayShareIsRefusedByName() {
+    assertThatExceptionOfType(KernelCompilationException.class)
+        .isThrownBy(() -> text("sharedByGroup"))
+        .withMessageContainingAll(
+            "MetalCTest.sharedByGroup, line ",
+            "local floats(8193) is too large for metal:0 (Apple M2)",
+            "a group needs 32896 bytes of memory there, and may have 32768");
   }
 
   /** It would be rounded once, where Java rounds to double and then to float. */

@@ -161,7 +161,7 @@ public final class TreeBuilder {
   }
 
   private Site division() {
-    Site site = new Site(sites.size(), Site.Fault.DIVISION, "", -1, -1, frame());
+    Site site = new Site(sites.size(), Site.Fault.DIVISION, "", -1, -1, List.of(frame()));
     sites.add(site);
     return site;
   }
@@ -174,7 +174,8 @@ public final class TreeBuilder {
           case KernelArray.Shared shared -> shared.length();
         };
     int parameter = array instanceof KernelArray.Argument argument ? argument.index() : -1;
-    Site site = new Site(sites.size(), Site.Fault.INDEX, array.name(), length, parameter, frame());
+    Site site =
+        new Site(sites.size(), Site.Fault.INDEX, array.name(), length, parameter, List.of(frame()));
     sites.add(site);
     return site;
   }
