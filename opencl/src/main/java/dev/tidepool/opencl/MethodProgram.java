@@ -44,7 +44,7 @@ final class MethodProgram extends OpenClProgram {
         new DeviceLimits(properties.fp64(), exactDivision, properties.longAtomics(), device.name());
     KernelTree tree = MethodReader.read(source);
     if (properties.pocl()) {
-      PoclBarriers.check(tree);
+      PoclBarriers.check(tree, source.isChecked());
     }
     MethodText text = MethodGenerator.generate(tree, new OpenClC(), limits, source.isChecked());
     String options =
