@@ -62,7 +62,7 @@ final class MethodProgram extends OpenClProgram {
             device.name());
     KernelTree tree = MethodReader.read(source);
     if (properties.pocl()) {
-      PoclBarriers.check(tree);
+      PoclBarriers.check(tree, source.isChecked());
     }
     MethodText text = MethodGenerator.generate(tree, new OpenClC(), limits, source.isChecked());
     String options =

@@ -57,6 +57,23 @@ class PoclBarriersTest {
     }
   }
 
+  /** Where the load fails, the items do not come by the condition under which the loop ends. */
+  @KernelMethod
+  static void failsInFrontOfItsCondition(WorkItem item, int[] in, int[] out) {
+    int k = 0;
+    while (true) {
+      item.barrier();
+      out[(int) item.globalId(0)]++;
+      k++;
+      if (in[k] > 3) {
+        continue;
+      }
+      if (k > 5) {
+        break;
+      }
+    }
+  }
+
   @KernelMethod
   static void loop(WorkItem item, int n, int[] out) {
     int i = (int) item.globalId(0);
@@ -76,15 +93,24 @@ class PoclBarriersTest {
   @ParameterizedTest
   @ValueSource(strings = {"conditionInLoop", "loopInCondition", "severalWaysOut"})
   void whatPoclComputesWrongIsRefused(String name) {
-    assertThatThrownBy(() -> PoclBarriers.check(tree(name)))
+    assertThatThrownBy(() -> PoclBarriers.check(tree(name), false))
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageContaining("PoclBarriersTest." + name + " cannot run on PoCL")
         .hasMessageContaining("use cpu:0");
   }
 
   @Test
+  void aLoadThatFailsIsNoWayOutOfALoopAroundBarriers() {
+    KernelTree tree = tree("failsInFrontOfItsCondition");
+    assertThatThrownBy(() -> PoclBarriers.check(tree, true))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContaining("one of them a return, an index or a division by zero");
+    assertThatNoException().isThrownBy(() -> PoclBarriers.check(tree, false));
+  }
+
+  @Test
   void loopsAndConditionsMayHaveBarriers() {
-    assertThatNoException().isThrownBy(() -> PoclBarriers.check(tree("loop")));
+    assertThatNoException().isThrownBy(() -> PoclBarriers.check(tree("loop"), true));
   }
 
   private static KernelTree tree(String name) {

@@ -8,6 +8,7 @@ import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.Statement.Block;
 import dev.tidepool.methods.tree.Statement.Break;
 import dev.tidepool.methods.tree.Statement.Continue;
+import dev.tidepool.methods.tree.Statement.Divide;
 import dev.tidepool.methods.tree.Statement.If;
 import dev.tidepool.methods.tree.Statement.Label;
 import dev.tidepool.methods.tree.Statement.Load;
@@ -19,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which statements of a kernel decide how its items come to barriers. An item that has returned, or
@@ -26,7 +28,12 @@ import java.util.TreeSet;
  * meet. {@link Uniformity#checked} ensures that they are the same for all items of a group.
  *
  * <p>A return that all items of a group reach together is one of these, because no item does what
- * stands behind it: a division, load or loop there may fail or not end.
+ * stands behind it: a division, load or loop there may fail or not end. The same holds for other
+ * jumps. One that only some items take skips nothing that decides: a barrier there would be
+ * refused, and so would be a barrier that depends on a variable that is set there.
+ *
+ * <p>So all that decides is the same for all items of a group, and it fails for all of them or
+ * none.
  */
 public final class BarrierControl {
   private final Set<Variable> deciding = new HashSet<>();
@@ -91,8 +98,8 @@ public final class BarrierControl {
   }
 
   /**
-   * Whether a statement holds a barrier, sets a variable that decides, jumps to a place outside of
-   * it, or ends all items of a group together.
+   * Whether a statement holds a barrier, sets a variable that decides, or has all items of a group
+   * jump out of it or end together.
    */
   public boolean decides(Statement statement) {
     return decides(List.of(statement), new HashSet<>());
@@ -104,8 +111,8 @@ public final class BarrierControl {
           switch (statement) {
             case Barrier _ -> true;
             case Return returned -> uniformity.isUniform(returned);
-            case Break(Label label) -> !inside.contains(label);
-            case Continue(Label label) -> !inside.contains(label);
+            case Break jump -> !inside.contains(jump.label()) && uniformity.isUniform(jump);
+            case Continue jump -> !inside.contains(jump.label()) && uniformity.isUniform(jump);
             case If(KernelExpression _, var then, var otherwise) ->
                 decides(then, inside) || decides(otherwise, inside);
             case Block(Label label, var body) -> within(label, body, inside);
@@ -117,6 +124,95 @@ public final class BarrierControl {
       }
     }
     return false;
+  }
+
+  /** Whether there is a return that all items of a group reach together. */
+  public boolean mayReturn(KernelTree tree) {
+    return Walk.any(tree.body(), part -> part instanceof Return && uniformity.isUniform(part));
+  }
+
+  /** Whether a part of what decides may fail: a load, or a division whose divisor may be 0. */
+  public boolean mayFail(KernelTree tree) {
+    return mayFail(tree.body());
+  }
+
+  private boolean mayFail(List<Statement> statements) {
+    return statements.stream()
+        .filter(this::decides)
+        .anyMatch(
+            statement ->
+                switch (statement) {
+                  case Load load -> load.site() != null;
+                  case Divide divide -> divide.mayFail();
+                  default -> Walk.parts(statement).stream().anyMatch(this::mayFail);
+                });
+  }
+
+  /**
+   * A condition that each round of a loop comes by, and under which all items of a group leave the
+   * loop together by a jump; null if there is no such.
+   */
+  public @Nullable If exit(Loop loop) {
+    Set<Label> inside = labels(loop.body());
+    inside.add(loop.label());
+    return exit(loop.body(), loop.label(), inside);
+  }
+
+  private @Nullable If exit(List<Statement> list, Label loop, Set<Label> inside) {
+    for (Statement statement : list) {
+      if (statement instanceof If branch && leaves(branch, loop, inside)) {
+        return branch;
+      }
+      if (statement instanceof Block block) {
+        If branch = exit(block.body(), loop, inside);
+        if (branch != null) {
+          return branch;
+        }
+      }
+      // It may go where the round does not come by the rest of the list.
+      Set<Label> own = labels(List.of(statement));
+      if (Walk.any(statement, part -> jumpsOut(part, own))) {
+        return null;
+      }
+    }
+    return null;
+  }
+
+  private boolean leaves(If branch, Label loop, Set<Label> inside) {
+    if (branch.then().isEmpty() || !branch.otherwise().isEmpty()) {
+      return false;
+    }
+    Statement last = branch.then().getLast();
+    return uniformity.isUniform(last) && (last.equals(new Break(loop)) || jumpsOut(last, inside));
+  }
+
+  /** Whether a jump leaves a loop, other than for its next round. */
+  public static boolean mayJumpOut(Loop loop) {
+    Set<Label> inside = labels(loop.body());
+    Continue repeat = new Continue(loop.label());
+    return Walk.any(loop.body(), part -> jumpsOut(part, inside) && !part.equals(repeat));
+  }
+
+  private static boolean jumpsOut(Statement statement, Set<Label> inside) {
+    return switch (statement) {
+      case Break(Label label) -> !inside.contains(label);
+      case Continue(Label label) -> !inside.contains(label);
+      default -> false;
+    };
+  }
+
+  private static Set<Label> labels(List<Statement> list) {
+    Set<Label> labels = new HashSet<>();
+    Walk.statements(
+        list,
+        part -> {
+          if (part instanceof Loop loop) {
+            labels.add(loop.label());
+          } else if (part instanceof Block block) {
+            labels.add(block.label());
+          }
+        });
+    return labels;
   }
 
   private boolean within(Label label, List<Statement> body, Set<Label> inside) {

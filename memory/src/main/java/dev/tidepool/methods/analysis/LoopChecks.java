@@ -8,6 +8,7 @@ import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * Puts one test in front of a loop in place of tests at each access. If the test holds, the
@@ -24,17 +25,26 @@ public final class LoopChecks {
   private static final int MOST_STATEMENTS = 100;
 
   private final boolean longIndices;
+  private final Predicate<Statement> stays;
   private int labels;
   private int hoisted;
 
-  private LoopChecks(int labels, boolean longIndices) {
+  private LoopChecks(int labels, boolean longIndices, Predicate<Statement> stays) {
     this.labels = labels;
     this.longIndices = longIndices;
+    this.stays = stays;
   }
 
-  /** A kernel whose innermost counted loops are tested once, with the indices as they were. */
+  /**
+   * A kernel whose innermost counted loops are tested once, with the indices as they were. Loops
+   * that decide how items come to barriers stay, as items may differ in the test.
+   */
   public static KernelTree hoisted(KernelTree tree) {
-    LoopChecks checks = new LoopChecks(tree.labels(), false);
+    Predicate<Statement> decides =
+        Walk.any(tree.body(), Statement.Barrier.class::isInstance)
+            ? BarrierControl.of(tree)::decides
+            : _ -> false;
+    LoopChecks checks = new LoopChecks(tree.labels(), false, decides);
     List<Statement> body = checks.rewritten(tree.body());
     return tree.withBody(body, tree.variables(), checks.labels);
   }
@@ -47,7 +57,7 @@ public final class LoopChecks {
    *     floats: virtual machines vectorise these
    */
   public static Result of(List<Statement> body, int labels, boolean longIndices) {
-    LoopChecks checks = new LoopChecks(labels, longIndices);
+    LoopChecks checks = new LoopChecks(labels, longIndices, _ -> false);
     List<Statement> changed = checks.rewritten(body);
     return new Result(changed, checks.labels, checks.hoisted);
   }
@@ -90,7 +100,7 @@ public final class LoopChecks {
   }
 
   private Statement tested(Statement.Loop loop) {
-    CountedLoop counted = CountedLoop.of(loop);
+    CountedLoop counted = stays.test(loop) ? null : CountedLoop.of(loop);
     if (counted == null) {
       return loop;
     }

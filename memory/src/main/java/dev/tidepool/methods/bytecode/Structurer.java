@@ -13,13 +13,18 @@ import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.Statement.Block;
 import dev.tidepool.methods.tree.Statement.Break;
 import dev.tidepool.methods.tree.Statement.Continue;
 import dev.tidepool.methods.tree.Statement.If;
 import dev.tidepool.methods.tree.Statement.Label;
 import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Statement.Return;
+import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -32,9 +37,14 @@ import org.jspecify.annotations.Nullable;
  * block that several others lead to is placed behind a {@link Block} around them, which they leave.
  *
  * <p>Unlike there, what comes behind a loop is placed behind its {@link Loop}, not in the branch
- * that leaves it, so that loops hold what they repeat and nothing else.
+ * that leaves it, so that loops hold what they repeat and nothing else. And an early return of
+ * several conditions, as in {@code if (i >= n || j >= m) return;}, is copied to each of them, so
+ * that a barrier behind it is in none.
  */
 final class Structurer {
+  /** Longer blocks are not copied to where a method returns. */
+  private static final int MOST_COPIED = 8;
+
   /** Statements stand no deeper in each other: what visits them recurses. */
   static final int DEEPEST = 500;
 
@@ -46,6 +56,8 @@ final class Structurer {
   private final List<List<Integer>> followers = new ArrayList<>();
   private final BitSet isFollower = new BitSet();
   private int depth;
+  // Blocks that do little and return, and do not end a method with barriers.
+  private final BitSet earlyReturns = new BitSet();
 
   private Structurer(
       MethodCode method, FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
@@ -57,14 +69,21 @@ final class Structurer {
       labels[i] = numbers.label();
     }
     code.forEach(_ -> followers.add(new ArrayList<>()));
+    if (code.stream().anyMatch(block -> Walk.any(block.statements(), Barrier.class::isInstance))) {
+      int last = graph.blocks().stream().mapToInt(FlowGraph.BasicBlock::end).max().orElse(0);
+      for (int block = 0; block < code.size(); block++) {
+        boolean isLast = graph.blocks().get(block).end() == last;
+        earlyReturns.set(block, !isLast && doesLittleAndReturns(code.get(block).statements()));
+      }
+    }
     int[] entries = new int[code.size()];
     for (int from = 0; from < code.size(); from++) {
       for (int to : graph.blocks().get(from).successors()) {
-        entries[to] += FlowGraph.isBack(from, to) ? 0 : 1;
+        entries[to] += FlowGraph.isBack(from, to) || isCopied(from, to) ? 0 : 1;
       }
     }
     for (int block = 1; block < code.size(); block++) {
-      Integer place = loopLeftOnTheWayTo(block);
+      Integer place = entries[block] == 0 ? null : loopLeftOnTheWayTo(block);
       if (place == null && entries[block] > 1) {
         place = graph.dominator(block);
       }
@@ -79,6 +98,15 @@ final class Structurer {
   static List<Statement> structure(
       MethodCode method, FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
     return new Structurer(method, graph, code, numbers).tree(0);
+  }
+
+  private static boolean doesLittleAndReturns(List<Statement> statements) {
+    return !statements.isEmpty()
+        && statements.getLast() instanceof Return
+        && statements.size() <= MOST_COPIED
+        && statements.stream()
+            .allMatch(
+                part -> part instanceof Return || part instanceof Assign || part instanceof Store);
   }
 
   /** The head of the outermost loop that a block's dominator is in, and the block is not. */
@@ -201,7 +229,31 @@ final class Structurer {
     if (FlowGraph.isBack(from, to)) {
       return List.of(new Continue(loopLabel(to)));
     }
+    if (isCopied(from, to)) {
+      List<Statement> copy = new ArrayList<>(code.get(to).statements());
+      copy.set(copy.size() - 1, new Return());
+      return copy;
+    }
     return isFollower.get(to) ? List.of(new Break(labels[to])) : nested(to, () -> tree(to));
+  }
+
+  /**
+   * Whether a jump is replaced by the early return that it leads to. A loop's own end is not: one
+   * that is left from its head, or from where it goes back to that.
+   */
+  private boolean isCopied(int from, int to) {
+    if (!earlyReturns.get(to)) {
+      return false;
+    }
+    for (int head = 0; head < code.size(); head++) {
+      if (graph.loop(head).contains(from) && !graph.loop(head).contains(to)) {
+        boolean goesBack =
+            graph.blocks().get(from).successors().stream()
+                .anyMatch(next -> FlowGraph.isBack(from, next));
+        return from != head && !goesBack;
+      }
+    }
+    return true;
   }
 
   private Label loopLabel(int head) {

@@ -31,7 +31,9 @@ import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -61,10 +63,16 @@ public final class MethodGenerator {
   private final Jumps jumps = new Jumps();
   private final Set<KernelArray> ownArrays = new LinkedHashSet<>();
   private final @Nullable BarrierControl barriers;
+  // Whether the items of a group may return together, or fail at what decides about barriers.
+  private final boolean stops;
+  // The conditions by which stopped items leave loops.
+  private final Set<If> exits = Collections.newSetFromMap(new IdentityHashMap<>());
   private int depth = 1;
   private boolean faults;
   private int nextLabel;
-  // Where an item goes that returns or fails, in a kernel with barriers.
+  // Where an item goes that returns or fails, in a kernel with barriers; null around statements
+  // that
+  // all items do, also those that have ended.
   private @Nullable Label exit;
 
   private MethodGenerator(
@@ -75,6 +83,8 @@ public final class MethodGenerator {
     this.values = new ExpressionWriter(tree, language, device);
     this.usesGroups = ItemNumbers.of(tree).usesGroups();
     this.barriers = hasBarriers(tree) ? BarrierControl.of(tree) : null;
+    this.stops =
+        barriers != null && (barriers.mayReturn(tree) || (checked && barriers.mayFail(tree)));
     this.nextLabel = tree.labels();
     Walk.statements(tree.body(), this::recordStore);
   }
@@ -114,11 +124,7 @@ public final class MethodGenerator {
     if (barriers == null) {
       write(tree.body());
     } else {
-      Label end = enterExit();
-      depth++;
-      writeWithBarriers(tree.body(), barriers, end);
-      depth--;
-      leaveExit(null);
+      writeWithBarriers(tree.body(), barriers);
     }
     StringBuilder declarations = new StringBuilder();
     declareVariables(declarations);
@@ -135,6 +141,7 @@ public final class MethodGenerator {
     }
     if (barriers != null) {
       declarations.append("  int tp_active = 1;\n");
+      declarations.append(stops ? "  int tp_stop = 0;\n" : "");
     }
     for (int flag : jumps.flags()) {
       declarations.append("  int tp_leave").append(flag).append(" = 0;\n");
@@ -356,41 +363,58 @@ public final class MethodGenerator {
    * Writes statements so that no item leaves the kernel before a barrier: one that returns or fails
    * is not active any more, and does only what decides the way to the barriers.
    *
-   * @param end the label of the block around all of them
+   * <p>If that fails, or is a return, it ends all items of the group. They stop: values that are
+   * loaded or divided are 0 from there on, loops end, and the other barriers are met. A jump past
+   * barriers would do, too, but PoCL compiles it to wrong code.
    */
-  private void writeWithBarriers(List<Statement> statements, BarrierControl control, Label end) {
+  private void writeWithBarriers(List<Statement> statements, BarrierControl control) {
     List<Statement> others = new ArrayList<>();
     for (Statement statement : statements) {
       if (!control.decides(statement)) {
         others.add(statement);
         continue;
       }
-      writeIfActive(others, end);
+      writeIfActive(others);
       others.clear();
       switch (statement) {
-        case If branch -> branchWithBarriers(branch, control, end);
+        case If branch -> branchWithBarriers(branch, control);
         case Loop(Label label, List<Statement> repeated) -> {
           jumps.enter(label, true);
           line("for (;;) {");
-          nestedWithBarriers(repeated, control, end);
+          exitWhenStopped((Loop) statement, control);
+          nestedWithBarriers(repeated, control);
           line("}");
           leave();
         }
         case Block(Label label, List<Statement> once) -> {
           jumps.enter(label, false);
           line("do {");
-          nestedWithBarriers(once, control, end);
+          nestedWithBarriers(once, control);
           line("} while (0);");
           leave();
         }
         default -> write(statement);
       }
     }
-    writeIfActive(others, end);
+    writeIfActive(others);
   }
 
-  private void branchWithBarriers(If branch, BarrierControl control, Label end) {
+  private void exitWhenStopped(Loop loop, BarrierControl control) {
+    If exit = stops ? control.exit(loop) : null;
+    if (exit != null) {
+      exits.add(exit);
+    } else if (stops) {
+      line("  if (tp_stop) {");
+      line("    break;");
+      line("  }");
+    }
+  }
+
+  private void branchWithBarriers(If branch, BarrierControl control) {
     String condition = values.condition(branch.condition());
+    if (exits.contains(branch)) {
+      condition = "tp_stop || (" + condition + ")";
+    }
     // As two conditions with a barrier between, where the language has that rule.
     boolean apart =
         language.endsConditionsWithBarriers()
@@ -402,7 +426,7 @@ public final class MethodGenerator {
       condition = way;
     }
     line("if (" + condition + ") {");
-    partWithBarriers(branch.then(), control, end);
+    partWithBarriers(branch.then(), control);
     if (!branch.otherwise().isEmpty()) {
       if (apart) {
         line("}");
@@ -411,22 +435,22 @@ public final class MethodGenerator {
       } else {
         line("} else {");
       }
-      partWithBarriers(branch.otherwise(), control, end);
+      partWithBarriers(branch.otherwise(), control);
     }
     line("}");
   }
 
   /** Writes a part of a condition that all items of a group take together. */
-  private void partWithBarriers(List<Statement> part, BarrierControl control, Label end) {
+  private void partWithBarriers(List<Statement> part, BarrierControl control) {
     boolean jumps = !part.isEmpty() && isJump(part.getLast()) && control.decides(part.getLast());
     int last = part.size() - (jumps ? 1 : 0);
-    nestedWithBarriers(part.subList(0, last), control, end);
+    nestedWithBarriers(part.subList(0, last), control);
     if (language.endsConditionsWithBarriers() && Walk.any(part, Barrier.class::isInstance)) {
       depth++;
       line(language.barrier());
       depth--;
     }
-    nestedWithBarriers(part.subList(last, part.size()), control, end);
+    nestedWithBarriers(part.subList(last, part.size()), control);
   }
 
   private static boolean isJump(Statement statement) {
@@ -435,51 +459,50 @@ public final class MethodGenerator {
         || statement instanceof Return;
   }
 
-  private void nestedWithBarriers(List<Statement> statements, BarrierControl control, Label end) {
+  private void nestedWithBarriers(List<Statement> statements, BarrierControl control) {
     depth++;
-    writeWithBarriers(statements, control, end);
+    writeWithBarriers(statements, control);
     depth--;
   }
 
   /** Writes statements that an item skips which has returned or failed. */
-  private void writeIfActive(List<Statement> statements, Label end) {
+  private void writeIfActive(List<Statement> statements) {
     if (statements.isEmpty()) {
       return;
     }
     line("if (tp_active) {");
     depth++;
-    var _ = enterExit();
-    depth++;
-    write(statements);
-    depth--;
-    leaveExit(end);
-    depth--;
-    line("}");
-  }
-
-  private Label enterExit() {
     Label label = new Label(nextLabel++);
     jumps.enter(label, false);
     line("do {");
     exit = label;
-    return label;
-  }
-
-  private void leaveExit(@Nullable Label outer) {
+    depth++;
+    write(statements);
+    depth--;
     line("} while (0);");
     leave();
-    exit = outer;
+    exit = null;
+    depth--;
+    line("}");
   }
 
   /** Ends what the item computes. */
   private void end() {
     Label target = exit;
-    if (target == null) {
-      line("return;");
-    } else {
+    if (target != null) {
       line("tp_active = 0;");
       jump(target, false);
+    } else if (barriers != null) {
+      line("tp_active = 0;");
+      line("tp_stop = 1;");
+    } else {
+      line("return;");
     }
+  }
+
+  /** Whether items that have returned or failed do the current statement, too. */
+  private boolean isTogether() {
+    return barriers != null && exit == null;
   }
 
   private void nested(String open, List<Statement> statements, String close) {
@@ -555,12 +578,24 @@ public final class MethodGenerator {
 
   private void fail(Site site, String condition, String index) {
     faults = true;
+    String report = "tp_failed(tp_fault, " + (site.id() + 1) + ", " + index + ");";
     line("if (" + condition + ") {");
     depth++;
-    line("tp_failed(tp_fault, " + (site.id() + 1) + ", " + index + ");");
+    if (isTogether()) {
+      line("if (tp_active) {");
+      line("  " + report);
+      line("}");
+    } else {
+      line(report);
+    }
     end();
     depth--;
     line("}");
+  }
+
+  /** A value that is not computed by items that have stopped. */
+  private String unlessStopped(String value) {
+    return isTogether() && stops ? "tp_stop ? 0 : " + value : value;
   }
 
   /** The element at an index; one outside of the array is a fault. */
@@ -583,7 +618,7 @@ public final class MethodGenerator {
   private void load(Load load) {
     String element = element(load.array(), load.index(), load.site());
     String value = load.array().kind() == ElementKind.BOOLEAN ? "(" + element + " != 0)" : element;
-    line(ExpressionWriter.name(load.target()) + " = " + value + ";");
+    line(ExpressionWriter.name(load.target()) + " = " + unlessStopped(value) + ";");
   }
 
   private void store(Store store) {
@@ -611,7 +646,7 @@ public final class MethodGenerator {
     }
     Site site = divide.site();
     String safe = divisor;
-    if (site != null && checked) {
+    if (site != null && checked && divide.mayFail()) {
       fail(site, divisor + " == 0", "0");
     } else {
       safe = "(" + divisor + " == 0 ? 1 : " + divisor + ")";
@@ -621,17 +656,8 @@ public final class MethodGenerator {
     String type = values.type(divide.target().type());
     String wrapped =
         divide.isRemainder() ? "0" : "(" + type + ")(0 - (" + unsigned + ")" + dividend + ")";
-    line(
-        target
-            + " = "
-            + divisor
-            + " == -1 ? "
-            + wrapped
-            + " : "
-            + dividend
-            + operator
-            + safe
-            + ";");
+    String value = divisor + " == -1 ? " + wrapped + " : " + dividend + operator + safe;
+    line(target + " = " + unlessStopped(value) + ";");
   }
 
   private void atomic(Atomic atomic) {

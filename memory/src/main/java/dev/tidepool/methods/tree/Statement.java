@@ -39,7 +39,13 @@ public sealed interface Statement {
       KernelExpression dividend,
       KernelExpression divisor,
       @Nullable Site site)
-      implements Statement {}
+      implements Statement {
+    /** Whether the divisor may be 0. */
+    public boolean mayFail() {
+      return site != null
+          && !(divisor instanceof KernelExpression.Constant constant && constant.bits() != 0);
+    }
+  }
 
   /**
    * Changes an element in one step that no other item comes between; fails if the index is outside

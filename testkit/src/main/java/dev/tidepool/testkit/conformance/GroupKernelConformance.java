@@ -84,6 +84,106 @@ public abstract class GroupKernelConformance extends Topic {
   }
 
   @Test
+  void conditionsOfSeveralPartsBetweenBarriers() {
+    int[] in = {60, 20, 70, 40, 51, 50, 33, 99};
+    Kernel kernel = compiled("waysBetweenBarriers");
+    for (int count : new int[] {8, 6, 4}) {
+      int[] expected = new int[8];
+      for (int i = 0; i < count; i++) {
+        int local = i % 4;
+        int opposite = i - local + 3 - local;
+        int otherwise = opposite < count ? in[opposite] : 0;
+        boolean isHead = local == 0 || in[i - 1] > 50;
+        boolean isBeforeHead = local < 3 && i + 1 < count && in[i + 1] > 50;
+        boolean leaves = in[i] > 30 && otherwise > 40;
+        expected[i] += (isHead ? 1 : 0) + (isBeforeHead ? 10 : 20);
+        expected[i] += leaves ? 0 : in[i] > 30 ? 300 : 200;
+        expected[i] += 1000 * (opposite < count ? otherwise + 3 - local : 0);
+      }
+      int[] out = new int[8];
+      kernel.execute(
+          Arguments.inOrder(count, Arrays.copyOf(in, count), out), LaunchRange.of(8).inGroupsOf(4));
+      assertThat(out).containsExactly(expected);
+    }
+  }
+
+  @Test
+  void itemsThatHaveReturnedDoNothingBetweenBarriers() {
+    int[] counted = {0};
+    int[] out = new int[6];
+    compiled("countsBehindABarrier")
+        .execute(Arguments.inOrder(6, counted, out), LaunchRange.of(8).inGroupsOf(4));
+    assertThat(counted).containsExactly(6);
+    assertThat(out).containsOnly(3);
+  }
+
+  @Test
+  void writtenElementsMayDecideWhatAnItemDoesBehindABarrier() {
+    int[] values = {5, 1, 7, 2, 0, 4, 3, 9};
+    compiled("waysByWrittenElements")
+        .execute(Arguments.inOrder((Object) values), LaunchRange.of(8).inGroupsOf(4));
+    assertThat(values).containsExactly(-1, 1, -1, 2, -1, -1, 3, -1);
+  }
+
+  @Test
+  void loadsAndDivisionsDecideHowOftenItemsMeetThatHaveNotReturned() {
+    Kernel kernel = compiled("roundsBehindReturns");
+    LaunchRange range = LaunchRange.of(8).inGroupsOf(4);
+    for (int returned = 0; returned < 6; returned++) {
+      int[] out = new int[8];
+      int[] expected = {6, 7, 8, 9, 107, 108, 109, 110};
+      for (int i = 0; i < returned; i++) {
+        out[i] = 7;
+        expected[i] = 7;
+      }
+      // The first group has returned as a whole where the other one's items do.
+      int[] rounds = {4, 3};
+      kernel.execute(Arguments.inOrder(2, rounds, out), range);
+      assertThat(out).containsExactly(expected);
+    }
+    int[] out = {0, 7, 0, 0, 7, 7, 7, 7};
+    kernel.execute(Arguments.inOrder(2, new int[] {4}, out), range);
+    assertThat(out).containsExactly(6, 7, 8, 9, 7, 7, 7, 7);
+    assertThatThrownBy(() -> kernel.execute(Arguments.inOrder(0, new int[2], new int[8]), range))
+        .isInstanceOf(ArithmeticException.class)
+        .hasMessage("/ by zero");
+  }
+
+  @Test
+  void returnsOfSeveralConditionsInFrontOfBarriers() {
+    Kernel kernel = compiled("returnsOfSeveralConditions");
+    int[] in = {60, 1, 95, 40, 51, 2, 33, 0};
+    for (int count = 4; count <= 8; count++) {
+      for (int last = -1; last < 4; last++) {
+        int[] expected = new int[8];
+        for (int i = 0; i < (last < 0 ? 0 : count); i++) {
+          boolean isLeft = in[i] >= 90 || i % 4 > last;
+          int rounds = Math.min(3, Math.min(count - i, in[i]));
+          boolean ends = rounds < 3 || count == 5 || last == 2;
+          expected[i] = isLeft ? -1 : rounds * (rounds + 1) / 2 + (ends ? 0 : 100);
+        }
+        int[] out = new int[8];
+        kernel.execute(
+            Arguments.inOrder(count, last, Arrays.copyOf(in, count), out),
+            LaunchRange.of(8).inGroupsOf(4));
+        assertThat(out).as("count %s, last %s", count, last).containsExactly(expected);
+      }
+    }
+  }
+
+  @Test
+  void whatDecidesAboutBarriersFailsForAllItemsOfAGroup() {
+    Kernel kernel = compiled("roundsUntilZero");
+    LaunchRange range = LaunchRange.of(3).inGroupsOf(3);
+    int[] out = new int[3];
+    kernel.execute(Arguments.inOrder(new int[] {5, 6, 0, 9}, out), range);
+    assertThat(out).containsExactly(1011, 0, 1011);
+    assertThatThrownBy(() -> kernel.execute(Arguments.inOrder(new int[] {5, 6}, out), range))
+        .isInstanceOf(ArrayIndexOutOfBoundsException.class)
+        .hasMessage("Index 2 out of bounds for length 2 of 'rounds'");
+  }
+
+  @Test
   void itemsGoTheirOwnWaysBehindABarrierInACondition() {
     int[] out = new int[8];
     compiled("barrierInCondition")

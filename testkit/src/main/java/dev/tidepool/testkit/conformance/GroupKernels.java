@@ -229,4 +229,132 @@ final class GroupKernels {
       out[i] += round;
     }
   }
+
+  /** Between barriers are conditions of several parts, with loads that not every item does. */
+  @SuppressWarnings("LabelledBreakTarget") // such jumps are translated, too
+  static void waysBetweenBarriers(WorkItem item, int count, int[] in, int[] out) {
+    int[] shared = item.localInts(4);
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    shared[local] = 0;
+    if (i >= count) {
+      return;
+    }
+    shared[local] = in[i];
+    item.barrier();
+    if (local == 0 || shared[local - 1] > 50) {
+      out[i] += 1;
+    }
+    out[i] += local < 3 && shared[local + 1] > 50 ? 10 : 20;
+    item.barrier();
+    way:
+    {
+      if (in[i] > 30) {
+        if (shared[3 - local] > 40) {
+          break way;
+        }
+        out[i] += 100;
+      }
+      out[i] += 200;
+    }
+    item.barrier();
+    shared[local] += local;
+    item.barrier();
+    out[i] += 1000 * shared[3 - local];
+  }
+
+  /** Items that have returned count nothing behind a barrier. */
+  @SuppressWarnings("LabelledBreakTarget") // such jumps are translated, too
+  static void countsBehindABarrier(WorkItem item, int count, int[] counted, int[] out) {
+    int i = (int) item.globalId(0);
+    if (i >= count) {
+      return;
+    }
+    item.barrier();
+    if (count < 0 || item.atomicAdd(counted, 0, 1) > 1000) {
+      out[i] = 1;
+    }
+    block:
+    {
+      item.barrier();
+      if (count > 2) {
+        for (int k = 0; k < 5; k++) {
+          if (out[i] == 77 + k) {
+            break block;
+          }
+        }
+        out[i]++;
+      }
+      out[i] += 2;
+    }
+  }
+
+  /** The element that decides whether an item goes another way is one that the item writes. */
+  static void waysByWrittenElements(WorkItem item, int[] values) {
+    int i = (int) item.globalId(0);
+    item.barrier();
+    if (item.localId(0) == 0 || values[i] > 3) {
+      values[i] = -1;
+    }
+  }
+
+  /** Loads and divisions, done anew for each round, say how often the items meet. */
+  static void roundsBehindReturns(WorkItem item, int divisor, int[] rounds, int[] out) {
+    int i = (int) item.globalId(0);
+    int group = (int) item.groupId(0);
+    if (out[i] == 7) {
+      return;
+    }
+    for (int k = 0; k < rounds[group] / divisor; k++) {
+      item.barrier();
+      out[i] += 3;
+    }
+    int more = rounds[group] % divisor;
+    for (int k = 0; k < more; k++) {
+      item.barrier();
+      out[i] += 100;
+    }
+    item.barrier();
+    out[i] += i;
+  }
+
+  /** Which round is the last one is known when the end of the array is reached, if at all. */
+  static void roundsUntilZero(WorkItem item, int[] rounds, int[] out) {
+    int i = (int) item.globalId(0);
+    if (i == 1) {
+      return;
+    }
+    for (int k = 0; rounds[k] != 0; k++) {
+      item.barrier();
+      out[i] += rounds[k];
+    }
+    item.barrier();
+    out[i] += 1000;
+  }
+
+  /** Early returns of several conditions, of some items or of all. */
+  static void returnsOfSeveralConditions(WorkItem item, int count, int last, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    if (i >= count || last < 0) {
+      return;
+    }
+    item.barrier();
+    if (!(in[i] < 90 && local <= last)) {
+      out[i] = -1;
+      return;
+    }
+    for (int k = 0; k < 3; k++) {
+      item.barrier();
+      if (i + k >= count || in[i] == k) {
+        return;
+      }
+      out[i] += k + 1;
+    }
+    if (count == 5 || last == 2) {
+      return;
+    }
+    item.barrier();
+    out[i] += 100;
+  }
 }
