@@ -37,15 +37,16 @@ public record DeviceLimits(
       throw tooLarge(
           tree,
           largest(memory, KernelArray.Private.class),
-          "an item needs %d bytes of its own there, and may have %d"
-              .formatted(memory.item(), itemMemory));
+          "an item needs " + memory.item() + " bytes of its own there, and may have " + itemMemory);
     }
     if (memory.group() > groupMemory) {
       throw tooLarge(
           tree,
           largest(memory, KernelArray.Shared.class),
-          "a group needs %d bytes of memory there, and may have %d"
-              .formatted(memory.group(), groupMemory));
+          "a group needs "
+              + memory.group()
+              + " bytes of memory there, and may have "
+              + groupMemory);
     }
   }
 
