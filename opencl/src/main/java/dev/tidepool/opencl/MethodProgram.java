@@ -61,12 +61,13 @@ final class MethodProgram extends OpenClProgram {
             properties.localMemory(),
             device.name());
     KernelTree tree = MethodReader.read(source);
-    if (properties.pocl()) {
-      PoclBarriers.check(tree, source.isChecked());
-    }
-    MethodText text = MethodGenerator.generate(tree, new OpenClC(), limits, source.isChecked());
     String options =
         "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    if (properties.pocl()) {
+      PoclBarriers.check(tree, source.isChecked());
+      options += PoclBarriers.mayBeOptimized(tree) ? "" : " -cl-opt-disable";
+    }
+    MethodText text = MethodGenerator.generate(tree, new OpenClC(), limits, source.isChecked());
     return new MethodProgram(
         CompiledKernel.compile(device, text.source(), text.entry(), options),
         text,

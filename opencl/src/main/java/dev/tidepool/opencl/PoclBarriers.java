@@ -3,25 +3,33 @@ package dev.tidepool.opencl;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.Uniformity;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Label;
 import dev.tidepool.methods.tree.Walk;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
 /**
- * Finds kernels that PoCL 3.1 compiles to wrong code, or to code that ends the process: those whose
- * barriers stand in conditions and loops at once, and those whose loops around barriers are left in
- * several ways. The C code of such kernels is right, and other drivers run it.
+ * Finds kernels that PoCL 3.1 compiles to wrong code, or that end the process: those whose barriers
+ * stand in conditions and loops at once, or in several conditions, and those whose loops around
+ * barriers, or the rounds of these, are left in several ways. The C code of such kernels is right,
+ * and other drivers run it. The rules were found with random kernels: the reason is not known, so
+ * they refuse some that PoCL would compile right, and may miss others.
  *
  * <p>If something that decides about barriers may fail, or all items return together, a loop has
  * one more way out, unless each round comes by a condition of the loop that can have this one, too.
  */
 final class PoclBarriers {
   private final Set<Label> left = new HashSet<>();
+  private final Set<Label> open = new HashSet<>();
+  private final Set<Label> jumped = new HashSet<>();
+  private final List<Set<Label>> around = new ArrayList<>();
   private boolean mixed;
+  private boolean nested;
 
   private PoclBarriers() {}
 
@@ -36,12 +44,9 @@ final class PoclBarriers {
     }
     var _ = Uniformity.checked(tree);
     PoclBarriers barriers = new PoclBarriers();
-    barriers.visit(tree.body(), false, false);
+    barriers.visit(tree.body(), false, 0, Set.of());
     barriers.findJumps(tree.body());
-    String problem =
-        barriers.mixed
-            ? "a barrier stands in a condition and in a loop"
-            : barriers.left.size() > 1 ? "loops around barriers are left in several ways" : "";
+    String problem = barriers.problem();
     BarrierControl control = BarrierControl.of(tree);
     boolean stops = control.mayReturn(tree) || (checked && control.mayFail(tree));
     if (problem.isEmpty()
@@ -59,6 +64,53 @@ final class PoclBarriers {
     }
   }
 
+  /**
+   * Whether PoCL compiles a kernel right with optimizations. It does not where a loop around
+   * barriers may have a constant number of rounds, and conditions have several parts or blocks are
+   * left by jumps: LLVM unrolls the loop then, and moves code across barriers.
+   */
+  static boolean mayBeOptimized(KernelTree tree) {
+    Set<Label> blocks = new HashSet<>();
+    Walk.statements(
+        tree.body(),
+        statement -> {
+          if (statement instanceof Statement.Block block) {
+            blocks.add(block.label());
+          }
+        });
+    return !Walk.any(
+            tree.body(),
+            statement ->
+                statement instanceof Statement.Break(Label label) && blocks.contains(label))
+        || !Walk.any(tree.body(), PoclBarriers::mayBeUnrolled);
+  }
+
+  /** Whether a loop around barriers ends by a condition that has a constant. */
+  private static boolean mayBeUnrolled(Statement statement) {
+    return statement instanceof Statement.Loop(Label own, List<Statement> body)
+        && Walk.any(body, Statement.Barrier.class::isInstance)
+        && Walk.any(
+            body,
+            part ->
+                part instanceof Statement.If exit
+                    && (exit.then().contains(new Statement.Break(own))
+                        || exit.otherwise().contains(new Statement.Break(own)))
+                    && Walk.any(exit.condition(), KernelExpression.Constant.class::isInstance));
+  }
+
+  private String problem() {
+    if (mixed) {
+      return "a barrier stands in a condition and in a loop";
+    }
+    if (nested) {
+      return "a barrier stands in several conditions";
+    }
+    if (isLeftByJumps()) {
+      return "rounds of a loop around a barrier end in several ways";
+    }
+    return left.size() > 1 ? "loops around barriers are left in several ways" : "";
+  }
+
   private static boolean needsAnotherWayOut(Statement statement, BarrierControl control) {
     return statement instanceof Statement.Loop loop
         && Walk.any(loop, Statement.Barrier.class::isInstance)
@@ -66,13 +118,45 @@ final class PoclBarriers {
         && BarrierControl.mayJumpOut(loop);
   }
 
-  private void visit(List<Statement> list, boolean inLoop, boolean inCondition) {
+  /**
+   * Looks at what each barrier stands in. A block that was left by a jump in front of the barrier
+   * is a condition, too.
+   *
+   * @param conditions around the statements
+   * @param blocks around the statements, in the innermost loop
+   */
+  private void visit(List<Statement> list, boolean inLoop, int conditions, Set<Label> blocks) {
     for (Statement statement : list) {
-      mixed |= statement instanceof Statement.Barrier && inLoop && inCondition;
-      boolean loop = inLoop || statement instanceof Statement.Loop;
-      boolean condition = inCondition || statement instanceof Statement.If;
-      Walk.parts(statement).forEach(part -> visit(part, loop, condition));
+      switch (statement) {
+        case Statement.Barrier _ -> {
+          boolean isPassed = !inLoop && open.stream().anyMatch(jumped::contains);
+          mixed |= inLoop && conditions > 0;
+          nested |= conditions > 1 || isPassed;
+          around.add(Set.copyOf(blocks));
+        }
+        case Statement.Break(Label label) -> jumped.add(label);
+        case Statement.If(_, List<Statement> then, List<Statement> otherwise) -> {
+          visit(then, inLoop, conditions + 1, blocks);
+          visit(otherwise, inLoop, conditions + 1, blocks);
+        }
+        case Statement.Loop(_, List<Statement> body) -> visit(body, true, conditions, Set.of());
+        case Statement.Block(Label label, List<Statement> body) -> {
+          Set<Label> inside = new HashSet<>(blocks);
+          if (inLoop) {
+            inside.add(label);
+          }
+          open.add(label);
+          visit(body, inLoop, conditions, inside);
+          open.remove(label);
+        }
+        default -> {}
+      }
     }
+  }
+
+  /** Whether jumps leave several blocks around one barrier in one loop. */
+  private boolean isLeftByJumps() {
+    return around.stream().anyMatch(blocks -> blocks.stream().filter(jumped::contains).count() > 1);
   }
 
   /** Finds the labels that jumps inside of loops around barriers leave, besides the loop's own. */

@@ -1,5 +1,6 @@
 package dev.tidepool.opencl;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -32,6 +33,26 @@ class PoclBarriersTest {
         item.barrier();
         out[(int) item.globalId(0)]++;
       }
+    }
+  }
+
+  /** Was computed wrong by PoCL 3.1, as the next one was. */
+  @KernelMethod
+  static void conditionInCondition(WorkItem item, int n, int[] out) {
+    if (n > 2) {
+      out[(int) item.globalId(0)]++;
+      if (n < 7) {
+        item.barrier();
+        out[(int) item.globalId(0)]++;
+      }
+    }
+  }
+
+  @KernelMethod
+  static void eitherCondition(WorkItem item, int n, int m, int[] out) {
+    if (n > 2 || m > 3) {
+      item.barrier();
+      out[(int) item.globalId(0)]++;
     }
   }
 
@@ -80,7 +101,7 @@ class PoclBarriersTest {
     for (int k = 0; k < n; k++) {
       item.barrier();
       out[i] += k;
-      if (out[i] > 100) {
+      if (out[i] > 100 || i == 0) {
         out[i]--;
       }
     }
@@ -91,7 +112,14 @@ class PoclBarriersTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"conditionInLoop", "loopInCondition", "severalWaysOut"})
+  @ValueSource(
+      strings = {
+        "conditionInLoop",
+        "loopInCondition",
+        "conditionInCondition",
+        "eitherCondition",
+        "severalWaysOut"
+      })
   void whatPoclComputesWrongIsRefused(String name) {
     assertThatThrownBy(() -> PoclBarriers.check(tree(name), false))
         .isInstanceOf(KernelCompilationException.class)
@@ -111,6 +139,34 @@ class PoclBarriersTest {
   @Test
   void loopsAndConditionsMayHaveBarriers() {
     assertThatNoException().isThrownBy(() -> PoclBarriers.check(tree("loop"), true));
+  }
+
+  /** Ended the process with PoCL 3.1, if it was optimized. */
+  @KernelMethod
+  static void constantRounds(WorkItem item, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int sum = local;
+    int[] shared = item.localInts(4);
+    for (int k = 0; k < 2; k++) {
+      item.barrier();
+      shared[local] = sum;
+      item.barrier();
+      if (local == 0 || shared[local - 1] > 4) {
+        out[i]++;
+      }
+      sum += shared[3 - local];
+      item.barrier();
+      sum += in[i];
+    }
+    out[i] += sum;
+  }
+
+  @Test
+  void whatPoclOptimizesWrongIsNotOptimized() {
+    assertThat(PoclBarriers.mayBeOptimized(tree("constantRounds"))).isFalse();
+    assertThat(PoclBarriers.mayBeOptimized(tree("loop"))).as("n rounds").isTrue();
+    assertThat(PoclBarriers.mayBeOptimized(tree("conditionInLoop"))).as("one part").isTrue();
   }
 
   private static KernelTree tree(String name) {
