@@ -284,8 +284,13 @@ class ChunkedPipelineTest {
     assertThatThrownBy(pipeline::run).isInstanceOf(OutOfDeviceMemoryException.class);
   }
 
-  /** Fails at an element, in reads. */
-  private record Failing(Ints values, long at, RuntimeException failure) implements ElementSource {
+  /** Fails at an element, in reads. Reads behind that wait until it fails. */
+  private record Failing(Ints values, long at, RuntimeException failure, CountDownLatch fails)
+      implements ElementSource {
+    Failing(Ints values, long at, RuntimeException failure) {
+      this(values, at, failure, new CountDownLatch(1));
+    }
+
     @Override
     public ElementType<?> elementType() {
       return values.elementType();
@@ -300,7 +305,11 @@ class ChunkedPipelineTest {
     public void read(long elementOffset, MemorySegment destination) {
       long end = elementOffset + destination.byteSize() / 4;
       if (elementOffset <= at && at < end) {
+        fails.countDown();
         throw failure;
+      }
+      if (elementOffset > at) {
+        Uninterruptibly.await(fails::await);
       }
       values.read(elementOffset, destination);
     }
