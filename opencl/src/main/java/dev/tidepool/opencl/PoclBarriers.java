@@ -25,7 +25,6 @@ import java.util.Set;
  */
 final class PoclBarriers {
   private final Set<Label> left = new HashSet<>();
-  private final Set<Label> open = new HashSet<>();
   private final Set<Label> jumped = new HashSet<>();
   private final List<Set<Label>> around = new ArrayList<>();
   private boolean mixed;
@@ -70,19 +69,13 @@ final class PoclBarriers {
    * left by jumps: LLVM unrolls the loop then, and moves code across barriers.
    */
   static boolean mayBeOptimized(KernelTree tree) {
-    Set<Label> blocks = new HashSet<>();
-    Walk.statements(
-        tree.body(),
-        statement -> {
-          if (statement instanceof Statement.Block block) {
-            blocks.add(block.label());
-          }
-        });
-    return !Walk.any(
-            tree.body(),
-            statement ->
-                statement instanceof Statement.Break(Label label) && blocks.contains(label))
+    return !Walk.any(tree.body(), PoclBarriers::isLeftByJump)
         || !Walk.any(tree.body(), PoclBarriers::mayBeUnrolled);
+  }
+
+  private static boolean isLeftByJump(Statement statement) {
+    return statement instanceof Statement.Block(Label label, List<Statement> body)
+        && Walk.any(body, new Statement.Break(label)::equals);
   }
 
   /** Whether a loop around barriers ends by a condition that has a constant. */
@@ -123,16 +116,17 @@ final class PoclBarriers {
    * is a condition, too.
    *
    * @param conditions around the statements
-   * @param blocks around the statements, in the innermost loop
+   * @param blocks around the statements; in a loop, those that stand in the innermost one
    */
   private void visit(List<Statement> list, boolean inLoop, int conditions, Set<Label> blocks) {
     for (Statement statement : list) {
       switch (statement) {
         case Statement.Barrier _ -> {
-          boolean isPassed = !inLoop && open.stream().anyMatch(jumped::contains);
           mixed |= inLoop && conditions > 0;
-          nested |= conditions > 1 || isPassed;
-          around.add(Set.copyOf(blocks));
+          nested |= conditions > 1 || (!inLoop && blocks.stream().anyMatch(jumped::contains));
+          if (inLoop) {
+            around.add(blocks);
+          }
         }
         case Statement.Break(Label label) -> jumped.add(label);
         case Statement.If(_, List<Statement> then, List<Statement> otherwise) -> {
@@ -142,12 +136,8 @@ final class PoclBarriers {
         case Statement.Loop(_, List<Statement> body) -> visit(body, true, conditions, Set.of());
         case Statement.Block(Label label, List<Statement> body) -> {
           Set<Label> inside = new HashSet<>(blocks);
-          if (inLoop) {
-            inside.add(label);
-          }
-          open.add(label);
+          inside.add(label);
           visit(body, inLoop, conditions, inside);
-          open.remove(label);
         }
         default -> {}
       }
@@ -166,17 +156,8 @@ final class PoclBarriers {
         statement -> {
           if (statement instanceof Statement.Loop(Label own, List<Statement> repeated)
               && Walk.any(repeated, Statement.Barrier.class::isInstance)) {
-            Set<Label> inside = new HashSet<>();
+            Set<Label> inside = Walk.labels(repeated);
             inside.add(own);
-            Walk.statements(
-                repeated,
-                part -> {
-                  if (part instanceof Statement.Loop inner) {
-                    inside.add(inner.label());
-                  } else if (part instanceof Statement.Block inner) {
-                    inside.add(inner.label());
-                  }
-                });
             Walk.statements(
                 repeated,
                 part -> {

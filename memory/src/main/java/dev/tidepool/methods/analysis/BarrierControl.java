@@ -153,7 +153,7 @@ public final class BarrierControl {
    * loop together by a jump; null if there is no such.
    */
   public @Nullable If exit(Loop loop) {
-    Set<Label> inside = labels(loop.body());
+    Set<Label> inside = Walk.labels(loop.body());
     inside.add(loop.label());
     return exit(loop.body(), loop.label(), inside);
   }
@@ -170,7 +170,7 @@ public final class BarrierControl {
         }
       }
       // It may go where the round does not come by the rest of the list.
-      Set<Label> own = labels(List.of(statement));
+      Set<Label> own = Walk.labels(List.of(statement));
       if (Walk.any(statement, part -> jumpsOut(part, own))) {
         return null;
       }
@@ -188,7 +188,7 @@ public final class BarrierControl {
 
   /** Whether a jump leaves a loop, other than for its next round. */
   public static boolean mayJumpOut(Loop loop) {
-    Set<Label> inside = labels(loop.body());
+    Set<Label> inside = Walk.labels(loop.body());
     Continue repeat = new Continue(loop.label());
     return Walk.any(loop.body(), part -> jumpsOut(part, inside) && !part.equals(repeat));
   }
@@ -199,20 +199,6 @@ public final class BarrierControl {
       case Continue(Label label) -> !inside.contains(label);
       default -> false;
     };
-  }
-
-  private static Set<Label> labels(List<Statement> list) {
-    Set<Label> labels = new HashSet<>();
-    Walk.statements(
-        list,
-        part -> {
-          if (part instanceof Loop loop) {
-            labels.add(loop.label());
-          } else if (part instanceof Block block) {
-            labels.add(block.label());
-          }
-        });
-    return labels;
   }
 
   private boolean within(Label label, List<Statement> body, Set<Label> inside) {

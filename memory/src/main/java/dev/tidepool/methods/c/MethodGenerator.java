@@ -71,8 +71,7 @@ public final class MethodGenerator {
   private boolean faults;
   private int nextLabel;
   // Where an item goes that returns or fails, in a kernel with barriers; null around statements
-  // that
-  // all items do, also those that have ended.
+  // that all items do, also those that have ended.
   private @Nullable Label exit;
 
   private MethodGenerator(

@@ -1,6 +1,9 @@
 package dev.tidepool.methods.tree;
 
+import dev.tidepool.methods.tree.Statement.Label;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +48,21 @@ public final class Walk {
       case Statement.Block block -> List.of(block.body());
       default -> List.of();
     };
+  }
+
+  /** The labels of the loops and blocks among statements, and inside of them. */
+  public static Set<Label> labels(List<Statement> list) {
+    Set<Label> labels = new HashSet<>();
+    statements(
+        list,
+        part -> {
+          if (part instanceof Statement.Loop loop) {
+            labels.add(loop.label());
+          } else if (part instanceof Statement.Block block) {
+            labels.add(block.label());
+          }
+        });
+    return labels;
   }
 
   /** Returns whether there is a statement in a statement, and so on, more than so many times. */
