@@ -1,5 +1,6 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.spi.support.Closing;
 import java.util.function.Supplier;
 
 /**
@@ -44,6 +45,16 @@ final class Context {
 
   long handle() {
     return handle;
+  }
+
+  /** Whether it is its device's primary one; no context is pushed. */
+  boolean isPrimary() {
+    if (retained) {
+      return true;
+    }
+    Context primary = retain(device);
+    Closing.surviving(primary::release);
+    return primary.handle == handle;
   }
 
   <T> T call(Supplier<T> calls) {

@@ -250,6 +250,7 @@ final class DeviceMemory {
       MappedMemory.Exported exported = mappedMemory().export(bytes);
       return new Shareable(mappedAt(exported.address(), bytes), exported.descriptor(), "");
     }
+    requirePrimary();
     IpcMemory.Exported exported = IpcMemory.export(device.handle(), bytes);
     return new Shareable(
         sharedAt(exported.address(), bytes), exported.descriptor(), exported.ticket());
@@ -257,12 +258,23 @@ final class DeviceMemory {
 
   /** Opens memory that another process, or this one, has exported. */
   CudaBlock importShared(int descriptor, String ticket, long bytes) {
+    if (ticket.isEmpty()) {
+      return roomFor(bytes, () -> mappedAt(mappedMemory().importFrom(descriptor, bytes), bytes));
+    }
+    requirePrimary();
     return roomFor(
-        bytes,
-        () ->
-            ticket.isEmpty()
-                ? mappedAt(mappedMemory().importFrom(descriptor, bytes), bytes)
-                : sharedAt(IpcMemory.open(device.handle(), descriptor, ticket, bytes), bytes));
+        bytes, () -> sharedAt(IpcMemory.open(device.handle(), descriptor, ticket, bytes), bytes));
+  }
+
+  /**
+   * Checks that kernels can use plain memory that processes share. {@link IpcMemory} has it in the
+   * primary context, and what is there is out of reach of kernels in another.
+   */
+  private void requirePrimary() {
+    if (!context.isPrimary()) {
+      throw unshareable(
+          "is opened on a context that is not the primary one, by tidepool.cuda.context,");
+    }
   }
 
   private CudaBlock sharedAt(long address, long bytes) {

@@ -41,8 +41,8 @@ final class ScatterKernel {
   private static final long ROW_LONGS = 2;
 
   private static final int COUNT_SHIFT = 48;
-  private static final String ENTRY = "tidepool_scatter";
-  private static final String SOURCE =
+  static final String ENTRY = "tidepool_scatter";
+  static final String SOURCE =
       """
       struct Rows {
         unsigned long long words[2 * 240];

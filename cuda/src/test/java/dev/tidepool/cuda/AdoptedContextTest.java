@@ -5,32 +5,40 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.NativeAccess;
 import dev.tidepool.NativeUse;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A device that is opened on a context, and a stream, of another library in the process. */
 @ExtendWith(NothingLeaks.class)
 class AdoptedContextTest {
   private static final String CONTEXT = Library.CONTEXT;
   private static final String STREAM = Library.STREAM;
+  private static final MemoryLocation DEVICE = MemoryLocation.DEVICE;
 
   private static <T> T with(String context, String stream, Supplier<T> action) {
     return Simulation.under(Map.of(CONTEXT, context, STREAM, stream), action);
@@ -74,12 +82,7 @@ class AdoptedContextTest {
   @Test
   void aContextThatTheProgramMadeIsUsedAndStays() {
     SimulatedCuda simulated = Simulation.with(1);
-    Cuda.cuInit();
-    MethodHandle create = Installed.DRIVER.code("cuCtxCreate_v2", ADDRESS, JAVA_INT, JAVA_INT);
-    MethodHandle destroy = Installed.DRIVER.code("cuCtxDestroy_v2", JAVA_LONG);
-    long own = NativeCall.get("cuCtxCreate_v2", context -> (int) create.invokeExact(context, 0, 0));
-    // Creating it made it current.
-    Cuda.cuCtxPopCurrent();
+    long own = created();
     try (Tidepool tidepool = with(Long.toString(own), "", AdoptedContextTest::open)) {
       work(tidepool, "cuda:0");
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
@@ -90,7 +93,73 @@ class AdoptedContextTest {
       assertThat(simulated.calls("cuDevicePrimaryCtxRetain")).isZero();
     }
     // Destroying it finds nothing of Tidepool's in there.
+    destroy(own);
+  }
+
+  private static long created() {
+    Cuda.cuInit();
+    MethodHandle create = Installed.DRIVER.code("cuCtxCreate_v2", ADDRESS, JAVA_INT, JAVA_INT);
+    long own = NativeCall.get("cuCtxCreate_v2", context -> (int) create.invokeExact(context, 0, 0));
+    // Creating it made it current.
+    Cuda.cuCtxPopCurrent();
+    return own;
+  }
+
+  private static void destroy(long own) {
+    MethodHandle destroy = Installed.DRIVER.code("cuCtxDestroy_v2", JAVA_LONG);
     NativeCall.call("cuCtxDestroy_v2", () -> (int) destroy.invokeExact(own));
+  }
+
+  /** Opens the first device on a context, without memory that descriptors stand for. */
+  private static Tidepool openPlain(String context, Path folder) {
+    MemoryOptions options =
+        MemoryOptions.builder().sharedDirectory(folder).calibration(false).build();
+    return Simulation.under(
+        Map.of(CONTEXT, context, "tidepool.cuda.vmm", "none"),
+        () -> Discovery.using(List.of(new CudaProvider()), () -> Tidepool.open(options)));
+  }
+
+  private static UnifiedMemoryManager memory(Tidepool tidepool) {
+    return tidepool.memory(tidepool.accelerator("cuda:0"));
+  }
+
+  /** It lies in the primary context, where kernels of another one cannot reach it. */
+  @Test
+  void plainMemoryIsNotSharedByADeviceOnAContextThatTheProgramMade(@TempDir Path folder) {
+    Simulation.with(1);
+    long own = created();
+    try (Tidepool primary = openPlain("", folder);
+        Tidepool tidepool = openPlain(Long.toString(own), folder);
+        UnifiedBuffer<int[]> shared =
+            memory(primary).createShared(ElementType.INT, 100, "primary", DEVICE)) {
+      assertThat(shared.length()).isEqualTo(100);
+      assertThatThrownBy(
+              () -> memory(tidepool).createShared(ElementType.INT, 100, "own", DEVICE).close())
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("not the primary one");
+      assertThatThrownBy(
+              () -> memory(tidepool).openShared(ElementType.INT, "primary", DEVICE).close())
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("not the primary one");
+    }
+    destroy(own);
+  }
+
+  @Test
+  void plainMemoryIsSharedByADeviceOnThePrimaryContextOfALibrary(@TempDir Path folder) {
+    Simulation.with(1);
+    try (Library library = Library.on(0);
+        Tidepool tidepool = openPlain(library.contextText(), folder)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      Kernel next = memory.compile(KernelSource.elementwise("y = y + 1"));
+      try (UnifiedBuffer<float[]> shared =
+          memory.createShared(ElementType.FLOAT, 100, "shared", DEVICE)) {
+        next.execute(Arguments.of("y", shared));
+        float[] read = new float[100];
+        shared.copyTo(read);
+        assertThat(read).containsOnly(1);
+      }
+    }
   }
 
   @Test

@@ -68,6 +68,7 @@ class NvccTest {
     long seed = System.nanoTime();
     System.err.println("random kernels for nvcc: seed " + seed);
     append(source, RANDOM, RandomKernels.program(seed, 50));
+    append(source, ScatterKernel.ENTRY, ScatterKernel.SOURCE);
     for (String architecture : ARCHITECTURES) {
       PTX.add(compile(folder, architecture, source.toString()));
     }
@@ -160,6 +161,13 @@ class NvccTest {
         assertThat(ptx).containsOnlyOnce(".visible .entry " + METHOD + method.name() + "(");
       }
       assertThat(ptx).containsOnlyOnce(".visible .entry " + RANDOM + "(");
+    }
+  }
+
+  @Test
+  void theKernelOfSmallCopiesCompiles() {
+    for (String ptx : PTX) {
+      assertThat(ptx).containsOnlyOnce(".visible .entry " + ScatterKernel.ENTRY + "(");
     }
   }
 

@@ -171,6 +171,13 @@ CUresult host_range(const char* call, const void* address, size_t size, std::vec
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (!under) {
+    // Of a copy's range the driver knows all or nothing.
+    auto next = machine().live.upper_bound(at);
+    if (next != machine().live.end() && next->first - at < size) {
+      violation("%s touches %zu bytes at %#lx, which become %s after %zu bytes", call, size, at,
+                kind_name(next->second->kind), next->first - at);
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     return CUDA_SUCCESS;
   }
   if (under->on_device() && under->kind != Kind::kManaged) {

@@ -122,17 +122,26 @@ struct Launch {
   }
 };
 
+// Whether kernels reach memory at the address that the driver gave. Memory of a context is out of reach
+// in others, and the host's has another address for devices where it is write-combined or, on some
+// systems, registered.
 bool may_touch(const Context& context, const Allocation& allocation) {
   const Device& device = *context.device;
   switch (allocation.kind) {
     case Kind::kMapped: return allocation.access.count(device.ordinal) == 1;
     case Kind::kDevice:
     case Kind::kOpened:
-      return allocation.device == &device || has_peer(context, *allocation.device);
+      return allocation.context == &context ||
+             context.peers.count(allocation.context) == 1;
     case Kind::kPooled:
       return allocation.device == &device || allocation.pool->access.count(device.ordinal) == 1;
-    default: return true;
+    case Kind::kPinned:
+      return (allocation.flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0;
+    case Kind::kRegistered:
+      return attribute(device, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) != 0;
+    case Kind::kManaged: return true;
   }
+  return false;
 }
 
 // Notes what the words of an argument point to, and moves them there. A pointer has to point somewhere;
@@ -153,7 +162,8 @@ void resolve(Launch& launch, unsigned index, const Context& context, std::vector
                 code.name, index, word);
       launch.illegal = true;
     } else if (target && !may_touch(context, *target)) {
-      violation("cuLaunchKernel of %s: argument %u is %s of device %d, which device %d may not touch",
+      violation("cuLaunchKernel of %s: argument %u is %s of device %d, which kernels of device %d in"
+                " this context may not touch at that address",
                 code.name, index, kind_name(target->kind), target->device->ordinal, device.ordinal);
       launch.illegal = true;
     } else if (target) {
@@ -214,16 +224,20 @@ CUresult check_grid(const Device& device, const Kernel& kernel, const Grid& grid
 }
 
 // While kernels run on a device without concurrent access, the host has none.
-void kernel_began(Device& device) {
+void kernel_began(Module& module) {
+  Device& device = *module.context->device;
   Locked locked;
+  module.launches++;
   if (device.running_kernels++ == 0 &&
       attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) == 0) {
     let_host_at_managed(device, false);
   }
 }
 
-void kernel_ended(Device& device) {
+void kernel_ended(Module& module) {
+  Device& device = *module.context->device;
   Locked locked;
+  module.launches--;
   if (--device.running_kernels == 0 &&
       attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) == 0) {
     let_host_at_managed(device, true);
@@ -297,6 +311,9 @@ EXPORT CUresult cuModuleUnload(CUmodule hmod) {
     violation("%s: the module is of device %d, the current context of device %d", __func__,
               found->second->context->device->ordinal, context->device->ordinal);
     return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  if (int launches = found->second->launches) {
+    violation("%s: %d launches of its kernels have not ended", __func__, launches);
   }
   for (auto kernel = m.kernels.begin(); kernel != m.kernels.end();) {
     kernel = kernel->second->module == found->second ? m.kernels.erase(kernel) : std::next(kernel);
@@ -451,7 +468,8 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int
       resolve(*launch, i, *of, uses);
     }
   }
-  kernel_began(device);
+  Module& module = *launch->kernel->module;
+  kernel_began(module);
   CUresult result = stream->submit({[launch, &device] {
                                       Clock::time_point start = Clock::now();
                                       if (launch->illegal) {
@@ -462,9 +480,9 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int
                                       take_time(device, kOnDevice, 0, start);
                                     },
                                     std::move(uses),
-                                    [&device](CUresult) { kernel_ended(device); }});
+                                    [launch](CUresult) { kernel_ended(*launch->kernel->module); }});
   if (result != CUDA_SUCCESS) {
-    kernel_ended(device);
+    kernel_ended(module);
   }
   return result;
 }

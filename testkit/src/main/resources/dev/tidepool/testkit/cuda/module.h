@@ -14,6 +14,7 @@ struct Module {
   Context* const context;
   void* const library;
   const tidepool_module* const code;
+  std::atomic<int> launches{0};  // that have not ended
 };
 
 struct Kernel {

@@ -338,4 +338,46 @@ class SimulatedKernelsTest {
     assertThat(cuda.call("cuStreamSynchronize", stream)).isEqualTo(Driver.ILLEGAL_ADDRESS);
     assertThat(simulation.violations()).singleElement().asString().contains("may not touch");
   }
+
+  private void assertUnreachable(long kernel, long stream, long memory) {
+    assertThat(launch(kernel, stream, 1, 1, 0, memory)).isZero();
+    assertThat(cuda.call("cuStreamSynchronize", stream)).isEqualTo(Driver.ILLEGAL_ADDRESS);
+    assertThat(simulation.violations()).singleElement().asString().contains("may not touch");
+  }
+
+  @Test
+  void aKernelDoesNotTouchPlainMemoryOfAnotherContextOfItsDevice() {
+    long memory = cuda.allocate(4);
+    long own = cuda.get("cuCtxCreate_v2", 0, 0);
+    long kernel = kernel("f", "extern \"C\" __global__ void f(int* p) { *p = 1; }");
+    assertUnreachable(kernel, cuda.stream(), memory);
+    cuda.must("cuCtxDestroy_v2", own);
+  }
+
+  @Test
+  void aKernelDoesNotTouchWriteCombinedMemoryAtItsAddressOfTheHost() {
+    long kernel = kernel("f", "extern \"C\" __global__ void f(int* p) { *p = 1; }");
+    assertUnreachable(kernel, cuda.stream(), cuda.get("cuMemHostAlloc", 4L, 4));
+  }
+
+  @Test
+  void aKernelTouchesRegisteredMemoryAtItsAddressOfTheHostWhereTheDeviceSaysSo() {
+    simulation.set(0, "attribute.91", 0);
+    long kernel = kernel("f", "extern \"C\" __global__ void f(int* p) { *p = 1; }");
+    MemorySegment memory = arena.allocate(4);
+    cuda.must("cuMemHostRegister_v2", memory, 4L, 0);
+    assertUnreachable(kernel, cuda.stream(), memory.address());
+  }
+
+  @Test
+  void aModuleIsNotUnloadedBeforeItsLaunchesHaveEnded() {
+    simulation.set(0, "latency_ns", 200_000_000);
+    long module = load(compile("extern \"C\" __global__ void f(int* p) { *p = 1; }").ptx());
+    long kernel = cuda.get("cuModuleGetFunction", module, Driver.text(arena, "f"));
+    long stream = cuda.stream();
+    assertThat(launch(kernel, stream, 1, 1, 0, cuda.allocate(4))).isZero();
+    cuda.must("cuModuleUnload", module);
+    assertThat(simulation.violations()).singleElement().asString().contains("1 launches");
+    cuda.synchronize(stream);
+  }
 }

@@ -155,6 +155,26 @@ class SimulatedMemoryTest {
   }
 
   @Test
+  void aCopyTakesMemoryOfTheHostThatIsLockedAsAWholeOrNotAtAll() {
+    try (Arena arena = Arena.ofConfined()) {
+      long stream = cuda.stream();
+      long memory = cuda.allocate(200);
+      MemorySegment pageable = arena.allocate(200);
+      cuda.must("cuMemHostRegister_v2", pageable.asSlice(100), 100L, 0);
+      assertThat(cuda.call("cuMemcpyHtoDAsync_v2", memory, pageable, 200L, stream))
+          .isEqualTo(Driver.INVALID_VALUE);
+      assertThat(cuda.call("cuMemcpyDtoHAsync_v2", pageable, memory, 101L, stream))
+          .isEqualTo(Driver.INVALID_VALUE);
+      assertThat(simulation.violations())
+          .hasSize(2)
+          .allMatch(violation -> violation.contains("after 100 bytes"));
+      cuda.must("cuMemcpyHtoDAsync_v2", memory, pageable, 100L, stream);
+      cuda.synchronize(stream);
+      cuda.must("cuMemHostUnregister", pageable.asSlice(100));
+    }
+  }
+
+  @Test
   void whatWasNotFreedIsListed() {
     cuda.allocate(1234);
     MemorySegment pinned = cuda.pinned(99);
