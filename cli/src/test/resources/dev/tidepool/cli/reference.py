@@ -234,9 +234,22 @@ def streams():
         case(title, "z = x + 1", {"x": x}, outputs, options=["--dtype", dtype])
 
 
+def both_signs():
+    """By value, as NumPy compares them from 1.25 on."""
+    for dtype in ("int8", "int64"):
+        x, y = array(dtype), array("uint64")
+        y[:500] = x[:500].astype("uint64")
+        for operator in ("<", "<=", ">", ">=", "==", "!="):
+            exact = eval(f"x.astype(object) {operator} y.astype(object)").astype(bool)
+            case(f"{dtype} {operator} uint64", f"z = x {operator} y", {"x": x, "y": y}, {"z": exact})
+        exact = (y.astype(object) > x.astype(object)).astype(bool)
+        case(f"uint64 > {dtype}", "z = y > x", {"x": x, "y": y}, {"z": exact})
+
+
 arithmetic()
 promotion()
 functions()
 layouts()
 streams()
+both_signs()
 (folder / "cases.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")

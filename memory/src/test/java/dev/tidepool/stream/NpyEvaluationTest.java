@@ -153,6 +153,17 @@ class NpyEvaluationTest {
   }
 
   @Test
+  void anArrayMayBeReadForNoResult() {
+    run(
+        request(
+            "unused = 2*x; z = 2*y",
+            Map.of("x", NpyFiles.path("float32-little"), "y", NpyFiles.path("int32-big")),
+            Map.of("z", path("z"))));
+
+    assertThat(ints("z")).startsWith(-200, -126, -52);
+  }
+
+  @Test
   void theResultsTypeCanBeForced() {
     run(
         new NpyEvaluation.Request(

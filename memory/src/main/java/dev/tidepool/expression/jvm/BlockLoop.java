@@ -79,7 +79,10 @@ final class BlockLoop implements CpuLoop {
     if (inPlace) {
       Object[] slots = new Object[plan.slots().size()];
       for (int i = 0; i < arrays.length; i++) {
-        slots[Math.max(inputs[i], outputs[i])] = arrays[i];
+        int slot = Math.max(inputs[i], outputs[i]);
+        if (slot >= 0) { // What is read for no result has none.
+          slots[slot] = arrays[i];
+        }
       }
       body.compute(new Scratch(slots), uniforms, count);
       return;

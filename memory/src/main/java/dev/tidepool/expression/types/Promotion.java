@@ -182,6 +182,10 @@ final class Promotion {
         return special;
       }
     }
+    if (op.isComparison() && isOfBothSigns(args)) {
+      return comparedExactly(
+          op, ((Value.Typed) args.get(0)).node(), ((Value.Typed) args.get(1)).node());
+    }
     ScalarType operand = operandType(op, args, joined);
     List<Node> operands = args.stream().map(arg -> strong(arg, operand, position)).toList();
     if (isIdentity(op, operand)) {
@@ -249,6 +253,41 @@ final class Promotion {
     return integerScalar && joined.isInteger() && joined != ScalarType.UINT64
         ? ScalarType.INT64
         : joined;
+  }
+
+  /** Whether signed integers meet uint64: no type but float64 holds both, and it rounds them. */
+  private static boolean isOfBothSigns(List<Value> args) {
+    boolean signed = false;
+    boolean unsigned = false;
+    for (Value arg : args) {
+      if (arg instanceof Value.Typed(Node node)) {
+        signed |= node.type().isSigned();
+        unsigned |= node.type() == ScalarType.UINT64;
+      }
+    }
+    return signed && unsigned;
+  }
+
+  /** As NumPy 1.25 and later: a negative number is less than any other, the rest is uint64. */
+  private Node comparedExactly(Op op, Node left, Node right) {
+    boolean first = left.type().isSigned();
+    Node signed = nodes.convert(first ? left : right, ScalarType.INT64);
+    Node zero = nodes.node(Op.CONSTANT, ScalarType.INT64, List.of(), 0);
+    Node negative = nodes.node(Op.LESS, ScalarType.BOOL, signed, zero);
+    Node compared =
+        nodes.node(
+            op,
+            ScalarType.BOOL,
+            nodes.convert(first ? signed : left, ScalarType.UINT64),
+            nodes.convert(first ? right : signed, ScalarType.UINT64));
+    boolean ofNegative =
+        switch (op) {
+          case LESS, LESS_EQUAL -> first;
+          case GREATER, GREATER_EQUAL -> !first;
+          default -> op == Op.NOT_EQUAL;
+        };
+    Node known = nodes.node(Op.CONSTANT, ScalarType.BOOL, List.of(), ofNegative ? 1 : 0);
+    return nodes.node(Op.SELECT, ScalarType.BOOL, negative, known, compared);
   }
 
   private static boolean isIdentity(Op op, ScalarType type) {

@@ -151,6 +151,28 @@ class CpuLoopTest {
   }
 
   @Test
+  void arraysThatNoResultNeedsArePassedOver() {
+    Map<String, Operand> operands =
+        Map.of(
+            "x", Operand.array(ScalarType.FLOAT32),
+            "y", Operand.array(ScalarType.FLOAT32),
+            "z", Operand.array(ScalarType.FLOAT32));
+    CpuLoop loop = CpuLoop.compile(Expression.parse("t = 2*x; z = 3*y").resolve(operands));
+    float[] x = {1};
+    float[] y = {10};
+    float[] z = new float[1];
+
+    loop.run(new Object[] {x, z, y}, new long[0], 1);
+    assertThat(z).containsExactly(30);
+    y[0] = 20;
+    loop.run(segments(x, z, y), new long[0], 0, 1);
+    assertThat(z).containsExactly(60);
+    y[0] = 30;
+    loop.stream(segments(x, z, y), new long[0], 0, 1);
+    assertThat(z).containsExactly(90);
+  }
+
+  @Test
   void oneValueMayGoToSeveralArrays() {
     float[] x = {1, 2};
     float[] a = new float[2];

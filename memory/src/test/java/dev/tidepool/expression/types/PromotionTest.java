@@ -197,6 +197,32 @@ class PromotionTest {
     assertThat(y).containsExactly(1, 1);
   }
 
+  @Test
+  void signedIntegersCompareWithUint64ByValue() {
+    byte[] less = new byte[5];
+    byte[] atLeast = new byte[5];
+    byte[] same = new byte[5];
+    byte[] other = new byte[5];
+
+    new Evaluation("less = x < u; atLeast = u >= x; same = x == u; other = u != x")
+        .longs("x", -1, Long.MAX_VALUE, Long.MAX_VALUE, (1L << 53) + 1, Long.MIN_VALUE)
+        .array(
+            "u",
+            UINT64,
+            MemorySegment.ofArray(
+                new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE, 1L << 53, Long.MIN_VALUE}))
+        .array("less", ScalarType.BOOL, MemorySegment.ofArray(less))
+        .array("atLeast", ScalarType.BOOL, MemorySegment.ofArray(atLeast))
+        .array("same", ScalarType.BOOL, MemorySegment.ofArray(same))
+        .array("other", ScalarType.BOOL, MemorySegment.ofArray(other))
+        .run(5);
+
+    assertThat(less).containsExactly(1, 1, 0, 0, 1);
+    assertThat(atLeast).containsExactly(1, 1, 1, 0, 1);
+    assertThat(same).containsExactly(0, 0, 1, 0, 0);
+    assertThat(other).containsExactly(1, 1, 0, 1, 1);
+  }
+
   private static ScalarType natural(String source, ScalarType x, Operand a) {
     return Expression.parse(source)
         .resolve(Map.of("x", Operand.array(x), "a", a, "y", Operand.output()))
