@@ -183,11 +183,11 @@ public final class ChunkedPipeline {
     int number = 0;
     for (Participant participant : participants) {
       for (int i = 0; i < participant.plan().workers(); i++) {
-        String name = "tidepool-pipeline-" + number++;
         try {
+          String name = "tidepool-pipeline-" + number++;
           Thread.ofPlatform().name(name).daemon().start(worker(participant));
         } catch (OutOfMemoryError e) {
-          // The system gives no further thread.
+          // The system gives no further thread, or the heap is full.
           chunks.fail(e);
           chunks.leave(participant.rate());
         }
@@ -203,7 +203,17 @@ public final class ChunkedPipeline {
     PipelineWorker worker = new PipelineWorker(participant.job(), participant.rate(), chunks);
     boolean everyProcessor =
         participant.plan().workers() >= Runtime.getRuntime().availableProcessors();
-    return everyProcessor ? () -> CpuDevice.computeAlone(worker) : worker;
+    return everyProcessor ? () -> computeAlone(worker, participant.rate()) : worker;
+  }
+
+  private void computeAlone(PipelineWorker worker, AcceleratorRate rate) {
+    try {
+      CpuDevice.computeAlone(worker);
+    } catch (Throwable e) {
+      // The heap was too full to begin: the worker itself throws nothing.
+      chunks.fail(e);
+      chunks.leave(rate);
+    }
   }
 
   private void awaitWorkers() {

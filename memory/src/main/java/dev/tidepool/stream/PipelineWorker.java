@@ -92,7 +92,11 @@ final class PipelineWorker implements Runnable {
       } while (!chunks.leave(rate));
     } catch (Throwable e) {
       chunks.fail(e);
-      release();
+      try {
+        release();
+      } catch (Throwable full) {
+        // Its buffers become unreachable, and are reclaimed as such.
+      }
       chunks.leave(rate);
     }
   }

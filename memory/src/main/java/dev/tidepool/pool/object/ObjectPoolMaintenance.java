@@ -33,6 +33,8 @@ final class ObjectPoolMaintenance implements AutoCloseable {
       LockSupport.parkNanos(this, next - System.nanoTime());
       if (System.nanoTime() - next >= 0) {
         maintain();
+        // A function of the pool may have set it, and an interrupt would keep this from parking.
+        Thread.interrupted();
         next = System.nanoTime() + intervalNanos;
       }
     }

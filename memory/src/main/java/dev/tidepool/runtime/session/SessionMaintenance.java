@@ -45,12 +45,17 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   private void run() {
-    while (!closed) {
+    boolean ends = false;
+    while (!closed && !ends) {
       LockSupport.parkNanos(CoarseClock.NANOS);
+      // A log handler may interrupt this thread, and an interrupt would keep it from parking.
+      Thread.interrupted();
       clock.advance();
       Resumable.resumeAll();
-      if (!lookAfterSession() && closeForgotten()) {
-        return;
+      try {
+        ends = !lookAfterSession() && closeForgotten();
+      } catch (Throwable e) {
+        // The heap had not even room for the text of a warning. The next round tries again.
       }
     }
   }

@@ -284,7 +284,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A worker failed: everything stops. The first failure is the cause, others are attached to it.
+   * A worker failed: everything stops. The first failure is the cause, others are attached to it if
+   * the heap has room for that. Does not throw, because the worker has still to leave.
    */
   public void fail(Throwable thrown) {
     lock.lock();
@@ -293,10 +294,15 @@ public final class ChunkScheduler {
       changed.signalAll();
       if (failure == null) {
         failure = thrown;
-        rates.stream().map(AcceleratorRate::failure).forEach(this::attach);
+        for (int i = 0; i < rates.size(); i++) {
+          attach(rates.get(i).failure());
+        }
       } else {
         attach(thrown);
       }
+    } catch (OutOfMemoryError e) {
+      // The first failure tells enough.
+      return;
     } finally {
       lock.unlock();
     }

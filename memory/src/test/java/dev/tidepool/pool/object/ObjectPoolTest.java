@@ -14,7 +14,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -352,6 +354,32 @@ class ObjectPoolTest {
     pool.get();
     await().until(() -> pool.statistics().idle() == 2);
     pool.close();
+  }
+
+  @Test
+  void anInterruptThatAFunctionLeavesDoesNotKeepTheMaintenanceThreadAwake() {
+    Thread test = Thread.currentThread();
+    Queue<Boolean> interrupted = new ConcurrentLinkedQueue<>();
+    ObjectPool<Object> pool =
+        ObjectPool.builder(
+                () -> {
+                  Thread current = Thread.currentThread();
+                  if (!current.equals(test)) {
+                    interrupted.add(current.isInterrupted());
+                    current.interrupt();
+                  }
+                  return new Object();
+                })
+            .minimum(1)
+            .maintenanceInterval(Duration.ofMillis(1))
+            .build();
+    for (int i = 1; i <= 2; i++) {
+      int refills = i;
+      pool.get();
+      await().until(() -> interrupted.size() == refills);
+    }
+    pool.close();
+    assertThat(interrupted).containsExactly(false, false);
   }
 
   @Test
