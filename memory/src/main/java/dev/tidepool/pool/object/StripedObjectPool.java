@@ -72,17 +72,17 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   static <T> ObjectPool<T> open(ObjectPoolOptions<T> options, LongSupplier nanoClock) {
     StripedObjectPool<T> pool =
         new StripedObjectPool<>(options, new IdleQuota(options.maximum()), 1, nanoClock);
-    boolean filled = false;
+    boolean opened = false;
     try {
       pool.refill();
-      filled = true;
+      if (!options.maintenanceInterval().isZero()) {
+        pool.maintenance = ObjectPoolMaintenance.start(pool, options.maintenanceInterval());
+      }
+      opened = true;
     } finally {
-      if (!filled) {
+      if (!opened) {
         pool.close();
       }
-    }
-    if (!options.maintenanceInterval().isZero()) {
-      pool.maintenance = ObjectPoolMaintenance.start(pool, options.maintenanceInterval());
     }
     return pool;
   }
