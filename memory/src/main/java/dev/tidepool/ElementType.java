@@ -257,7 +257,10 @@ public final class ElementType<A> {
   private IllegalArgumentException uncountable(long length) {
     return new IllegalArgumentException(
         length < 0
-            ? "length is " + length + ", but a buffer has zero elements or more"
+            ? "length is "
+                + length
+                + ", but a buffer has zero elements or more; a product of ints that overflowed has"
+                + " to be one of longs"
             : length + " elements of " + byteSize + " bytes exceed " + Long.MAX_VALUE + " bytes");
   }
 

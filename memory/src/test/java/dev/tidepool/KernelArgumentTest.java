@@ -155,4 +155,23 @@ final class KernelArgumentTest {
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage(message));
   }
+
+  @Test
+  void anArgumentWithAWrongNameIsToldBesideTheOneThatIsMissing() {
+    Kernel axpy = memory.compile(KernelSource.elementwise("y = a * x + y"));
+    float[] array = new float[2];
+    assertThatThrownBy(() -> axpy.execute(Arguments.of("a", 1, "xs", array, "y", array)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("argument 'x' is missing; 'y = a * x + y' reads it, and has no [xs]");
+  }
+
+  @Test
+  void aLengthThatOverflowedIsTold() {
+    int rows = 50_000;
+    assertThatThrownBy(() -> memory.allocate(ElementType.FLOAT, rows * 43_000))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "length is -2144967296, but a buffer has zero elements or more; a product of ints that"
+                + " overflowed has to be one of longs");
+  }
 }

@@ -45,7 +45,8 @@ final class MemoryLimitTest {
           .hasMessageContaining("no room for 2 MiB")
           .hasMessageContaining("3 MiB used of the memory-limit of 4 MiB")
           .hasMessageContaining("0 bytes pooled")
-          .hasMessageContaining("'the big one' 3 MiB");
+          .hasMessageContaining("'the big one' 3 MiB")
+          .hasMessageEndingWith("The last refusal: the memory-limit of 4 MiB leaves 1 MiB");
       memory.allocate(ElementType.BYTE, MIB).close();
     }
   }

@@ -19,10 +19,10 @@ import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 
 /** The host's own processor. Blocks are plain memory of the host, reachable by everyone. */
@@ -134,10 +134,7 @@ public final class CpuDevice implements Device {
     if (source instanceof KernelSource.Method method) {
       return new MethodProgram(method, parameters);
     }
-    throw new UnsupportedOperationException(
-        "cpu:0 runs elementwise and java kernels, not "
-            + source.getClass().getSimpleName().toLowerCase(Locale.ROOT)
-            + " sources");
+    throw DriverCall.wrongLanguage("cpu:0", "elementwise, Java method and Java", source);
   }
 
   @Override

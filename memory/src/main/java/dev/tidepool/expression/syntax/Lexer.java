@@ -51,11 +51,19 @@ final class Lexer {
             "unexpected character '"
                 + Character.toString(source.codePointAt(position))
                 + "'"
-                + (c == '[' ? INDEXED : ""));
+                + hint(c));
       }
     }
     tokens.add(new Token(Token.Kind.END, "", source.stripTrailing().length()));
     return tokens;
+  }
+
+  private static String hint(char unexpected) {
+    return switch (unexpected) {
+      case '[' -> INDEXED;
+      case '.' -> "; functions are written without a class: sqrt(x), not Math.sqrt(x)";
+      default -> "";
+    };
   }
 
   private static Token token(Matcher word, int position) {

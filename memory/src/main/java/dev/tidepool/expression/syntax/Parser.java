@@ -85,7 +85,11 @@ public final class Parser {
     if (token.is("=")) {
       return "; '==' compares";
     }
-    return token.kind() == Token.Kind.NAME || token.is("(") ? "; an operator is missing" : "";
+    return switch (token.text()) {
+      case "and" -> "; write '&&'";
+      case "or" -> "; write '||'";
+      default -> token.kind() == Token.Kind.NAME || token.is("(") ? "; an operator is missing" : "";
+    };
   }
 
   private Assignment assignment() {

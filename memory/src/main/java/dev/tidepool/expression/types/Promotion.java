@@ -103,7 +103,11 @@ final class Promotion {
               + name
               + "' of "
               + type.numpyName()
-              + " without losing its kind");
+              + " without losing its kind; give '"
+              + name
+              + "' the type "
+              + from.numpyName()
+              + ", or another of its kind");
     }
     return strong(value, type, position);
   }
@@ -335,7 +339,7 @@ final class Promotion {
     if (refused) {
       String hint =
           type != ScalarType.BOOL
-              ? "; it takes integers"
+              ? "; it takes integers" + (op == Op.BIT_XOR ? ", and '**' is the power" : "")
               : op == Op.NEGATE ? "; use '!'" : "; use '^' or '!='";
       throw error(position, "'" + op.symbol() + "' is not defined for " + type.numpyName() + hint);
     }

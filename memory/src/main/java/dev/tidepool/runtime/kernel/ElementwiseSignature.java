@@ -69,14 +69,19 @@ final class ElementwiseSignature implements Signature {
   private List<KernelParameter> resolved(Arguments arguments) {
     List<KernelParameter> parameters = new ArrayList<>();
     Set<String> unknown = new LinkedHashSet<>(arguments.values().keySet());
+    expression.names().forEach(name -> unknown.remove(name.name()));
     for (Expression.Name name : expression.names()) {
-      unknown.remove(name.name());
       Object value = arguments.values().get(name.name());
       if (value != null) {
         parameters.add(parameter(name, value));
       } else if (name.access() != dev.tidepool.expression.syntax.Access.OUT) {
         throw new IllegalArgumentException(
-            "argument '" + name.name() + "' is missing; '" + expression.shown() + "' reads it");
+            "argument '"
+                + name.name()
+                + "' is missing; '"
+                + expression.shown()
+                + "' reads it"
+                + (unknown.isEmpty() ? "" : ", and has no " + unknown));
       }
     }
     if (!unknown.isEmpty()) {

@@ -82,7 +82,7 @@ public final class OutOfMemoryMessages {
             + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
             + ". Close buffers, "
             + (context.spilling() == null ? "name a spill-directory, " : "")
-            + "or work in smaller chunks. "
+            + "or work in smaller chunks. The last refusal: "
             + refused.getMessage(),
         refused);
   }

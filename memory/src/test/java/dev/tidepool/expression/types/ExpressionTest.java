@@ -42,6 +42,10 @@ class ExpressionTest {
         "y = (x + 1      | 11 | a ')' is missing before the end",
         "y = x + 1)      | 10 | unexpected ')'",
         "y = x y         | 7  | unexpected 'y'; an operator is missing",
+        "y = x and x     | 7  | unexpected 'and'; write '&&'",
+        "y = x or x      | 7  | `unexpected 'or'; write '||'`",
+        "y = Math.abs(x) | 9  | unexpected character '.'; functions are written without a class:"
+            + " sqrt(x), not Math.sqrt(x)",
         "y = x = 2       | 7  | unexpected '='; '==' compares",
         "2*x + 1         | 1  | an assignment 'name = expression' was expected",
         "y               | 1  | an assignment 'name = expression' was expected",

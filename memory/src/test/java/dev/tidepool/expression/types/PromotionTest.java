@@ -181,7 +181,16 @@ class PromotionTest {
                 Expression.parse("y = x/2")
                     .resolve(Map.of("x", Operand.array(INT64), "y", Operand.array(INT64))))
         .withMessageStartingWith(
-            "the float64 result can't be stored into 'y' of int64 without losing its kind");
+            "the float64 result can't be stored into 'y' of int64 without losing its kind; give 'y'"
+                + " the type float64, or another of its kind");
+  }
+
+  @Test
+  void aPowerThatIsWrittenAsInMathematicsIsTold() {
+    assertThatExceptionOfType(ExpressionException.class)
+        .isThrownBy(() -> natural("y = x ^ 2 + a", FLOAT32, Operand.scalar(1)))
+        .withMessageStartingWith(
+            "'^' is not defined for float32; it takes integers, and '**' is the power");
   }
 
   @Test
