@@ -259,8 +259,8 @@ public final class ElementType<A> {
         length < 0
             ? "length is "
                 + length
-                + ", but a buffer has zero elements or more; a product of ints that overflowed has"
-                + " to be one of longs"
+                + ", but a buffer has zero elements or more; compute a product that exceeds an int"
+                + " in long"
             : length + " elements of " + byteSize + " bytes exceed " + Long.MAX_VALUE + " bytes");
   }
 

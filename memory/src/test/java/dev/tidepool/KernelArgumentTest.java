@@ -171,7 +171,7 @@ final class KernelArgumentTest {
     assertThatThrownBy(() -> memory.allocate(ElementType.FLOAT, rows * 43_000))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "length is -2144967296, but a buffer has zero elements or more; a product of ints that"
-                + " overflowed has to be one of longs");
+            "length is -2144967296, but a buffer has zero elements or more; compute a product that"
+                + " exceeds an int in long");
   }
 }
