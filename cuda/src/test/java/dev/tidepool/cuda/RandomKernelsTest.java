@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -16,6 +17,14 @@ class RandomKernelsTest {
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
       assertThat(new RandomKernels(tidepool, "cuda:0").kernels(250).inPrograms().run())
           .isPositive();
+    }
+  }
+
+  @Test
+  void kernelsWithBarriersEqualTheirMethods() {
+    Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThat(new RandomBarrierKernels(tidepool, "cuda:0").kernels(20).run()).isPositive();
     }
   }
 }

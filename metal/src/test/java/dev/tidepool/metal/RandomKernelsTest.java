@@ -3,7 +3,9 @@ package dev.tidepool.metal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,6 +21,14 @@ class RandomKernelsTest {
     try (Tidepool tidepool = Simulation.open(new MetalProvider(), storage)) {
       assertThat(new RandomKernels(tidepool, "metal:0").kernels(125).inPrograms().run())
           .isPositive();
+    }
+  }
+
+  @Test
+  void kernelsWithBarriersEqualTheirMethods() {
+    Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new MetalProvider(), "private")) {
+      assertThat(new RandomBarrierKernels(tidepool, "metal:0").kernels(20).run()).isPositive();
     }
   }
 }

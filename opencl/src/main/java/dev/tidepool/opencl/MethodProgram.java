@@ -37,14 +37,20 @@ final class MethodProgram extends OpenClProgram {
   private final MethodText text;
   private final String name;
   private final long itemMemory;
+  private final boolean runsInPairs;
   private final List<KernelParameter> parameters;
 
   private MethodProgram(
-      CompiledKernel code, MethodText text, KernelTree tree, List<KernelParameter> parameters) {
+      CompiledKernel code,
+      MethodText text,
+      KernelTree tree,
+      boolean runsInPairs,
+      List<KernelParameter> parameters) {
     super(code);
     this.text = text;
     this.name = tree.className() + "." + tree.methodName();
     this.itemMemory = KernelMemory.of(tree).item();
+    this.runsInPairs = runsInPairs;
     this.parameters = parameters;
   }
 
@@ -72,6 +78,7 @@ final class MethodProgram extends OpenClProgram {
         CompiledKernel.compile(device, text.source(), text.entry(), options),
         text,
         tree,
+        /* runsInPairs= */ !properties.pocl() || PoclBarriers.mayRunInPairs(tree),
         parameters);
   }
 
@@ -120,14 +127,23 @@ final class MethodProgram extends OpenClProgram {
   /**
    * The group that was asked for, or one that suits the device.
    *
-   * @throws IllegalArgumentException if the group that was asked for is too large
+   * @throws IllegalArgumentException if the group that was asked for is too large, or if PoCL
+   *     cannot run the kernel in groups of that size
    */
   private long[] group(LaunchRange range) {
     boolean isGpu = code().device().properties().isGpu();
     long most = isGpu || itemMemory == 0 ? Long.MAX_VALUE : STACK_OF_GROUP / itemMemory;
     if (!range.group().isEmpty()) {
       long[] asked = code().groups().asked(range);
-      if (Arrays.stream(asked).reduce(1, Math::multiplyExact) > most) {
+      long items = Arrays.stream(asked).reduce(1, Math::multiplyExact);
+      if (items == 2 && !runsInPairs) {
+        throw new IllegalArgumentException(
+            "kernel "
+                + name
+                + " cannot run on PoCL in groups of 2 items, where barriers may end the process:"
+                + " launch larger groups, or use cpu:0");
+      }
+      if (items > most) {
         throw new IllegalArgumentException(
             "groups of "
                 + range.group()

@@ -4,13 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.Arguments;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelMethod;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
 import java.lang.invoke.MethodHandles;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -167,6 +175,86 @@ class PoclBarriersTest {
     assertThat(PoclBarriers.mayBeOptimized(tree("constantRounds"))).isFalse();
     assertThat(PoclBarriers.mayBeOptimized(tree("loop"))).as("n rounds").isTrue();
     assertThat(PoclBarriers.mayBeOptimized(tree("conditionInLoop"))).as("one part").isTrue();
+  }
+
+  /** PoCL 3.1 ended the process for some kernels like this one in groups of two items. */
+  @KernelMethod
+  static void conditionOfTwoParts(WorkItem item, int n, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int sum = local;
+    int[] shared = item.localInts(8);
+    shared[local] = 0;
+    if (n == 0) {
+      out[i] += n;
+      sum += out[i];
+    } else {
+      item.barrier();
+      shared[local] = sum;
+      item.barrier();
+      if (local == 0 || shared[local - 1] > 4) {
+        out[i]++;
+      }
+      sum += shared[1 - (local & 1)];
+      item.barrier();
+      item.atomicAdd(shared, sum & 3, 1);
+    }
+    item.barrier();
+    out[i] += sum + shared[(local + 1) & 1];
+  }
+
+  /** Ended the process with PoCL 3.1, if it was optimized. */
+  @KernelMethod
+  static void loopInConstantRounds(WorkItem item, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int[] shared = item.localInts(4);
+    for (int k = 0; k < 2; k++) {
+      shared[local] = out[i];
+      item.barrier();
+      for (int step = (int) item.groupSize(0) / 2; step > 0; step /= 2) {
+        if (local < step) {
+          shared[local] += shared[local + step];
+        }
+        item.barrier();
+      }
+      out[i] += shared[0];
+      item.barrier();
+    }
+  }
+
+  @Test
+  void whatPoclCannotCopyForTwoItemsIsNotLaunchedInPairs() {
+    assertThatThrownBy(() -> runOnPocl("conditionOfTwoParts", 2, 1, new int[8]))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("conditionOfTwoParts cannot run on PoCL in groups of 2 items");
+    int[] out = new int[8];
+    runOnPocl("conditionOfTwoParts", 4, 1, out);
+    assertThat(out).containsExactly(5, 1, 6, 3, 5, 1, 6, 3);
+    int[] pairs = {1, 2, 3, 4};
+    runOnPocl("loopInConstantRounds", 2, pairs);
+    assertThat(pairs).as("not optimized").containsExactly(13, 14, 31, 32);
+  }
+
+  @Test
+  void loopsInConstantRoundsAreNotOptimized() {
+    int[] out = {1, 2, 3, 4};
+    runOnPocl("loopInConstantRounds", 4, out);
+    assertThat(out).containsExactly(61, 62, 63, 64);
+  }
+
+  private static void runOnPocl(String name, int group, Object... arguments) {
+    Pocl.devices().forEach(Device::close);
+    KernelSource.Method source = KernelSource.method(MethodHandles.lookup(), name);
+    int items = ((int[]) arguments[arguments.length - 1]).length;
+    try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open);
+        UnifiedMemoryManager memory =
+            UnifiedMemoryManager.create(
+                tidepool.accelerator("opencl:0"), MemoryOptions.builder().build())) {
+      memory
+          .compile(source)
+          .execute(Arguments.inOrder(arguments), LaunchRange.of(items).inGroupsOf(group));
+    }
   }
 
   private static KernelTree tree(String name) {

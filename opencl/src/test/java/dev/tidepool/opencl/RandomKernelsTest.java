@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -18,6 +19,15 @@ class RandomKernelsTest {
     Pocl.devices().forEach(Device::close);
     try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
       assertThat(new RandomKernels(tidepool, "opencl:0").kernels(250).inPrograms().run())
+          .isPositive();
+    }
+  }
+
+  @Test
+  void kernelsWithBarriersEqualTheirMethods() {
+    Pocl.devices().forEach(Device::close);
+    try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
+      assertThat(new RandomBarrierKernels(tidepool, "opencl:0").kernels(30).mostRefused(60).run())
           .isPositive();
     }
   }

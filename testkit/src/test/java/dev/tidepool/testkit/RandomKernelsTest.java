@@ -19,4 +19,11 @@ class RandomKernelsTest {
       assertThat(new RandomKernels(tidepool, "cpu:0").kernels(19_250).run()).isPositive();
     }
   }
+
+  @Test
+  void kernelsWithBarriersEqualTheirMethods() {
+    try (Tidepool tidepool = Discovery.using(List.of(), Tidepool::open)) {
+      assertThat(new RandomBarrierKernels(tidepool, "cpu:0").kernels(300).run()).isPositive();
+    }
+  }
 }

@@ -186,6 +186,12 @@ public final class BarrierControl {
     return uniformity.isUniform(last) && (last.equals(new Break(loop)) || jumpsOut(last, inside));
   }
 
+  /** Whether some items of a group may jump out of a condition, and others not. */
+  public boolean isLeftBySome(If branch) {
+    Set<Label> inside = Walk.labels(List.of(branch));
+    return Walk.any(branch, part -> jumpsOut(part, inside) && !uniformity.isUniform(part));
+  }
+
   /** Whether a jump leaves a loop, other than for its next round. */
   public static boolean mayJumpOut(Loop loop) {
     Set<Label> inside = Walk.labels(loop.body());

@@ -415,8 +415,10 @@ public final class MethodGenerator {
       condition = "tp_stop || (" + condition + ")";
     }
     // As two conditions with a barrier between, where the language has that rule.
+    boolean ends =
+        language.endsConditionsWithBarriers() && Walk.any(branch, Barrier.class::isInstance);
     boolean apart =
-        language.endsConditionsWithBarriers()
+        ends
             && Walk.any(branch.then(), Barrier.class::isInstance)
             && Walk.any(branch.otherwise(), Barrier.class::isInstance);
     if (apart) {
@@ -424,8 +426,13 @@ public final class MethodGenerator {
       line("int " + way + " = " + condition + ";");
       condition = way;
     }
+    // A jump that only some items take must not skip the barriers that are added here.
+    boolean isLeft = ends && control.isLeftBySome(branch);
+    if (isLeft) {
+      jumps.enter(new Label(nextLabel++), false);
+    }
     line("if (" + condition + ") {");
-    partWithBarriers(branch.then(), control);
+    partWithBarriers(branch.then(), control, isLeft);
     if (!branch.otherwise().isEmpty()) {
       if (apart) {
         line("}");
@@ -434,16 +441,33 @@ public final class MethodGenerator {
       } else {
         line("} else {");
       }
-      partWithBarriers(branch.otherwise(), control);
+      partWithBarriers(branch.otherwise(), control, isLeft);
     }
     line("}");
+    if (isLeft) {
+      leave();
+    }
   }
 
-  /** Writes a part of a condition that all items of a group take together. */
-  private void partWithBarriers(List<Statement> part, BarrierControl control) {
-    boolean jumps = !part.isEmpty() && isJump(part.getLast()) && control.decides(part.getLast());
+  /**
+   * Writes a part of a condition that all items of a group take together.
+   *
+   * @param isLeft whether jumps out of the condition go to the end of the part first, and on behind
+   *     the condition
+   */
+  private void partWithBarriers(List<Statement> part, BarrierControl control, boolean isLeft) {
+    if (isLeft) {
+      depth++;
+      line("do {");
+    }
+    boolean jumps =
+        !isLeft && !part.isEmpty() && isJump(part.getLast()) && control.decides(part.getLast());
     int last = part.size() - (jumps ? 1 : 0);
     nestedWithBarriers(part.subList(0, last), control);
+    if (isLeft) {
+      line("} while (0);");
+      depth--;
+    }
     if (language.endsConditionsWithBarriers() && Walk.any(part, Barrier.class::isInstance)) {
       depth++;
       line(language.barrier());

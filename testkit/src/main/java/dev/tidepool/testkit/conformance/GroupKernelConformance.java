@@ -192,6 +192,14 @@ public abstract class GroupKernelConformance extends Topic {
   }
 
   @Test
+  void someItemsJumpToTheEndOfAConditionBehindItsBarrier() {
+    int[] out = new int[8];
+    compiled("jumpToEndOfCondition")
+        .execute(Arguments.inOrder(1, out), LaunchRange.of(8).inGroupsOf(4));
+    assertThat(out).containsExactly(1110, 1011, 1012, 1113, 1014, 1115, 1116, 1117);
+  }
+
+  @Test
   void bothPartsOfAConditionMayHaveBarriers() {
     Kernel kernel = compiled("barriersInBothParts");
     LaunchRange range = LaunchRange.of(8).inGroupsOf(4);

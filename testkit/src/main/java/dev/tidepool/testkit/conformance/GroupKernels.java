@@ -59,6 +59,22 @@ final class GroupKernels {
     }
   }
 
+  /** Behind the last barrier of a condition, some items jump to its end and others do not. */
+  static void jumpToEndOfCondition(WorkItem item, int count, int[] out) {
+    int i = (int) item.globalId(0);
+    out[i] = i;
+    if (count > 0) {
+      item.barrier();
+      out[i] += 10;
+      if (i % 3 == 0 || out[i] > 14) {
+        out[i] += 100;
+      }
+    } else {
+      out[i] = 1;
+    }
+    out[i] += 1000;
+  }
+
   /** Each part has a barrier, and one an item that does not come there. */
   static void barriersInBothParts(WorkItem item, int count, int[] out) {
     int i = (int) item.globalId(0);

@@ -15,15 +15,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs random kernels of one class as plain Java and on an accelerator, and compares. */
 public final class KernelBatch {
-  /**
-   * A kernel that does not do what its method does.
-   *
-   * @param seed of the kernel
-   * @param what is different
-   * @param cause what was thrown, if anything
-   */
-  public record Mismatch(long seed, String what, @Nullable Throwable cause) {}
-
   private final List<KernelBody> bodies;
   private final KernelClass compiled;
 
@@ -112,7 +103,8 @@ public final class KernelBatch {
           ? Optional.empty()
           : Optional.of(new Mismatch(plain.seed(), wrong, null));
     } catch (RuntimeException thrown) {
-      if (faults.stream().anyMatch(fault -> isSame(fault, thrown))) {
+      Class<?> owner = compiled.lookup().lookupClass();
+      if (faults.stream().anyMatch(fault -> Mismatch.isSameFault(fault, thrown, owner))) {
         return Optional.empty();
       }
       String instead = faults.isEmpty() ? "" : " instead of one of " + faults;
@@ -151,29 +143,5 @@ public final class KernelBatch {
       }
     }
     return faults;
-  }
-
-  /** Whether type and place agree; the JVM leaves the place out where it compiled the method. */
-  private boolean isSame(Throwable plain, Throwable kernel) {
-    if (plain.getClass() != kernel.getClass() || kernel.getStackTrace().length == 0) {
-      return false;
-    }
-    String owner = compiled.lookup().lookupClass().getName();
-    StackTraceElement top = kernel.getStackTrace()[0];
-    if (plain.getStackTrace().length == 0) {
-      return top.getClassName().equals(owner);
-    }
-    for (StackTraceElement frame : plain.getStackTrace()) {
-      boolean isMethod =
-          frame.getMethodName().equals(top.getMethodName())
-              && frame.getClassName().equals(top.getClassName());
-      if (isMethod) {
-        return frame.getLineNumber() == top.getLineNumber();
-      }
-      if (frame.getClassName().equals(owner)) {
-        return false;
-      }
-    }
-    return false;
   }
 }

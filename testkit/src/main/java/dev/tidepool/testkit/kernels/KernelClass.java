@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.kernels;
 
+import dev.tidepool.WorkItem;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.lang.reflect.Method;
 import java.net.URI;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import javax.tools.ForwardingJavaFileManager;
 import javax.tools.JavaCompiler;
@@ -64,7 +66,7 @@ final class KernelClass {
 
   /** The source of a class with these kernels. */
   static String source(List<KernelBody> bodies) {
-    StringBuilder source = new StringBuilder(HEAD);
+    StringBuilder source = new StringBuilder();
     StringBuilder all = new StringBuilder();
     String parameters = KernelBody.parameters(bodies.getFirst().kinds());
     String arguments = parameters.replaceAll("[a-z]+(\\[\\])? (\\w+)", "$2");
@@ -74,8 +76,13 @@ final class KernelClass {
       all.append("(i, ").append(arguments).append("); break;\n");
     }
     source.append("\n  static void all(int i, int which, ").append(parameters);
-    source.append(") {\n    switch (which) {\n").append(all).append("    }\n  }\n}\n");
-    return source.toString();
+    source.append(") {\n    switch (which) {\n").append(all).append("    }\n  }\n");
+    return source(source.toString());
+  }
+
+  /** The source of a class with these methods. */
+  static String source(String methods) {
+    return HEAD + methods + "}\n";
   }
 
   /**
@@ -140,7 +147,19 @@ final class KernelClass {
     }
   }
 
-  /** Keeps the only class file. The class uses those of the JDK alone. */
+  /** The library's only type that kernels use. */
+  private static final class ItemType extends SimpleJavaFileObject {
+    ItemType() {
+      super(URI.create("memory:///WorkItem.class"), Kind.CLASS);
+    }
+
+    @Override
+    public InputStream openInputStream() {
+      return Objects.requireNonNull(WorkItem.class.getResourceAsStream("WorkItem.class"));
+    }
+  }
+
+  /** Keeps the only class file. The class uses those of the JDK, and the type of items. */
   private static final class Output extends ForwardingJavaFileManager<JavaFileManager> {
     private final ByteArrayOutputStream file = new ByteArrayOutputStream();
 
@@ -153,9 +172,19 @@ final class KernelClass {
     public Iterable<JavaFileObject> list(
         Location location, String packageName, Set<JavaFileObject.Kind> kinds, boolean recurse)
         throws IOException {
-      return location == StandardLocation.CLASS_PATH
-          ? List.of()
-          : super.list(location, packageName, kinds, recurse);
+      if (location != StandardLocation.CLASS_PATH) {
+        return super.list(location, packageName, kinds, recurse);
+      }
+      return packageName.equals(WorkItem.class.getPackageName())
+          ? List.of(new ItemType())
+          : List.of();
+    }
+
+    @Override
+    public String inferBinaryName(Location location, JavaFileObject file) {
+      return file instanceof ItemType
+          ? WorkItem.class.getName()
+          : super.inferBinaryName(location, file);
     }
 
     @Override

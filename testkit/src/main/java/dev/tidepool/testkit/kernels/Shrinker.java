@@ -4,6 +4,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /** Makes a kernel that is wrong smaller, as long as it stays wrong. */
 public final class Shrinker {
@@ -17,10 +18,26 @@ public final class Shrinker {
    * @param seed of a kernel that is wrong when it is run alone
    */
   public static String shrunk(long seed, UnifiedMemoryManager memory) {
-    long end = System.nanoTime() + MOST_NANOS;
     Kinds kinds = Kinds.of(memory.accelerator());
+    Set<Integer> leftOut =
+        leftOut(
+            KernelBody.of(seed, Set.of(), kinds).parts(),
+            candidate ->
+                !KernelBatch.of(KernelBody.of(seed, candidate, kinds))
+                    .run(memory, false)
+                    .isEmpty());
+    return KernelClass.source(List.of(KernelBody.of(seed, leftOut, kinds)));
+  }
+
+  /**
+   * The parts that can be left out, as found in about a minute.
+   *
+   * @param parts how many parts there are
+   * @param isWrong whether a kernel without some parts is still wrong
+   */
+  static Set<Integer> leftOut(int parts, Predicate<Set<Integer>> isWrong) {
+    long end = System.nanoTime() + MOST_NANOS;
     Set<Integer> leftOut = new HashSet<>();
-    int parts = KernelBody.of(seed, leftOut, kinds).parts();
     // Two rounds: a declaration can go when the last use has gone.
     for (int round = 0; round < 2; round++) {
       for (int piece = Math.max(1, parts / 4); piece > 0; piece /= 2) {
@@ -29,18 +46,18 @@ public final class Shrinker {
           for (int part = from; part < Math.min(parts, from + piece); part++) {
             more.add(part);
           }
-          if (more.size() > leftOut.size() && isWrong(KernelBody.of(seed, more, kinds), memory)) {
+          if (more.size() > leftOut.size() && isWrongJava(more, isWrong)) {
             leftOut = more;
           }
         }
       }
     }
-    return KernelClass.source(List.of(KernelBody.of(seed, leftOut, kinds)));
+    return leftOut;
   }
 
-  private static boolean isWrong(KernelBody body, UnifiedMemoryManager memory) {
+  private static boolean isWrongJava(Set<Integer> leftOut, Predicate<Set<Integer>> isWrong) {
     try {
-      return !KernelBatch.of(body).run(memory, false).isEmpty();
+      return isWrong.test(leftOut);
     } catch (IllegalArgumentException noJava) {
       return false;
     }

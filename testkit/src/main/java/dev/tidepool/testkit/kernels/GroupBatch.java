@@ -1,0 +1,146 @@
+package dev.tidepool.testkit.kernels;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs random kernels with barriers as threads of plain Java and on an accelerator, and compares.
+ */
+public final class GroupBatch {
+  /** The scalar is each number below. */
+  private static final int LAUNCHES = 6;
+
+  private final List<GroupBody> bodies;
+  private final KernelClass compiled;
+  private int refused;
+
+  private GroupBatch(List<GroupBody> bodies) {
+    this.bodies = bodies;
+    this.compiled = KernelClass.compile(source(bodies));
+  }
+
+  /** Kernels of consecutive seeds. */
+  public static GroupBatch of(long firstSeed, int count) {
+    List<GroupBody> bodies = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      bodies.add(GroupBody.of(firstSeed + i, Set.of()));
+    }
+    return new GroupBatch(bodies);
+  }
+
+  /**
+   * The source of the smallest class found in about a minute whose kernel is still wrong.
+   *
+   * @param seed of a kernel that is wrong
+   */
+  public static String shrunk(long seed, UnifiedMemoryManager memory) {
+    int parts = GroupBody.of(seed, Set.of()).parts();
+    Set<Integer> leftOut =
+        Shrinker.leftOut(
+            parts,
+            candidate ->
+                !new GroupBatch(List.of(GroupBody.of(seed, candidate))).run(memory).isEmpty());
+    return source(List.of(GroupBody.of(seed, leftOut)));
+  }
+
+  private static String source(List<GroupBody> bodies) {
+    StringBuilder kernels = new StringBuilder(GroupBody.HELPERS);
+    bodies.forEach(body -> kernels.append(body.source()));
+    return KernelClass.source(kernels.toString());
+  }
+
+  /** How many kernels of the last run were refused as kernels that the accelerator cannot run. */
+  public int refused() {
+    return refused;
+  }
+
+  /** Runs all kernels. Returns those that are wrong. */
+  public List<Mismatch> run(UnifiedMemoryManager memory) {
+    List<Mismatch> mismatches = new ArrayList<>();
+    refused = 0;
+    for (GroupBody body : bodies) {
+      Kernel kernel;
+      try {
+        kernel = memory.compile(KernelSource.method(compiled.lookup(), body.method()));
+      } catch (KernelCompilationException e) {
+        if (isRefusal(e)) {
+          refused++;
+        } else {
+          mismatches.add(new Mismatch(body.seed(), "it is not compiled", e));
+        }
+        continue;
+      }
+      for (int n = 0; n < LAUNCHES; n++) {
+        Optional<Mismatch> mismatch = mismatch(body, kernel, n);
+        if (mismatch.isPresent() && isRefusal(mismatch.get().cause())) {
+          refused++;
+          break;
+        }
+        if (mismatch.isPresent()) {
+          mismatches.add(mismatch.get());
+          break;
+        }
+      }
+    }
+    return mismatches;
+  }
+
+  /** Whether Tidepool refused a kernel, or its launch, before a driver saw it. */
+  private static boolean isRefusal(@Nullable Throwable e) {
+    String message = e == null ? "" : String.valueOf(e.getMessage());
+    return message.contains("is not reached by all items of a group together")
+        || message.contains("cannot run on PoCL");
+  }
+
+  private Optional<Mismatch> mismatch(GroupBody body, Kernel kernel, int n) {
+    Random random = new Random(body.seed() * LAUNCHES + n);
+    int[] in = random.ints(GroupBody.ITEMS, 0, 100).toArray();
+    int[] counts = new int[GroupBody.ITEMS + 4];
+    int[] out = random.ints(GroupBody.ITEMS, 0, 10).toArray();
+    int[] expectedCounts = counts.clone();
+    int[] expectedOut = out.clone();
+    Method method = compiled.method(body.method());
+    List<Throwable> faults =
+        GroupReference.run(
+            method, GroupBody.ITEMS, body.group(), n, in, expectedCounts, expectedOut);
+    String wrong = "";
+    @Nullable Throwable cause = null;
+    try {
+      kernel.execute(
+          Arguments.inOrder(n, in, counts, out),
+          LaunchRange.of(GroupBody.ITEMS).inGroupsOf(body.group()));
+      if (!faults.isEmpty()) {
+        wrong = "it does not throw " + faults.getFirst();
+      } else if (!Arrays.equals(out, expectedOut) || !Arrays.equals(counts, expectedCounts)) {
+        wrong =
+            "out is %s instead of %s, counts is %s instead of %s"
+                .formatted(
+                    Arrays.toString(out),
+                    Arrays.toString(expectedOut),
+                    Arrays.toString(counts),
+                    Arrays.toString(expectedCounts));
+      }
+    } catch (RuntimeException thrown) {
+      Class<?> owner = compiled.lookup().lookupClass();
+      if (faults.stream().noneMatch(fault -> Mismatch.isSameFault(fault, thrown, owner))) {
+        wrong = "it throws " + thrown + (faults.isEmpty() ? "" : " instead of one of " + faults);
+        cause = thrown;
+      }
+    }
+    return wrong.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new Mismatch(body.seed(), "for n = " + n + " " + wrong, cause));
+  }
+}

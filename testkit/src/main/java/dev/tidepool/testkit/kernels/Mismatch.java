@@ -1,0 +1,40 @@
+package dev.tidepool.testkit.kernels;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kernel that does not do what its method does.
+ *
+ * @param seed of the kernel
+ * @param what is different
+ * @param cause what was thrown, if anything
+ */
+public record Mismatch(long seed, String what, @Nullable Throwable cause) {
+  /**
+   * Whether type and place of two faults agree. The JVM leaves the place out where it compiled the
+   * method.
+   *
+   * @param owner the class of the kernel
+   */
+  static boolean isSameFault(Throwable plain, Throwable kernel, Class<?> owner) {
+    if (plain.getClass() != kernel.getClass() || kernel.getStackTrace().length == 0) {
+      return false;
+    }
+    StackTraceElement top = kernel.getStackTrace()[0];
+    if (plain.getStackTrace().length == 0) {
+      return top.getClassName().equals(owner.getName());
+    }
+    for (StackTraceElement frame : plain.getStackTrace()) {
+      boolean isMethod =
+          frame.getMethodName().equals(top.getMethodName())
+              && frame.getClassName().equals(top.getClassName());
+      if (isMethod) {
+        return frame.getLineNumber() == top.getLineNumber();
+      }
+      if (frame.getClassName().equals(owner.getName())) {
+        return false;
+      }
+    }
+    return false;
+  }
+}
