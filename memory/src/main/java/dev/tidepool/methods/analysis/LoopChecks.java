@@ -110,8 +110,8 @@ public final class LoopChecks {
     }
     hoisted++;
     boolean isLong = longIndices && !addsFloats(loop);
-    UntestedCopy copy =
-        new UntestedCopy(
+    StatementCopy copy =
+        new StatementCopy(
             labels,
             access -> accesses.isUnderstood(access) ? index(access, accesses, isLong) : null);
     List<Statement> untested = copy.of(List.of(loop));

@@ -99,7 +99,7 @@ public final class RangeChecks {
     if (checks.understood.isEmpty() || (hasLoop && !checks.hasUnderstoodLoop)) {
       return tree;
     }
-    UntestedCopy copy = new UntestedCopy(tree.labels(), checks::untestedIndex);
+    StatementCopy copy = new StatementCopy(tree.labels(), checks::untestedIndex);
     List<Statement> untested = copy.of(tree.body());
     Statement either = new Statement.If(Tests.all(checks.tests), untested, tree.body());
     return tree.withBody(List.of(either), tree.variables(), copy.labels());

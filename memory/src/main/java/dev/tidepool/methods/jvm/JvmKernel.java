@@ -3,6 +3,7 @@ package dev.tidepool.methods.jvm;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.LoopChecks;
+import dev.tidepool.methods.analysis.ShortLoops;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import java.lang.classfile.ClassFile;
@@ -32,7 +33,6 @@ public final class JvmKernel {
 
   private final KernelTree tree;
   private final boolean checked;
-  private final Steps steps;
   private final LoopBounds bounds;
   private final Compiled small;
 
@@ -45,25 +45,25 @@ public final class JvmKernel {
   /**
    * What the code consists of.
    *
-   * @param loops loops with one test in front
+   * @param tested loops with one test in front
+   * @param writtenOut loops that are written out
    */
-  private record Steps(List<Step> list, int loops) {}
+  private record Steps(List<Step> list, int tested, int writtenOut) {}
 
   /**
    * A version of the kernel.
    *
    * @param bytes of bytecode, at most
    */
-  private record Compiled(KernelPlan plan, KernelCode code, int bytes) {}
+  private record Compiled(Steps steps, KernelPlan plan, KernelCode code, int bytes) {}
 
   private record Fixed(List<Long> values, Compiled compiled) {}
 
   private JvmKernel(KernelTree tree, boolean checked) {
     this.tree = tree;
     this.checked = checked;
-    this.steps = steps(tree);
     this.bounds = LoopBounds.of(tree);
-    this.small = compiled(tree, steps, true);
+    this.small = compiled(tree, true);
     warnIfInterpreted();
   }
 
@@ -83,23 +83,27 @@ public final class JvmKernel {
     }
   }
 
-  private Steps steps(KernelTree kernel) {
-    List<Step> whole = BarrierFission.of(kernel);
-    if (!checked) {
-      return new Steps(whole, 0);
+  private Steps steps(KernelTree kernel, boolean writesOut) {
+    ShortLoops shortLoops = new ShortLoops(kernel.labels());
+    List<Step> steps = BarrierFission.of(kernel);
+    if (writesOut) {
+      steps = BarrierFission.mapped(steps, shortLoops::writtenOut);
     }
-    int[] labels = {kernel.labels()};
-    int[] loops = {0};
-    List<Step> tested =
+    if (!checked) {
+      return new Steps(steps, 0, shortLoops.loops());
+    }
+    int[] labels = {shortLoops.labels()};
+    int[] tested = {0};
+    steps =
         BarrierFission.mapped(
-            whole,
+            steps,
             body -> {
               LoopChecks.Result result = LoopChecks.of(body, labels[0], true);
               labels[0] = result.labels();
-              loops[0] += result.loops();
+              tested[0] += result.loops();
               return result.body();
             });
-    return new Steps(tested, loops[0]);
+    return new Steps(steps, tested[0], shortLoops.loops());
   }
 
   /**
@@ -113,7 +117,25 @@ public final class JvmKernel {
     return new JvmKernel(tree, checked);
   }
 
-  private Compiled compiled(KernelTree kernel, Steps steps, boolean views) {
+  /** Loops are not written out where HotSpot would not compile the kernel then. */
+  private Compiled compiled(KernelTree kernel, boolean views) {
+    Steps writtenOut = steps(kernel, true);
+    if (writtenOut.writtenOut() > 0) {
+      try {
+        Compiled version = compiled(writtenOut, kernel, views);
+        if (version.bytes() <= COMPILED_BYTES) {
+          return version;
+        }
+      } catch (KernelCompilationException e) {
+        // It may be short enough as it is.
+        LOG.log(System.Logger.Level.DEBUG, "loops are not written out", e);
+      }
+      return compiled(steps(kernel, false), kernel, views);
+    }
+    return compiled(writtenOut, kernel, views);
+  }
+
+  private Compiled compiled(Steps steps, KernelTree kernel, boolean views) {
     KernelPlan plan = new KernelPlan(kernel, steps.list(), checked, views);
     byte[] bytes;
     try {
@@ -138,7 +160,7 @@ public final class JvmKernel {
                   .lookupClass()
                   .getDeclaredConstructor()
                   .newInstance();
-      return new Compiled(plan, code, bytecode(bytes));
+      return new Compiled(steps, plan, code, bytecode(bytes));
     } catch (ReflectiveOperationException e) {
       throw new LinkageError("the code generated for " + tree.methodName() + " was refused", e);
     }
@@ -223,9 +245,10 @@ public final class JvmKernel {
 
   /** How the kernel was made, for reports. */
   public String description() {
-    int count = steps.loops();
+    Steps steps = small.steps();
     String loops =
-        count == 0 ? "" : ", " + count + (count == 1 ? " loop" : " loops") + " with one index test";
+        counted(steps.writtenOut(), " written out")
+            + counted(steps.tested(), " with one index test");
     int[] parts = {0};
     BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
@@ -234,12 +257,16 @@ public final class JvmKernel {
             tree.className(), tree.methodName(), checked ? "" : ", unchecked", loops, barriers);
   }
 
+  private static String counted(int loops, String how) {
+    return loops == 0 ? "" : ", " + loops + (loops == 1 ? " loop" : " loops") + how;
+  }
+
   private Compiled compiledFor(@Nullable MemorySegment[] arrays, @Nullable Object[] scalars) {
     for (MemorySegment array : arrays) {
       if (array != null && !hasView(array)) {
         Compiled known = large;
         if (known == null) {
-          known = compiled(tree, steps, false);
+          known = compiled(tree, false);
           large = known;
         }
         return known;
@@ -262,7 +289,7 @@ public final class JvmKernel {
       KernelTree kernel = bounds.fixed(tree, values);
       Compiled version;
       try {
-        version = compiled(kernel, steps(kernel), true);
+        version = compiled(kernel, true);
       } catch (KernelCompilationException e) {
         // It is somewhat longer than the first version, and too long.
         version = small;

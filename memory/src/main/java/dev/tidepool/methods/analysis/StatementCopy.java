@@ -9,11 +9,8 @@ import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Copies statements, with labels of their own, to run where a test in front has replaced those
- * inside.
- */
-final class UntestedCopy {
+/** Copies statements, with labels of their own, and perhaps without the tests of their indices. */
+final class StatementCopy {
   private final Function<Statement, @Nullable KernelExpression> indices;
   private final Map<Statement.Label, Statement.Label> renamed = new HashMap<>();
   private int labels;
@@ -25,7 +22,7 @@ final class UntestedCopy {
    * @param indices the index with which a load or store goes without a test; null where it keeps
    *     its own
    */
-  UntestedCopy(int labels, Function<Statement, @Nullable KernelExpression> indices) {
+  StatementCopy(int labels, Function<Statement, @Nullable KernelExpression> indices) {
     this.labels = labels;
     this.indices = indices;
   }

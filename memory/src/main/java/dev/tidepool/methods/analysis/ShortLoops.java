@@ -1,0 +1,227 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Continue;
+import dev.tidepool.methods.tree.Statement.If;
+import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes out loops with conditions that have a few rounds, known when the kernel is translated,
+ * such as those over the neighbours of a pixel. The loop's variable is a constant in each round.
+ *
+ * <p>HotSpot's compiler does so only where the body is short, and an access that is tested is long:
+ * a blur of 3 x 3 pixels with conditions for the borders took four times as long.
+ */
+public final class ShortLoops {
+  private static final int MOST_ROUNDS = 8;
+
+  /** Statements, and parts of expressions, that are added to a kernel at most. */
+  private static final int MOST_ADDED = 1000;
+
+  private int labels;
+  private int loops;
+  private int room = MOST_ADDED;
+
+  /**
+   * Nothing is written out yet.
+   *
+   * @param labels the labels of the kernel that are in use have smaller ids
+   */
+  public ShortLoops(int labels) {
+    this.labels = labels;
+  }
+
+  /** The labels in use now have smaller ids. */
+  public int labels() {
+    return labels;
+  }
+
+  /** How many loops have been written out. */
+  public int loops() {
+    return loops;
+  }
+
+  /** Returns statements without such loops; inner ones are written out before those around them. */
+  public List<Statement> writtenOut(List<Statement> list) {
+    return writtenOut(list, List.of());
+  }
+
+  /**
+   * Writes loops out.
+   *
+   * @param before what is done in front of the statements, as far as it is known
+   */
+  private List<Statement> writtenOut(List<Statement> list, List<Statement> before) {
+    List<Statement> all = new ArrayList<>(before);
+    for (Statement statement : list) {
+      all.add(
+          switch (statement) {
+            case If(KernelExpression condition, var then, var otherwise) ->
+                new If(condition, writtenOut(then, all), writtenOut(otherwise, all));
+            case Block(Statement.Label label, var body) -> new Block(label, writtenOut(body, all));
+            case Loop(Statement.Label label, var body) ->
+                writtenOut(new Loop(label, writtenOut(body)), all);
+            default -> statement;
+          });
+    }
+    return List.copyOf(all.subList(before.size(), all.size()));
+  }
+
+  /**
+   * Writes a loop out, if it is short.
+   *
+   * @param before what is done in front of it, as far as it is known
+   */
+  private Statement writtenOut(Loop loop, List<Statement> before) {
+    CountedLoop counted = CountedLoop.of(loop);
+    if (counted == null || Walk.any(loop, new Continue(loop.label())::equals) || !isSlow(counted)) {
+      return loop;
+    }
+    Long from = valueAfter(before, counted.variable());
+    if (from == null) {
+      return loop;
+    }
+    int rounds = rounds(counted, from);
+    int added = rounds < 0 ? -1 : added(loop, rounds);
+    if (added < 0) {
+      return loop;
+    }
+    room -= added;
+    loops++;
+    List<Statement> body = new ArrayList<>();
+    for (int i = 0; i < rounds; i++) {
+      addRound(counted, from + (long) i * counted.step(), body);
+    }
+    // What the loop does when its test fails: it leaves, perhaps for a place further out.
+    If exit = (If) loop.body().getFirst();
+    body.addAll(exit.then().isEmpty() ? exit.otherwise() : exit.then());
+    return new Block(loop.label(), body);
+  }
+
+  /**
+   * Whether a loop without loops inside has conditions, or indices that {@link LoopChecks} cannot
+   * test in front of it. Other loops are as fast as they are.
+   */
+  private static boolean isSlow(CountedLoop counted) {
+    List<Statement> body = counted.loop().body();
+    LoopAccesses accesses = LoopAccesses.of(counted);
+    return !Walk.any(body, Loop.class::isInstance)
+        && Walk.any(
+            body.subList(1, body.size()),
+            part ->
+                part instanceof If || (Walk.array(part) != null && !accesses.isUnderstood(part)));
+  }
+
+  /** The value of a variable behind some statements; null if it is not known. */
+  private static @Nullable Long valueAfter(List<Statement> list, Variable variable) {
+    for (Statement statement : list.reversed()) {
+      if (statement instanceof Assign(Variable target, KernelExpression value)
+          && target.equals(variable)) {
+        return value(value);
+      }
+      if (Walk.any(statement, part -> variable.equals(Walk.target(part)))) {
+        return null;
+      }
+    }
+    return null;
+  }
+
+  /** How often a loop's body is done; -1 if that is not known, or too often. */
+  private static int rounds(CountedLoop counted, long from) {
+    Long last = value(counted.last());
+    if (last == null) {
+      return -1;
+    }
+    int rounds = 0;
+    long at = from;
+    while (counted.step() > 0 ? at <= last : at >= last) {
+      at += counted.step();
+      rounds++;
+      if (rounds > MOST_ROUNDS || at != (int) at) {
+        return -1;
+      }
+    }
+    return rounds;
+  }
+
+  /** How much longer a kernel becomes if a loop is written out; -1 if there is no room for it. */
+  private int added(Loop loop, int rounds) {
+    int most = room / Math.max(1, rounds);
+    int[] size = {0};
+    boolean exceeds =
+        Walk.any(
+            loop.body(),
+            statement ->
+                ++size[0] > most
+                    || Walk.expressions(statement).stream()
+                        .anyMatch(value -> Walk.any(value, _ -> ++size[0] > most)));
+    return exceeds ? -1 : size[0] * rounds;
+  }
+
+  private void addRound(CountedLoop counted, long value, List<Statement> body) {
+    List<Statement> all = counted.loop().body();
+    StatementCopy copy = new StatementCopy(labels, _ -> null);
+    long now = value;
+    for (Statement statement : copy.of(all.subList(1, all.size()))) {
+      if (counted.variable().equals(Walk.target(statement))) {
+        now += counted.step();
+        body.add(new Assign(counted.variable(), Constant.of((int) now)));
+      } else {
+        body.addAll(withConstant(statement, counted.variable(), Constant.of((int) now)));
+      }
+    }
+    labels = copy.labels();
+  }
+
+  private static List<Statement> withConstant(
+      Statement statement, Variable variable, Constant value) {
+    return Rewriter.rewrite(
+        List.of(statement),
+        List::of,
+        part ->
+            part instanceof KernelExpression.Read(Variable read) && read.equals(variable)
+                ? value
+                : part);
+  }
+
+  /** The value of an int or long; null if it is not a constant. */
+  private static @Nullable Long value(KernelExpression expression) {
+    Long value =
+        switch (expression) {
+          case Constant constant -> constant.bits();
+          case KernelExpression.Convert(Conversion conversion, var operand)
+              when conversion == Conversion.I2L ->
+              value(operand);
+          case KernelExpression.Negate(var operand) -> difference(0L, value(operand));
+          case KernelExpression.Binary(Operator operator, var left, var right)
+              when operator == Operator.ADD ->
+              difference(value(left), difference(0L, value(right)));
+          case KernelExpression.Binary(Operator operator, var left, var right)
+              when operator == Operator.SUBTRACT ->
+              difference(value(left), value(right));
+          default -> null;
+        };
+    if (value == null || expression.type() == ValueType.LONG) {
+      return value;
+    }
+    int wrapped = value.intValue();
+    return (long) wrapped;
+  }
+
+  private static @Nullable Long difference(@Nullable Long left, @Nullable Long right) {
+    return left == null || right == null ? null : left - right;
+  }
+}
