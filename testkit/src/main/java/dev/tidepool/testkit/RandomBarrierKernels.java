@@ -55,6 +55,12 @@ public final class RandomBarrierKernels {
     this.mostRefused = mostRefused;
   }
 
+  /** The seed of the first kernel, unless the system property says so; else it is each time new. */
+  public RandomBarrierKernels seed(long first) {
+    return new RandomBarrierKernels(
+        tidepool, accelerator, Long.getLong("tidepool.testkit.seed", first), kernels, mostRefused);
+  }
+
   /** How many kernels, unless the system property says so. */
   public RandomBarrierKernels kernels(int count) {
     return new RandomBarrierKernels(tidepool, accelerator, seed, count, mostRefused);
