@@ -106,9 +106,9 @@ class KernelLifeTest {
       buffer.copyFrom(new int[] {1});
       Kernel kernel = memory.compile(EXPRESSION);
       device.pause();
-      // More than the device is given at once: the last can be stopped, whatever was compiled by
-      // then.
-      CompletableFuture<?>[] runs = new CompletableFuture<?>[200];
+      // More than the 512 that a queue of the device is given at once: the last can be stopped,
+      // whatever was compiled by then.
+      CompletableFuture<?>[] runs = new CompletableFuture<?>[600];
       for (int i = 0; i < runs.length; i++) {
         runs[i] = kernel.executeAsync(Arguments.of("x", buffer, "y", buffer));
       }
