@@ -77,7 +77,7 @@ public class MethodTranslationBenchmark {
   public MethodText translation() {
     return MethodGenerator.generate(
         MethodReader.read(fresh),
-        new OpenClC(),
+        new OpenClC(false),
         new DeviceLimits(true, true, true, 512 << 10, 48 << 10, "opencl:0"),
         true);
   }

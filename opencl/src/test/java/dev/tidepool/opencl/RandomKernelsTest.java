@@ -27,13 +27,7 @@ class RandomKernelsTest {
   void kernelsWithBarriersEqualTheirMethods() {
     Pocl.devices().forEach(Device::close);
     try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
-      // Of about a thousand such kernels, PoCL 3.1 ends the process for one that no rule knows yet.
-      assertThat(
-              new RandomBarrierKernels(tidepool, "opencl:0")
-                  .seed(5000)
-                  .kernels(30)
-                  .mostRefused(60)
-                  .run())
+      assertThat(new RandomBarrierKernels(tidepool, "opencl:0").kernels(30).mostRefused(60).run())
           .isPositive();
     }
   }

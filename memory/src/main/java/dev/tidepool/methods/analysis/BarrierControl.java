@@ -199,6 +199,23 @@ public final class BarrierControl {
     return Walk.any(loop.body(), part -> jumpsOut(part, inside) && !part.equals(repeat));
   }
 
+  /** The loops and blocks around statements that jumps in these leave or repeat. */
+  public static Set<Label> jumpsOut(List<Statement> statements) {
+    Set<Label> inside = Walk.labels(statements);
+    Set<Label> around = new HashSet<>();
+    Walk.statements(
+        statements,
+        statement -> {
+          switch (statement) {
+            case Break(Label label) -> around.add(label);
+            case Continue(Label label) -> around.add(label);
+            default -> {}
+          }
+        });
+    around.removeAll(inside);
+    return around;
+  }
+
   private static boolean jumpsOut(Statement statement, Set<Label> inside) {
     return switch (statement) {
       case Break(Label label) -> !inside.contains(label);

@@ -30,10 +30,12 @@ public interface KernelLanguage {
   String barrier();
 
   /**
-   * Whether a condition around a barrier has to end with another one, and one with barriers in both
-   * parts has to be two conditions.
+   * Whether the compiler optimizes a kernel before it divides it at its barriers. Then what is
+   * optimized together must not reach across the places where it may be divided: a barrier follows
+   * all that an item does if it is active, a condition around a barrier ends with another one, and
+   * one with barriers in both parts is two conditions.
    */
-  default boolean endsConditionsWithBarriers() {
+  default boolean isDividedAtBarriers() {
     return false;
   }
 

@@ -67,8 +67,11 @@ public final class MethodGenerator {
   private final boolean stops;
   // The conditions by which stopped items leave loops.
   private final Set<If> exits = Collections.newSetFromMap(new IdentityHashMap<>());
+  // Where some items of a group may have jumped to, before the end of these loops and blocks.
+  private final Set<Label> ahead = new HashSet<>();
   private int depth = 1;
   private boolean faults;
+  private boolean isAtBarrier;
   private int nextLabel;
   // Where an item goes that returns or fails, in a kernel with barriers; null around statements
   // that all items do, also those that have ended.
@@ -292,6 +295,15 @@ public final class MethodGenerator {
 
   private void line(String text) {
     body.append("  ".repeat(depth)).append(text).append("\n");
+    isAtBarrier = false;
+  }
+
+  /** A barrier behind another one would do nothing. */
+  private void barrier() {
+    if (!isAtBarrier) {
+      line(language.barrier());
+      isAtBarrier = true;
+    }
   }
 
   private void write(List<Statement> statements) {
@@ -318,7 +330,7 @@ public final class MethodGenerator {
                 + name(array)
                 + "[tp_i] = 0; }");
       }
-      case Barrier _ -> line(language.barrier());
+      case Barrier _ -> barrier();
       case If branch -> branch(branch);
       case Loop(Label label, List<Statement> repeated) -> {
         jumps.enter(label, true);
@@ -383,14 +395,14 @@ public final class MethodGenerator {
           exitWhenStopped((Loop) statement, control);
           nestedWithBarriers(repeated, control);
           line("}");
-          leave();
+          leaveTogether(label);
         }
         case Block(Label label, List<Statement> once) -> {
           jumps.enter(label, false);
           line("do {");
           nestedWithBarriers(once, control);
           line("} while (0);");
-          leave();
+          leaveTogether(label);
         }
         default -> write(statement);
       }
@@ -415,8 +427,7 @@ public final class MethodGenerator {
       condition = "tp_stop || (" + condition + ")";
     }
     // As two conditions with a barrier between, where the language has that rule.
-    boolean ends =
-        language.endsConditionsWithBarriers() && Walk.any(branch, Barrier.class::isInstance);
+    boolean ends = language.isDividedAtBarriers() && Walk.any(branch, Barrier.class::isInstance);
     boolean apart =
         ends
             && Walk.any(branch.then(), Barrier.class::isInstance)
@@ -436,7 +447,7 @@ public final class MethodGenerator {
     if (!branch.otherwise().isEmpty()) {
       if (apart) {
         line("}");
-        line(language.barrier());
+        barrier();
         line("if (!" + condition + ") {");
       } else {
         line("} else {");
@@ -468,9 +479,9 @@ public final class MethodGenerator {
       line("} while (0);");
       depth--;
     }
-    if (language.endsConditionsWithBarriers() && Walk.any(part, Barrier.class::isInstance)) {
+    if (language.isDividedAtBarriers() && Walk.any(part, Barrier.class::isInstance)) {
       depth++;
-      line(language.barrier());
+      barrier();
       depth--;
     }
     nestedWithBarriers(part.subList(last, part.size()), control);
@@ -507,6 +518,11 @@ public final class MethodGenerator {
     exit = null;
     depth--;
     line("}");
+    ahead.addAll(BarrierControl.jumpsOut(statements));
+    // All items of the group come by here, unless some have jumped ahead.
+    if (language.isDividedAtBarriers() && ahead.isEmpty()) {
+      barrier();
+    }
   }
 
   /** Ends what the item computes. */
@@ -583,6 +599,12 @@ public final class MethodGenerator {
       line("tp_leave" + way.flag() + " = 1;");
     }
     line(way.repeats() ? "continue;" : "break;");
+  }
+
+  /** Leaves a loop or block with barriers: the items that have jumped to its end are here again. */
+  private void leaveTogether(Label label) {
+    ahead.remove(label);
+    leave();
   }
 
   /** Writes, behind a loop or block, the tests that continue jumps out of several of them. */

@@ -7,8 +7,15 @@ import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
 import java.util.Locale;
 
-/** OpenCL C 1.2. */
-public final class OpenClC implements KernelLanguage {
+/**
+ * OpenCL C 1.2.
+ *
+ * @param isDividedAtBarriers true for PoCL, which runs the items of a group one after another from
+ *     barrier to barrier. It finds these parts when LLVM has optimized the kernel. Where LLVM has
+ *     joined conditions of two parts, PoCL 3.1 ends the process, or lets the first item of a group
+ *     decide for all
+ */
+public record OpenClC(boolean isDividedAtBarriers) implements KernelLanguage {
   @Override
   public Dialect dialect() {
     return Dialect.OPENCL_C;
@@ -50,13 +57,6 @@ public final class OpenClC implements KernelLanguage {
   @Override
   public String barrier() {
     return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
-  }
-
-  // PoCL 3.1 lets the first item of a group decide for all of them what they do between the last
-  // barrier of a condition and its end, if there are several ways to the end.
-  @Override
-  public boolean endsConditionsWithBarriers() {
-    return true;
   }
 
   @Override

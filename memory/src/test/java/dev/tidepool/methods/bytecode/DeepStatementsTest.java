@@ -154,7 +154,7 @@ class DeepStatementsTest {
   }
 
   private static String openCl(KernelSource.Method source) {
-    return MethodGenerator.generate(MethodReader.read(source), new OpenClC(), DEVICE, true)
+    return MethodGenerator.generate(MethodReader.read(source), new OpenClC(false), DEVICE, true)
         .source();
   }
 
