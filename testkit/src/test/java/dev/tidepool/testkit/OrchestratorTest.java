@@ -146,6 +146,17 @@ class OrchestratorTest {
   }
 
   @Test
+  void aNameThatIsNotRegisteredIsRefused() {
+    assertThatThrownBy(() -> orchestrator.execute("saxpi", Arguments.of("y", new float[1])))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("no kernel is called 'saxpi'; none is registered: call register first");
+    orchestrator.register("saxpy", SAXPY);
+    assertThatThrownBy(() -> orchestrator.execute("saxpi", Arguments.of("y", new float[1])))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("no kernel is called 'saxpi'; registered are [saxpy]");
+  }
+
+  @Test
   void arraysAreArgumentsToo() {
     orchestrator.register("saxpy", SAXPY);
     float[] y = {10, 20};

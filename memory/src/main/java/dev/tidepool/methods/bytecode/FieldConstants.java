@@ -52,7 +52,8 @@ final class FieldConstants {
       if (!Modifier.isFinal(field.getModifiers())) {
         throw place.refuse(
             shown + ", which is not final,",
-            "make it static final, or pass its value as a parameter");
+            "pass its value as a parameter, make it static final if it never changes, or write to"
+                + " an array that is a parameter");
       }
       field.setAccessible(true);
       Constant constant = constant(field.get(null), shown, place);

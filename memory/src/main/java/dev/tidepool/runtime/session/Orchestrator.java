@@ -107,7 +107,11 @@ final class Orchestrator implements ComputeOrchestrator {
     RegisteredSources known = registered.get(name);
     if (known == null) {
       throw new IllegalArgumentException(
-          "no kernel is called '" + name + "'; registered are " + names());
+          "no kernel is called '"
+              + name
+              + (registered.isEmpty()
+                  ? "'; none is registered: call register first"
+                  : "'; registered are " + names()));
     }
     if (options.accelerator().isPresent()) {
       Placed there = placedOn(options.accelerator().get(), name, known, options.preferred());
