@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
-import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -29,11 +28,7 @@ class RandomKernelsTest {
     try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
       // Of about a thousand such kernels, PoCL 3.1 ends the process for one that no rule knows yet.
       assertThat(
-              new RandomBarrierKernels(tidepool, "opencl:0")
-                  .seed(5000)
-                  .kernels(30)
-                  .mostRefused(60)
-                  .run())
+              new RandomKernels(tidepool, "opencl:0").seed(5000).kernels(30).withBarriers(60).run())
           .isPositive();
     }
   }
