@@ -115,7 +115,6 @@ public final class PoolFactory {
         kind.isOfDevice() ? limits(options, totalBytes) : pinnedLimits(options, totalBytes));
   }
 
-  /** Makes a pool whose blocks lie at a place. */
   MemoryPool placedPool(Kind kind, Placement placement, boolean kept) {
     return pool(
         kind,
@@ -189,7 +188,6 @@ public final class PoolFactory {
             : options.maxPoolBytes());
   }
 
-  /** Returns the limits of a pool of page-locked memory. */
   private static PoolLimits pinnedLimits(MemoryOptions options, long totalBytes) {
     return options.pinnedPoolBytes() == -1
         ? limits(options, totalBytes)
