@@ -19,7 +19,6 @@ import dev.tidepool.spi.Placement;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -85,25 +84,23 @@ public final class PoolFactory {
       MemoryOptions options) {
     NodeMemory machine = NodeMemory.current();
     PoolLimits limits = limits(options, HostMemory.now().totalBytes());
-    Function<MemoryPool.Source, MemoryPool.Source> within =
-        source -> guarded(options, within(limit, reservations.over(source)), Long.MAX_VALUE);
+    boolean alone = machine.nodes().size() == 1;
     return HostPools.of(
         machine,
-        node ->
-            new MemoryPool(
-                "host memory of node " + node,
-                within.apply(
-                    (bytes, alignment) ->
-                        resources.opened(
-                            machine.allocate(allocator, hostRequest(bytes, alignment), node))),
-                limits),
-        _ ->
-            new MemoryPool(
-                "host memory",
-                within.apply(
-                    (bytes, alignment) ->
-                        resources.opened(allocator.allocate(hostRequest(bytes, alignment)))),
-                limits));
+        node -> {
+          MemoryPool.Source source =
+              (bytes, alignment) -> {
+                HostRequest request = hostRequest(bytes, alignment);
+                return resources.opened(
+                    alone
+                        ? allocator.allocate(request)
+                        : machine.allocate(allocator, request, node));
+              };
+          return new MemoryPool(
+              alone ? "host memory" : "host memory of node " + node,
+              guarded(options, within(limit, reservations.over(source)), Long.MAX_VALUE),
+              limits);
+        });
   }
 
   /** Makes the pool of a kind, whose blocks lie anywhere. */
