@@ -1,6 +1,6 @@
 package dev.tidepool.cli;
 
-import dev.tidepool.expression.syntax.Access;
+import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
 import java.math.BigInteger;

@@ -3,7 +3,6 @@ package dev.tidepool.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Tidepool;
-import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,7 +23,8 @@ class RandomKernelsTest {
   void kernelsWithBarriersEqualTheirMethods() {
     Simulation.with(1);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(new RandomBarrierKernels(tidepool, "cuda:0").kernels(20).run()).isPositive();
+      assertThat(new RandomKernels(tidepool, "cuda:0").withBarriers(25).kernels(20).run())
+          .isPositive();
     }
   }
 }

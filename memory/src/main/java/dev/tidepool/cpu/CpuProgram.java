@@ -16,7 +16,6 @@ interface CpuProgram extends Program {
   /** Runs it; returns when all items are done. */
   void run(Launch launch);
 
-  /** The bytes of an array argument. */
   static MemorySegment segment(KernelArgument.Array array) {
     return CpuQueue.bytes(array.block()).asSlice(array.offset(), array.bytes());
   }

@@ -67,7 +67,6 @@ final class DeferredFrees {
     }
   }
 
-  /** Bytes that wait. */
   static long bytes() {
     synchronized (LOCK) {
       return bytes;

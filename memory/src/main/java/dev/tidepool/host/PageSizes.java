@@ -28,7 +28,6 @@ final class PageSizes {
   private static final boolean HAVE_HUGE =
       LibC.hasMapping() && Platform.CURRENT.hugePages().isPresent();
 
-  /** Bytes of a page. */
   static final long BYTES = LibC.pageSize().orElse(4096);
 
   /** Bytes of a transparent huge page; 0 if there are none. */

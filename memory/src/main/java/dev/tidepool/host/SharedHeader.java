@@ -74,12 +74,10 @@ record SharedHeader(String description, long elementBytes, long length, long cre
     return Math.ceilDiv(front, GRANULE) * GRANULE;
   }
 
-  /** Bytes of the elements. */
   long elementsBytes() {
     return length * elementBytes;
   }
 
-  /** Bytes of the whole file. */
   long fileBytes() {
     return bytes() + elementsBytes();
   }

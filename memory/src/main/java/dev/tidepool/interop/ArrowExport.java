@@ -8,11 +8,8 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.buffer.HostHold;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.lang.ref.Cleaner;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -48,25 +45,11 @@ public final class ArrowExport implements AutoCloseable {
 
   /** Set up by the first export: linking takes milliseconds. */
   private static final class Release {
-    static final MemorySegment ARRAY = stub("releaseArray");
-    static final MemorySegment SCHEMA = stub("releaseSchema");
+    static final MemorySegment ARRAY =
+        ReleaseFunction.of(MethodHandles.lookup(), ArrowExport.class, "releaseArray");
+    static final MemorySegment SCHEMA =
+        ReleaseFunction.of(MethodHandles.lookup(), ArrowExport.class, "releaseSchema");
     static final MemorySegment NO_NAME = Arena.global().allocateFrom("");
-
-    private static MemorySegment stub(String method) {
-      try {
-        return Linker.nativeLinker()
-            .upcallStub(
-                MethodHandles.lookup()
-                    .findStatic(
-                        ArrowExport.class,
-                        method,
-                        MethodType.methodType(void.class, MemorySegment.class)),
-                FunctionDescriptor.ofVoid(ADDRESS),
-                Arena.global());
-      } catch (ReflectiveOperationException e) {
-        throw new ExceptionInInitializerError(e);
-      }
-    }
   }
 
   private final MemorySegment structs;
@@ -176,7 +159,7 @@ public final class ArrowExport implements AutoCloseable {
         content.end();
       }
     } catch (Throwable e) {
-      report(e);
+      ReleaseFunction.failed("an Arrow array", e);
     }
   }
 
@@ -186,16 +169,7 @@ public final class ArrowExport implements AutoCloseable {
     try {
       struct.reinterpret(ArrowStructs.SCHEMA_BYTES).set(JAVA_LONG, ArrowStructs.SCHEMA_RELEASE, 0);
     } catch (Throwable e) {
-      report(e);
-    }
-  }
-
-  private static void report(Throwable failure) {
-    try {
-      LOG.log(System.Logger.Level.WARNING, "an Arrow array could not be released", failure);
-    } catch (Throwable e) {
-      // Neither the heap nor the stack has room for a message.
-      return;
+      ReleaseFunction.failed("an Arrow array", e);
     }
   }
 

@@ -3,10 +3,7 @@ package dev.tidepool.interop;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /**
  * The structures of Arrow's C data interface, and of its form for devices, as they lie in memory on
@@ -47,25 +44,11 @@ final class ArrowStructs {
   static final int DEVICE_TYPE = 88;
   static final int SYNC_EVENT = 96;
 
-  private static final class Call {
-    /** Not critical: the function may be ours, which calls back into Java. */
-    static final MethodHandle RELEASE =
-        Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid(ADDRESS));
-  }
-
   private ArrowStructs() {}
 
   /** Calls the function that a structure has at a place, unless it is released. */
   static void release(MemorySegment struct, int at) {
-    MemorySegment function = struct.get(ADDRESS, at);
-    if (function.address() == 0) {
-      return;
-    }
-    try {
-      Call.RELEASE.invokeExact(function, struct);
-    } catch (Throwable e) {
-      throw new AssertionError(e);
-    }
+    ReleaseFunction.call(struct.get(ADDRESS, at), struct);
   }
 
   static boolean isReleased(MemorySegment struct, int at) {

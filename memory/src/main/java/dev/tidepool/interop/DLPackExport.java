@@ -1,13 +1,8 @@
 package dev.tidepool.interop;
 
 import dev.tidepool.runtime.threads.StackReserve;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.lang.ref.Cleaner;
 import java.util.Map;
 import java.util.Queue;
@@ -52,23 +47,8 @@ public final class DLPackExport implements AutoCloseable {
 
   /** Set up by the first export: linking takes milliseconds. */
   private static final class Deleter {
-    static final MemorySegment STUB = stub();
-
-    private static MemorySegment stub() {
-      try {
-        return Linker.nativeLinker()
-            .upcallStub(
-                MethodHandles.lookup()
-                    .findStatic(
-                        DLPackExport.class,
-                        "delete",
-                        MethodType.methodType(void.class, MemorySegment.class)),
-                FunctionDescriptor.ofVoid(ValueLayout.ADDRESS),
-                Arena.global());
-      } catch (ReflectiveOperationException e) {
-        throw new ExceptionInInitializerError(e);
-      }
-    }
+    static final MemorySegment STUB =
+        ReleaseFunction.of(MethodHandles.lookup(), DLPackExport.class, "delete");
   }
 
   private final Content content;
@@ -107,7 +87,10 @@ public final class DLPackExport implements AutoCloseable {
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void delete(MemorySegment struct) {
     try {
-      if (!end(struct.address())) {
+      Content content = OPEN.remove(struct.address());
+      if (content != null) {
+        end(content);
+      } else {
         LOG.log(
             System.Logger.Level.WARNING,
             "the deleter of a DLPack tensor at 0x"
@@ -116,26 +99,8 @@ public final class DLPackExport implements AutoCloseable {
                 + " another address");
       }
     } catch (Throwable e) {
-      report(e);
+      ReleaseFunction.failed("a DLPack tensor", e);
     }
-  }
-
-  private static void report(Throwable failure) {
-    try {
-      LOG.log(System.Logger.Level.WARNING, "a DLPack tensor could not be released", failure);
-    } catch (Throwable e) {
-      // Neither the heap nor the stack has room for a message.
-      return;
-    }
-  }
-
-  private static boolean end(long address) {
-    Content content = OPEN.remove(address);
-    if (content == null) {
-      return false;
-    }
-    end(content);
-    return true;
   }
 
   private static void end(Content content) {

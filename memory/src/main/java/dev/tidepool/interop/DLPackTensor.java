@@ -7,11 +7,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.HostHold;
 import dev.tidepool.runtime.threads.StackReserve;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 import java.util.Objects;
 
@@ -27,12 +23,6 @@ import java.util.Objects;
  */
 public final class DLPackTensor implements AutoCloseable {
   private static final long CHUNK = 1 << 20;
-
-  private static final class Call {
-    /** Not critical: a deleter may be ours, which calls back into Java. */
-    static final MethodHandle DELETER =
-        Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.ADDRESS));
-  }
 
   private final UnifiedBuffer<?> memory;
   private final boolean adopted;
@@ -73,7 +63,9 @@ public final class DLPackTensor implements AutoCloseable {
     }
     TensorStruct struct = TensorStruct.at(address, versioned);
     checkLayout(struct);
-    Runnable deleter = () -> delete(struct);
+    // DLPack allows a tensor without a deleter, whose memory needs no end.
+    Runnable deleter =
+        () -> ReleaseFunction.call(struct.deleter(), MemorySegment.ofAddress(struct.address()));
     try {
       checkVersion(struct);
       return open(manager, struct, deleter);
@@ -96,39 +88,26 @@ public final class DLPackTensor implements AutoCloseable {
     long count = Shapes.count(shape);
     long[] strides = strides(struct, shape);
     long size = elements.byteSize();
-    if (count == 0) {
-      NativeHandle none = new NativeHandle(kind, 0, 0, 0);
-      return new DLPackTensor(
-          manager.adopt(elements, none, DLPack.mode(struct), deleter),
-          true,
-          struct,
-          shape,
-          strides,
-          0);
-    }
     // The place of an address; of a memory object, within it.
     long start = (kind.isPointer() ? struct.data() : 0) + struct.byteOffset();
-    if (Shapes.isDense(shape, strides) && start % elements.layout().byteAlignment() == 0) {
-      NativeHandle memory = memory(struct, kind, 0, elements.bytes(count));
-      return new DLPackTensor(
-          manager.adopt(elements, memory, DLPack.mode(struct), deleter),
-          true,
-          struct,
-          shape,
-          strides,
-          0);
+    boolean adopted =
+        count == 0
+            || (Shapes.isDense(shape, strides) && start % elements.layout().byteAlignment() == 0);
+    long lowest = 0;
+    NativeHandle memory;
+    if (count == 0) {
+      memory = new NativeHandle(kind, 0, 0, 0);
+    } else if (adopted) {
+      memory = memory(struct, kind, 0, elements.bytes(count));
+    } else {
+      lowest = Math.multiplyExact(Shapes.lowest(shape, strides), size);
+      long highest = Math.multiplyExact(Shapes.highest(shape, strides), size);
+      long bytes = Math.addExact(Math.subtractExact(highest, lowest), size);
+      memory = memory(struct, kind, lowest, bytes);
     }
-    long lowest = Math.multiplyExact(Shapes.lowest(shape, strides), size);
-    long highest = Math.multiplyExact(Shapes.highest(shape, strides), size);
-    NativeHandle span =
-        memory(struct, kind, lowest, Math.addExact(Math.subtractExact(highest, lowest), size));
-    return new DLPackTensor(
-        manager.adopt(ElementType.BYTE, span, DLPack.mode(struct), deleter),
-        false,
-        struct,
-        shape,
-        strides,
-        -lowest);
+    ElementType<?> type = adopted ? elements : ElementType.BYTE;
+    UnifiedBuffer<?> buffer = manager.adopt(type, memory, DLPack.mode(struct), deleter);
+    return new DLPackTensor(buffer, adopted, struct, shape, strides, -lowest);
   }
 
   /** The bytes from a distance to the tensor's first element on. */
@@ -138,19 +117,6 @@ public final class DLPackTensor implements AutoCloseable {
     return kind.isPointer()
         ? new NativeHandle(kind, struct.data() + offset, 0, bytes)
         : new NativeHandle(kind, struct.data(), offset, bytes);
-  }
-
-  private static void delete(TensorStruct struct) {
-    MemorySegment deleter = struct.deleter();
-    if (deleter.address() == 0) {
-      // DLPack allows a tensor without a deleter, whose memory needs no end.
-      return;
-    }
-    try {
-      Call.DELETER.invokeExact(deleter, MemorySegment.ofAddress(struct.address()));
-    } catch (Throwable e) {
-      throw new AssertionError(e);
-    }
   }
 
   /**

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.HostMemory;
+import dev.tidepool.host.system.LibC;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -16,16 +17,14 @@ import java.lang.invoke.MethodHandle;
  */
 final class NativeHeap {
   private static final MethodHandle CALLOC =
-      link("calloc", FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
-  private static final MethodHandle FREE = link("free", FunctionDescriptor.ofVoid(ADDRESS));
+      LibC.link(
+          "calloc",
+          FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG),
+          Linker.Option.critical(false));
+  private static final MethodHandle FREE =
+      LibC.link("free", FunctionDescriptor.ofVoid(ADDRESS), Linker.Option.critical(false));
 
   private NativeHeap() {}
-
-  private static MethodHandle link(String name, FunctionDescriptor type) {
-    Linker linker = Linker.nativeLinker();
-    return linker.downcallHandle(
-        linker.defaultLookup().findOrThrow(name), type, Linker.Option.critical(false));
-  }
 
   /** Allocates zeroed memory, aligned for any C structure. */
   static MemorySegment allocate(long bytes) {
@@ -46,7 +45,6 @@ final class NativeHeap {
     return block.reinterpret(bytes);
   }
 
-  /** Frees what was allocated. */
   static void free(MemorySegment block) {
     try {
       FREE.invokeExact(block);

@@ -35,7 +35,6 @@ final class Shapes {
     return Arrays.stream(shape).anyMatch(size -> size == 0);
   }
 
-  /** Checks that a shape has the expected number of elements. */
   static void checkCount(long[] shape, long expected) {
     long count = count(shape);
     if (count != expected) {

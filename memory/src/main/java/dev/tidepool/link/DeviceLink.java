@@ -160,7 +160,6 @@ public final class DeviceLink implements AutoCloseable {
     return compute.get(Math.floorMod(launches.getAndIncrement(), COMPUTE_QUEUES));
   }
 
-  /** All queues for kernels. */
   public List<Queue> computeQueues() {
     return compute;
   }
@@ -309,9 +308,8 @@ public final class DeviceLink implements AutoCloseable {
    * Copies within the device's memory without waiting; the caller waits for the event and closes
    * it.
    */
-  public Event startCopy(
-      Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    return copy(copies.ordinary, source, sourceOffset, destination, offset, bytes);
+  public Event startCopy(Block source, Block destination, long bytes) {
+    return copy(copies.ordinary, source, 0, destination, 0, bytes);
   }
 
   private static Event copy(
@@ -328,9 +326,9 @@ public final class DeviceLink implements AutoCloseable {
     return device.info().name();
   }
 
-  /** Sets bytes of a block. */
-  public void fill(Block block, long offset, long bytes, byte value) {
-    finish(copies.ordinary.fill(block.whole(), block.start() + offset, bytes, value));
+  /** Sets the first bytes of a block. */
+  public void fill(Block block, long bytes, byte value) {
+    finish(copies.ordinary.fill(block.whole(), block.start(), bytes, value));
   }
 
   /**

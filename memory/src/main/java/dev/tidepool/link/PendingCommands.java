@@ -44,7 +44,6 @@ final class PendingCommands implements AutoCloseable {
     return end - first;
   }
 
-  /** Waits for the oldest command. */
   void finishOldest() {
     Event oldest = events[first];
     events[first] = null;

@@ -37,7 +37,6 @@ public record TransferContext(
     }
   }
 
-  /** Returns the context of the transfer that the calling thread performs. */
   public static TransferContext current() {
     return CURRENT.orElse(ORDINARY);
   }
@@ -55,7 +54,6 @@ public record TransferContext(
     return ScopedValue.where(CURRENT, of.reportingTo(none)).call(movement::get);
   }
 
-  /** Performs a transfer under this. */
   public void run(Runnable transfer) {
     ScopedValue.where(CURRENT, this).run(transfer);
   }

@@ -36,7 +36,6 @@ public final class TransferMeter {
   private final Sums onHost = new Sums();
   private final LongAdder retries = new LongAdder();
 
-  /** Creates a meter at zero. */
   public TransferMeter() {}
 
   private static Map<TransferWay, Sums> eachWay() {

@@ -111,7 +111,6 @@ public final class SizeClasses {
     return bytes + bytes / 8;
   }
 
-  /** Bytes of the blocks of a class. */
   public static long bytesOf(int index) {
     if (index < UNSPLIT) {
       return SMALLEST << index;

@@ -23,7 +23,6 @@ public final class ThreadStripe {
     return of(Thread.currentThread(), stripes);
   }
 
-  /** The stripe of a thread. */
   public static int of(Thread thread, int stripes) {
     return (int) thread.threadId() & (stripes - 1);
   }

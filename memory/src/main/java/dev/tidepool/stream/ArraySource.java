@@ -28,7 +28,6 @@ final class ArraySource<A> implements ElementSource {
     starts.add(start);
   }
 
-  /** No elements. */
   static <A> ArraySource<A> none(ElementType<A> type) {
     return new ArraySource<>(type, 0);
   }

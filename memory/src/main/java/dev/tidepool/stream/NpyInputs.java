@@ -98,7 +98,6 @@ final class NpyInputs implements AutoCloseable {
     return first().length();
   }
 
-  /** Whether results are in Fortran order. */
   boolean isFortranOrder() {
     return anyFortran && !anyC;
   }

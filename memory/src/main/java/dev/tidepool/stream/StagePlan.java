@@ -46,11 +46,10 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
     for (int i = 0; i < kernels.size(); i++) {
       Set<String> needed = new LinkedHashSet<>(wanted);
       kernels.subList(i + 1, kernels.size()).forEach(later -> needed.addAll(names(later)));
-      switch (kernels.get(i)) {
-        case KernelSource.Elementwise(String expression) ->
-            type(Expression.parse(expression), arrays, scalars, needed);
-        case KernelSource.HandWritten written -> type(written.parameters(), arrays, scalars);
-        case KernelSource.Method method -> type(MethodParameters.of(method), arrays, scalars);
+      if (kernels.get(i) instanceof KernelSource.Elementwise(String expression)) {
+        type(Expression.parse(expression), arrays, scalars, needed);
+      } else {
+        type(declared(kernels.get(i)), arrays, scalars);
       }
       Set<String> bound = new LinkedHashSet<>(names(kernels.get(i)));
       bound.removeIf(name -> !arrays.containsKey(name) && !scalars.containsKey(name));
@@ -120,23 +119,22 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   /** What a kernel does with its arrays, scalars and local values. */
   static Map<String, KernelParameter.Access> accesses(KernelSource kernel) {
     Map<String, KernelParameter.Access> accesses = new LinkedHashMap<>();
-    switch (kernel) {
-      case KernelSource.Elementwise(String expression) ->
-          Expression.parse(expression)
-              .names()
-              .forEach(
-                  name ->
-                      accesses.put(
-                          name.name(), KernelParameter.Access.valueOf(name.access().name())));
-      case KernelSource.HandWritten written ->
-          written
-              .parameters()
-              .forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
-      case KernelSource.Method method ->
-          MethodParameters.of(method)
-              .forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
+    if (kernel instanceof KernelSource.Elementwise(String expression)) {
+      Expression.parse(expression)
+          .names()
+          .forEach(name -> accesses.put(name.name(), name.access()));
     }
+    declared(kernel).forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
     return accesses;
+  }
+
+  /** What a kernel declares; nothing of an expression, whose arguments tell. */
+  static List<KernelParameter> declared(KernelSource kernel) {
+    return switch (kernel) {
+      case KernelSource.Elementwise _ -> List.of();
+      case KernelSource.HandWritten written -> written.parameters();
+      case KernelSource.Method method -> MethodParameters.of(method);
+    };
   }
 
   private static void type(

@@ -8,7 +8,6 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.runtime.kernel.FileKernels;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -122,13 +121,7 @@ public final class StreamedKernels implements FileKernels {
 
   /** What the elements of an array are: as the kernel declares, else as the array's class tells. */
   private static ElementType<?> type(KernelSource source, String name, Object array) {
-    List<KernelParameter> declared =
-        switch (source) {
-          case KernelSource.Elementwise _ -> List.of();
-          case KernelSource.HandWritten written -> written.parameters();
-          case KernelSource.Method method -> MethodParameters.of(method);
-        };
-    return declared.stream()
+    return StagePlan.declared(source).stream()
         .filter(parameter -> parameter.name().equals(name))
         .findFirst()
         .<ElementType<?>>map(KernelParameter::type)

@@ -3,7 +3,6 @@ package dev.tidepool.metal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Tidepool;
-import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -28,7 +27,8 @@ class RandomKernelsTest {
   void kernelsWithBarriersEqualTheirMethods() {
     Simulation.with(1);
     try (Tidepool tidepool = Simulation.open(new MetalProvider(), "private")) {
-      assertThat(new RandomBarrierKernels(tidepool, "metal:0").kernels(20).run()).isPositive();
+      assertThat(new RandomKernels(tidepool, "metal:0").withBarriers(25).kernels(20).run())
+          .isPositive();
     }
   }
 }

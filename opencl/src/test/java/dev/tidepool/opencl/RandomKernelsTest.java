@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
-import dev.tidepool.testkit.RandomBarrierKernels;
 import dev.tidepool.testkit.RandomKernels;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -27,7 +26,7 @@ class RandomKernelsTest {
   void kernelsWithBarriersEqualTheirMethods() {
     Pocl.devices().forEach(Device::close);
     try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
-      assertThat(new RandomBarrierKernels(tidepool, "opencl:0").kernels(30).mostRefused(60).run())
+      assertThat(new RandomKernels(tidepool, "opencl:0").kernels(30).withBarriers(60).run())
           .isPositive();
     }
   }

@@ -6,6 +6,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.testkit.kernels.GroupBatch;
 import dev.tidepool.testkit.kernels.KernelBatch;
 import dev.tidepool.testkit.kernels.Kinds;
 import dev.tidepool.testkit.kernels.Mismatch;
@@ -21,6 +22,13 @@ import org.jspecify.annotations.Nullable;
  * calls, casts, integers that wrap, floats and doubles with the operations that are exact
  * everywhere. Accelerators without doubles get kernels without. Where a method throws for an item,
  * the kernel has to throw the same exception with the same line.
+ *
+ * <p>Others have {@linkplain #withBarriers barriers} and memory of groups. Their methods compute in
+ * threads of plain Java, one for each item of a group. Barriers stand in straight code, loops and
+ * conditions; before and behind them are conditions, jumps, returns and faults of some items. Such
+ * a kernel may be refused: because it is not known that all items reach its barriers together, or
+ * because PoCL computes kernels of its shape wrong. A kernel that ends the process ends the run:
+ * run fewer kernels from the logged seed on to find it.
  *
  * <pre>{@code
  * new RandomKernels(tidepool, "opencl:0").kernels(1000).run();
@@ -42,11 +50,16 @@ public final class RandomKernels {
 
   private static final int REPORTED = 10_000;
 
+  /** The share of so few kernels that are refused says nothing. */
+  private static final int FEW = 20;
+
   private final Tidepool tidepool;
   private final String accelerator;
   private final long seed;
   private final int kernels;
   private final boolean together;
+  private final boolean barriers;
+  private final int mostRefused;
 
   /**
    * Random kernels as one program, for tests of what is generated from it. An argument in front of
@@ -66,26 +79,41 @@ public final class RandomKernels {
         accelerator,
         Long.getLong("tidepool.testkit.seed", System.nanoTime()),
         1000,
-        false);
+        false,
+        false,
+        0);
   }
 
   private RandomKernels(
-      Tidepool tidepool, String accelerator, long seed, int kernels, boolean together) {
+      Tidepool tidepool,
+      String accelerator,
+      long seed,
+      int kernels,
+      boolean together,
+      boolean barriers,
+      int mostRefused) {
     this.tidepool = tidepool;
     this.accelerator = accelerator;
     this.seed = seed;
     this.kernels = kernels;
     this.together = together;
+    this.barriers = barriers;
+    this.mostRefused = mostRefused;
   }
 
-  /** The kernels follow from this: the second one from the next number. */
-  public RandomKernels seed(long seed) {
-    return new RandomKernels(tidepool, accelerator, seed, kernels, together);
+  /**
+   * The seed of the first kernel, unless the system property says so; the second one follows from
+   * the next number.
+   */
+  public RandomKernels seed(long first) {
+    long chosen = Long.getLong("tidepool.testkit.seed", first);
+    return new RandomKernels(
+        tidepool, accelerator, chosen, kernels, together, barriers, mostRefused);
   }
 
   /** How many kernels, unless the system property says so. */
   public RandomKernels kernels(int count) {
-    return new RandomKernels(tidepool, accelerator, seed, count, together);
+    return new RandomKernels(tidepool, accelerator, seed, count, together, barriers, mostRefused);
   }
 
   /**
@@ -93,74 +121,115 @@ public final class RandomKernels {
    * argument says which of them is called.
    */
   public RandomKernels inPrograms() {
-    return new RandomKernels(tidepool, accelerator, seed, kernels, true);
+    return new RandomKernels(tidepool, accelerator, seed, kernels, true, false, 0);
+  }
+
+  /**
+   * Kernels with barriers, each a program of its own.
+   *
+   * @param percent how many of 100 may be refused
+   */
+  public RandomKernels withBarriers(int percent) {
+    return new RandomKernels(tidepool, accelerator, seed, kernels, false, true, percent);
   }
 
   /**
    * Runs them on all processors.
    *
    * @return how many kernels were compared
-   * @throws AssertionError if one is wrong
+   * @throws AssertionError if one is wrong, or too many are refused
    */
   public int run() {
     int count = Integer.getInteger("tidepool.testkit.kernels", kernels);
-    LOGGER.log(
-        System.Logger.Level.INFO,
-        "{0} random kernels on {1}: -Dtidepool.testkit.seed={2}",
-        count,
-        accelerator,
-        Long.toString(seed));
+    log("{0} {1} on {2}: {3}", count, kind(), accelerator, setting(seed));
     Accelerator device = tidepool.accelerator(accelerator);
-    AtomicInteger compared = new AtomicInteger();
+    AtomicInteger done = new AtomicInteger();
+    AtomicInteger refused = new AtomicInteger();
     IntStream.range(0, (count + BATCH - 1) / BATCH)
         .parallel()
         .forEach(
             batch -> {
               int size = Math.min(BATCH, count - batch * BATCH);
-              run(device, seed + (long) batch * BATCH, size);
-              report(compared.addAndGet(size), size, count);
+              refused.addAndGet(run(device, seed + (long) batch * BATCH, size));
+              report(done.addAndGet(size), size, count);
             });
-    return count;
+    int left = refused.get();
+    log(
+        "{0} of {1} {2} on {3} were compared, none is wrong, {4} were refused: {5}",
+        count - left, count, kind(), accelerator, left, setting(seed));
+    if (count >= FEW && 100L * left > (long) mostRefused * count) {
+      throw new AssertionError(
+          "%s of %s %s are refused on %s, more than %s%%: %s"
+              .formatted(left, count, kind(), accelerator, mostRefused, setting(seed)));
+    }
+    return count - left;
   }
 
-  private void report(int compared, int added, int count) {
-    boolean isDue = count > LONGEST_SILENT && compared / REPORTED > (compared - added) / REPORTED;
-    if (compared == count || isDue) {
-      LOGGER.log(
-          System.Logger.Level.INFO,
-          "{0} of {1} random kernels on {2} compared, none is wrong: -Dtidepool.testkit.seed={3}",
-          compared,
-          count,
-          accelerator,
-          Long.toString(seed));
+  private void report(int done, int added, int count) {
+    if (count > LONGEST_SILENT && done / REPORTED > (done - added) / REPORTED) {
+      log(
+          "{0} of {1} {2} on {3} are done, none is wrong: {4}",
+          done, count, kind(), accelerator, setting(seed));
     }
   }
 
-  private void run(Accelerator device, long first, int count) {
+  private static void log(String format, Object... values) {
+    LOGGER.log(System.Logger.Level.INFO, format, values);
+  }
+
+  private String kind() {
+    return barriers ? "random kernels with barriers" : "random kernels";
+  }
+
+  private static String setting(long seed) {
+    return "-Dtidepool.testkit.seed=" + seed;
+  }
+
+  /** Returns how many kernels are refused. */
+  private int run(Accelerator device, long first, int count) {
     // Programs are cached by the manager, and none of these is used twice.
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(device, MemoryOptions.builder().build())) {
-      KernelBatch batch = KernelBatch.of(first, count, Kinds.of(device));
-      @Nullable RuntimeException refused = null;
-      List<Mismatch> mismatches = List.of();
-      try {
-        mismatches = batch.run(memory, together);
-      } catch (RuntimeException e) {
-        if (together && count > 1 && isTooLong(e)) {
-          run(device, first, count / 2);
-          run(device, first + count / 2, count - count / 2);
-          return;
-        }
-        refused = e;
-        mismatches = batch.run(memory, false);
+      if (barriers) {
+        return compareGroups(memory, first, count);
       }
-      if (!mismatches.isEmpty()) {
-        throw failure(mismatches.getFirst(), memory);
+      compare(memory, first, count);
+      return 0;
+    }
+  }
+
+  private int compareGroups(UnifiedMemoryManager memory, long first, int count) {
+    GroupBatch batch = GroupBatch.of(first, count);
+    List<Mismatch> mismatches = batch.run(memory);
+    if (!mismatches.isEmpty()) {
+      Mismatch wrong = mismatches.getFirst();
+      throw failure(wrong, GroupBatch.shrunk(wrong.seed(), memory));
+    }
+    return batch.refused();
+  }
+
+  private void compare(UnifiedMemoryManager memory, long first, int count) {
+    KernelBatch batch = KernelBatch.of(first, count, Kinds.of(memory.accelerator()));
+    @Nullable RuntimeException refused = null;
+    List<Mismatch> mismatches = List.of();
+    try {
+      mismatches = batch.run(memory, together);
+    } catch (RuntimeException e) {
+      if (together && count > 1 && isTooLong(e)) {
+        compare(memory, first, count / 2);
+        compare(memory, first + count / 2, count - count / 2);
+        return;
       }
-      if (refused != null) {
-        throw new AssertionError(
-            "together the kernels from seed %s on fail, but not alone".formatted(first), refused);
-      }
+      refused = e;
+      mismatches = batch.run(memory, false);
+    }
+    if (!mismatches.isEmpty()) {
+      Mismatch wrong = mismatches.getFirst();
+      throw failure(wrong, source(wrong.seed(), memory));
+    }
+    if (refused != null) {
+      throw new AssertionError(
+          "together the kernels from seed %s on fail, but not alone".formatted(first), refused);
     }
   }
 
@@ -169,20 +238,16 @@ public final class RandomKernels {
         && String.valueOf(e.getMessage()).contains("divide it into several kernels");
   }
 
-  private AssertionError failure(Mismatch mismatch, UnifiedMemoryManager memory) {
-    long wrong = mismatch.seed();
-    @Nullable Mismatch alone =
-        KernelBatch.of(wrong, 1, Kinds.of(memory.accelerator())).run(memory, false).stream()
-            .findFirst()
-            .orElse(null);
-    String how =
-        "the random kernel of -Dtidepool.testkit.seed=%s -Dtidepool.testkit.kernels=1 is wrong on %s: %s"
-            .formatted(wrong, accelerator, mismatch.what());
-    String source =
-        alone == null
-            ? "Alone it is right: it is wrong in one program with the kernels of -Dtidepool.testkit.seed=%s"
-                .formatted(seed)
-            : Shrinker.shrunk(wrong, memory);
-    return new AssertionError(how + "\n" + source, mismatch.cause());
+  private String source(long wrong, UnifiedMemoryManager memory) {
+    return KernelBatch.of(wrong, 1, Kinds.of(memory.accelerator())).run(memory, false).isEmpty()
+        ? "Alone it is right: it is wrong in one program with the kernels of " + setting(seed)
+        : Shrinker.shrunk(wrong, memory);
+  }
+
+  private AssertionError failure(Mismatch wrong, String source) {
+    return new AssertionError(
+        "one of the %s is wrong on %s, %s -Dtidepool.testkit.kernels=1: %s%n%s"
+            .formatted(kind(), accelerator, setting(wrong.seed()), wrong.what(), source),
+        wrong.cause());
   }
 }

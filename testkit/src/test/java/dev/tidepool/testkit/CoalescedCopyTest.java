@@ -122,7 +122,7 @@ class CoalescedCopyTest {
     Block block = device.allocate(BLOCK, 64, BlockKind.DEVICE);
     Block pinned = device.allocate(BLOCK, 64, BlockKind.PINNED);
     try {
-      link.fill(block, 0, BLOCK, (byte) 0);
+      link.fill(block, BLOCK, (byte) 0);
       byte[] model = new byte[BLOCK];
       List<Move> moves = moves(sources, count, most, block, pinned.segment(), model);
       TransferWay way = link.coalesced().upload(moves);
@@ -170,7 +170,7 @@ class CoalescedCopyTest {
     Block block = device.allocate(BLOCK, 64, BlockKind.DEVICE);
     Block pinned = device.allocate(BLOCK, 64, BlockKind.PINNED);
     try {
-      link.fill(block, 0, BLOCK, (byte) 0);
+      link.fill(block, BLOCK, (byte) 0);
       byte[] model = new byte[BLOCK];
       List<Move> sent = moves(Sources.ARRAYS, count, most, block, pinned.segment(), model);
       link.coalesced().upload(sent);
@@ -248,7 +248,7 @@ class CoalescedCopyTest {
     assertThatThrownBy(() -> link.coalesced().upload(moves))
         .isInstanceOf(AcceleratorException.class);
     if (failure != Failure.DEVICE_LOST) {
-      link.fill(block, 0, BLOCK, (byte) 0);
+      link.fill(block, BLOCK, (byte) 0);
       link.coalesced().upload(moves);
       assertThat(contents(block)).as("written again").isEqualTo(model);
     }

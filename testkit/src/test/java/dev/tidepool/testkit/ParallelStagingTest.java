@@ -216,7 +216,7 @@ class ParallelStagingTest {
     byte[] sent = pattern(LONG, 2);
     Block block = block(LONG);
     for (boolean shared : new boolean[] {true, false}) {
-      rig.link.fill(block, 0, LONG, (byte) 0);
+      rig.link.fill(block, LONG, (byte) 0);
       rig.helpers.started.set(0);
       try (Arena arena = shared ? Arena.ofShared() : Arena.ofConfined()) {
         MemorySegment memory = arena.allocate(2L * LONG);

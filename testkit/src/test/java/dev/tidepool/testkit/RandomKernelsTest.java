@@ -23,7 +23,8 @@ class RandomKernelsTest {
   @Test
   void kernelsWithBarriersEqualTheirMethods() {
     try (Tidepool tidepool = Discovery.using(List.of(), Tidepool::open)) {
-      assertThat(new RandomBarrierKernels(tidepool, "cpu:0").kernels(300).run()).isPositive();
+      assertThat(new RandomKernels(tidepool, "cpu:0").withBarriers(25).kernels(300).run())
+          .isPositive();
     }
   }
 }

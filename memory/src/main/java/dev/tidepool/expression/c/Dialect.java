@@ -175,7 +175,6 @@ public enum Dialect {
     }
   };
 
-  /** The name of a type. */
   public abstract String typeName(ScalarType type);
 
   /** What stands at the head of a source; floating operations must not be contracted. */

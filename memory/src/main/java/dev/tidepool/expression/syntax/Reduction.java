@@ -106,7 +106,6 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
     };
   }
 
-  /** A literal as a setting. */
   static Setting literal(String text) {
     return new Setting(
         text, text.matches("[-+]?[0-9]+") ? new BigInteger(text) : Double.valueOf(text));

@@ -9,21 +9,13 @@ import java.util.stream.Collectors;
 public enum ScalarType {
   /** One byte; anything but zero is true, results are 0 or 1. */
   BOOL(1),
-  /** Signed, 8 bits. */
   INT8(1),
-  /** Signed, 16 bits. */
   INT16(2),
-  /** Signed, 32 bits. */
   INT32(4),
-  /** Signed, 64 bits. */
   INT64(8),
-  /** Unsigned, 8 bits. */
   UINT8(1),
-  /** Unsigned, 16 bits. */
   UINT16(2),
-  /** Unsigned, 32 bits. */
   UINT32(4),
-  /** Unsigned, 64 bits. */
   UINT64(8),
   /** IEEE 754 binary32. */
   FLOAT32(4),
@@ -36,7 +28,6 @@ public enum ScalarType {
     this.byteSize = byteSize;
   }
 
-  /** Bytes of one element. */
   public int byteSize() {
     return byteSize;
   }
@@ -46,17 +37,14 @@ public enum ScalarType {
     return isSigned() || isUnsigned();
   }
 
-  /** Whether this is a signed integer. */
   public boolean isSigned() {
     return this == INT8 || this == INT16 || this == INT32 || this == INT64;
   }
 
-  /** Whether this is an unsigned integer. */
   public boolean isUnsigned() {
     return this == UINT8 || this == UINT16 || this == UINT32 || this == UINT64;
   }
 
-  /** Whether this is float32 or float64. */
   public boolean isFloating() {
     return this == FLOAT32 || this == FLOAT64;
   }

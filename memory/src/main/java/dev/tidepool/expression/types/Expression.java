@@ -1,7 +1,7 @@
 package dev.tidepool.expression.types;
 
 import dev.tidepool.KernelParameter;
-import dev.tidepool.expression.syntax.Access;
+import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.expression.syntax.Op;
 import dev.tidepool.expression.syntax.Parser;

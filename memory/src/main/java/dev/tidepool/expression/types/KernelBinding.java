@@ -99,7 +99,7 @@ public final class KernelBinding {
               + count
               + " of the range");
     }
-    return new BoundArray(bytes, size, KernelParameter.Access.valueOf(array.access().name()));
+    return new BoundArray(bytes, size, array.access());
   }
 
   /** The uniforms as the kernel takes them, in its order. */

@@ -36,7 +36,6 @@ public sealed interface Operand {
     return new Output();
   }
 
-  /** A scalar of {@code kind}. */
   static Operand scalar(ScalarKind kind) {
     return new Scalar(kind);
   }

@@ -1,6 +1,6 @@
 package dev.tidepool.expression.types;
 
-import dev.tidepool.expression.syntax.Access;
+import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.expression.syntax.Node;
 import dev.tidepool.expression.syntax.ScalarKind;
 import dev.tidepool.expression.syntax.ScalarType;

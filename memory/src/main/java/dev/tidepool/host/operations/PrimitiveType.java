@@ -9,25 +9,31 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import dev.tidepool.ElementType;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.reflect.Array;
 
 /** The element types that operations compute with. */
 @SuppressWarnings("ImmutableEnumChecker") // element types are immutable
 public enum PrimitiveType {
-  BYTE(ElementType.BYTE),
-  SHORT(ElementType.SHORT),
-  INT(ElementType.INT),
-  LONG(ElementType.LONG),
-  FLOAT(ElementType.FLOAT),
-  DOUBLE(ElementType.DOUBLE),
-  BOOLEAN(ElementType.BOOLEAN);
+  BYTE(ElementType.BYTE, JAVA_BYTE),
+  SHORT(ElementType.SHORT, JAVA_SHORT_UNALIGNED),
+  INT(ElementType.INT, JAVA_INT_UNALIGNED),
+  LONG(ElementType.LONG, JAVA_LONG_UNALIGNED),
+  FLOAT(ElementType.FLOAT, JAVA_FLOAT_UNALIGNED),
+  DOUBLE(ElementType.DOUBLE, JAVA_DOUBLE_UNALIGNED),
+  BOOLEAN(ElementType.BOOLEAN, JAVA_BYTE);
 
   private final ElementType<?> type;
 
+  /** Of elements in blocks: booleans are bytes there. */
+  private final ValueLayout layout;
+
   private final int bytes;
 
-  PrimitiveType(ElementType<?> type) {
+  PrimitiveType(ElementType<?> type, ValueLayout layout) {
     this.type = type;
-    this.bytes = (int) type.byteSize();
+    this.layout = layout;
+    this.bytes = (int) layout.byteSize();
   }
 
   /**
@@ -56,49 +62,16 @@ public enum PrimitiveType {
 
   /** An array of the heap for so many elements; booleans are bytes in it. */
   Object newBlock(int elements) {
-    return switch (this) {
-      case BYTE, BOOLEAN -> new byte[elements];
-      case SHORT -> new short[elements];
-      case INT -> new int[elements];
-      case LONG -> new long[elements];
-      case FLOAT -> new float[elements];
-      case DOUBLE -> new double[elements];
-    };
+    return Array.newInstance(layout.carrier(), elements);
   }
 
   /** Copies elements, counted from the segment's start, to the front of a block. */
   void read(MemorySegment segment, long first, Object block, int count) {
-    long offset = first * bytes;
-    switch (block) {
-      case byte[] array -> MemorySegment.copy(segment, JAVA_BYTE, offset, array, 0, count);
-      case short[] array ->
-          MemorySegment.copy(segment, JAVA_SHORT_UNALIGNED, offset, array, 0, count);
-      case int[] array -> MemorySegment.copy(segment, JAVA_INT_UNALIGNED, offset, array, 0, count);
-      case long[] array ->
-          MemorySegment.copy(segment, JAVA_LONG_UNALIGNED, offset, array, 0, count);
-      case float[] array ->
-          MemorySegment.copy(segment, JAVA_FLOAT_UNALIGNED, offset, array, 0, count);
-      case double[] array ->
-          MemorySegment.copy(segment, JAVA_DOUBLE_UNALIGNED, offset, array, 0, count);
-      default -> throw new IllegalArgumentException("a block of " + block.getClass());
-    }
+    MemorySegment.copy(segment, layout, first * bytes, block, 0, count);
   }
 
   /** Copies the front of a block to elements, counted from the segment's start. */
   void write(Object block, MemorySegment segment, long first, int count) {
-    long offset = first * bytes;
-    switch (block) {
-      case byte[] array -> MemorySegment.copy(array, 0, segment, JAVA_BYTE, offset, count);
-      case short[] array ->
-          MemorySegment.copy(array, 0, segment, JAVA_SHORT_UNALIGNED, offset, count);
-      case int[] array -> MemorySegment.copy(array, 0, segment, JAVA_INT_UNALIGNED, offset, count);
-      case long[] array ->
-          MemorySegment.copy(array, 0, segment, JAVA_LONG_UNALIGNED, offset, count);
-      case float[] array ->
-          MemorySegment.copy(array, 0, segment, JAVA_FLOAT_UNALIGNED, offset, count);
-      case double[] array ->
-          MemorySegment.copy(array, 0, segment, JAVA_DOUBLE_UNALIGNED, offset, count);
-      default -> throw new IllegalArgumentException("a block of " + block.getClass());
-    }
+    MemorySegment.copy(block, 0, segment, layout, first * bytes, count);
   }
 }

@@ -102,7 +102,6 @@ public record Platform(
           Optional.empty(),
           Optional.of(new Signals(31, 16, 16)));
 
-  /** The platform of this process. */
   public static final Platform CURRENT =
       of(System.getProperty("os.name", ""), System.getProperty("os.arch", ""));
 

@@ -36,7 +36,6 @@ public final class ProcessorNodes {
     return Platform.CURRENT.numa().isPresent() && LibC.has("sched_getcpu");
   }
 
-  /** The processors of nodes. */
   public static ProcessorNodes of(List<Integer> nodes) {
     return of(
         nodes,

@@ -169,7 +169,6 @@ abstract class BlockHeader extends CacheLinePadding {
     return true;
   }
 
-  /** Ends a copy. */
   public void endCopy(long number) {
     HOLDER.setRelease(this, word(number, DORMANT));
   }

@@ -56,12 +56,10 @@ final class IdleBudget {
     }
   }
 
-  /** What is charged in all. */
   long charged() {
     return charged.get();
   }
 
-  /** What is charged in one class. */
   long charged(int sizeClass) {
     return chargedOfClass.get(sizeClass);
   }

@@ -408,7 +408,6 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return true;
   }
 
-  /** {@link PooledBlock#discard}. */
   @Override
   void discard(PooledBlock block) {
     block.vacated();

@@ -22,7 +22,6 @@ public record PoolLimits(
     long keptBytes,
     EvictionPolicy policy,
     boolean zeroOnRelease) {
-  /** Checks that no limit is negative. */
   public PoolLimits {
     if (maxBytes < 0 || maxBytesPerClass < 0 || keptBytes < 0) {
       throw new IllegalArgumentException(

@@ -81,7 +81,6 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     this.slab = slab;
   }
 
-  /** The pool that it belongs to. */
   public PoolCallbacks pool() {
     return pool;
   }

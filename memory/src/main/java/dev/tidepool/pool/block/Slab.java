@@ -36,7 +36,6 @@ public final class Slab implements Reclaimable {
     this.whole = whole;
   }
 
-  /** Cuts the block. */
   List<PooledBlock> cut(PoolCallbacks pool, int sizeClass) {
     long bytes = SizeClasses.bytesOf(sizeClass);
     for (long start = 0; bytes <= whole.byteSize() - start; start += bytes) {

@@ -108,7 +108,6 @@ public final class ArrayPools implements AutoCloseable {
     return sum;
   }
 
-  /** Closes all pools. */
   @Override
   public void close() {
     pools.values().forEach(ArrayPool::close);

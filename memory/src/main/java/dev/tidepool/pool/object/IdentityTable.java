@@ -83,7 +83,6 @@ final class IdentityTable<T> {
     entries.setRelease(i, member);
   }
 
-  /** Removes a member. */
   synchronized void remove(PooledObject<T> member) {
     AtomicReferenceArray<@Nullable PooledObject<?>> entries = table;
     int mask = entries.length() - 1;

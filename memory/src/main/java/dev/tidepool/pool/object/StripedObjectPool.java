@@ -334,7 +334,6 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return trimmed;
   }
 
-  /** How much is idle. */
   long idleSize(ToLongFunction<? super T> size) {
     return idle().stream().mapToLong(member -> size.applyAsLong(member.object)).sum();
   }

@@ -188,7 +188,6 @@ public final class ExternalBuffers {
     }
   }
 
-  /** Maps a file. */
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode, String tag) {
     Objects.requireNonNull(file, "file");
     Objects.requireNonNull(type, "type");

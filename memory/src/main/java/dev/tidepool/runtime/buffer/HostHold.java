@@ -87,7 +87,6 @@ public final class HostHold {
             + buffer.getClass().getName());
   }
 
-  /** The address of the first byte. */
   public long address() {
     return bytes.address();
   }

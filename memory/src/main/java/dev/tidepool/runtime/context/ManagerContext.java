@@ -71,7 +71,6 @@ public class ManagerContext implements ResourceContext {
     return manager.accelerator();
   }
 
-  /** Returns the id of the accelerator. */
   @Override
   public final String id() {
     return device().info().id();

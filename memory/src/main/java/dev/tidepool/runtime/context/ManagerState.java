@@ -17,7 +17,6 @@ public final class ManagerState {
   // Ends the manager if nothing keeps it any more; null until closing has got that far.
   private volatile @Nullable Runnable ending;
 
-  /** Creates the state of an open manager. */
   ManagerState(String accelerator) {
     this.accelerator = accelerator;
   }

@@ -77,7 +77,6 @@ public final class OperationGate {
     return state.compareAndSet(CLOSED, CLOSED | ENDED);
   }
 
-  /** Whether it has ended. */
   public boolean hasEnded() {
     return (state.get() & ENDED) != 0;
   }

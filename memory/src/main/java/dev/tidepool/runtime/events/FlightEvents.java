@@ -21,7 +21,6 @@ public final class FlightEvents {
     return PRESENT && FlightRecorder.isInitialized();
   }
 
-  /** Whether a recording has allocations. */
   public static boolean recordsAllocations() {
     return isPresent() && AllocationEvent.isRecorded();
   }

@@ -23,7 +23,6 @@ import org.jspecify.annotations.Nullable;
  * @param kernel what messages call the kernel
  */
 record DeclaredSignature(String kernel, List<KernelParameter> declared) implements Signature {
-  /** The signature of hand-written code. */
   static DeclaredSignature of(KernelSource.HandWritten source) {
     return new DeclaredSignature(nameOf(source), source.parameters());
   }

@@ -74,7 +74,7 @@ final class ElementwiseSignature implements Signature {
       Object value = arguments.values().get(name.name());
       if (value != null) {
         parameters.add(parameter(name, value));
-      } else if (name.access() != dev.tidepool.expression.syntax.Access.OUT) {
+      } else if (name.access() != Access.OUT) {
         throw new IllegalArgumentException(
             "argument '"
                 + name.name()
@@ -99,19 +99,13 @@ final class ElementwiseSignature implements Signature {
   }
 
   private static KernelParameter parameter(Expression.Name name, Object value) {
-    Access access =
-        switch (name.access()) {
-          case IN -> Access.IN;
-          case OUT -> Access.OUT;
-          case INOUT -> Access.INOUT;
-        };
     ElementType<?> type = typeOf(value);
     boolean isScalar = isScalar(value);
-    if (isScalar && access != Access.IN) {
+    if (isScalar && name.access() != Access.IN) {
       throw new IllegalArgumentException(
           "'" + name.name() + "' is assigned, so it must be a buffer or an array, not " + value);
     }
-    return new KernelParameter(name.name(), isScalar ? Access.SCALAR : access, type);
+    return new KernelParameter(name.name(), isScalar ? Access.SCALAR : name.access(), type);
   }
 
   private static boolean isScalar(Object value) {

@@ -27,7 +27,6 @@ public interface FileKernels {
       UnifiedMemoryManager memory,
       ExecutionOptions options);
 
-  /** Whether some arguments are files. */
   static boolean areNeededBy(Arguments arguments) {
     for (Object value : arguments.values().values()) {
       if (isFile(value)) {
@@ -37,7 +36,6 @@ public interface FileKernels {
     return false;
   }
 
-  /** Whether an argument is a file. */
   static boolean isFile(Object value) {
     return value instanceof Path || value instanceof RawFile<?>;
   }

@@ -203,9 +203,9 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
 
   /** A program whose items may fail says so in an array behind its arguments. */
   private void addFaultStatus() {
-    if (run.source() instanceof KernelSource.Method
+    if (run.programs().source() instanceof KernelSource.Method
         && range.items() > 0
-        && run.program(compiled).reportsFaults()) {
+        && run.programs().program(compiled).reportsFaults()) {
       arrays.add(
           new LaunchArgument(
               CheckedLaunch.PARAMETER,
@@ -257,7 +257,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   private @Nullable LaunchQueues launchQueues() {
     if (range.items() == 0
         || !context.isDeviceOrdered()
-        || run.source() instanceof KernelSource.Java
+        || run.programs().source() instanceof KernelSource.Java
         || context.accelerator().kind() == AcceleratorKind.CPU) {
       return null;
     }
@@ -281,7 +281,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   }
 
   private void launch() {
-    Program program = run.program(compiled);
+    Program program = run.programs().program(compiled);
     if (range.items() == 0) {
       return;
     }
@@ -289,13 +289,13 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     // Another attempt, if there is one, looks again.
     isInPlace = false;
     Launch launch = new Launch(program, arguments(areInPlace), range);
-    KernelBody.launch(run.source(), parameters, context, running(), () -> run(launch));
+    KernelBody.launch(run.programs().source(), parameters, context, running(), () -> run(launch));
   }
 
   /** Whether code and blocks are there. Called by an operation that occupies its storages. */
   @Override
   public boolean isInPlace() {
-    isInPlace = run.latestProgram(compiled) != null && findInPlace();
+    isInPlace = run.programs().latest(compiled) != null && findInPlace();
     return isInPlace;
   }
 
@@ -360,7 +360,8 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     try {
       CheckedLaunch checked =
           reportsFaults
-              ? new CheckedLaunch((KernelSource.Method) run.source(), launch, context.link())
+              ? new CheckedLaunch(
+                  (KernelSource.Method) run.programs().source(), launch, context.link())
               : null;
       if (command != null) {
         submit(command, launch, checked);

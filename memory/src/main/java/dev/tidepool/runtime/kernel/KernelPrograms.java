@@ -56,7 +56,6 @@ final class KernelPrograms {
     return runs.enter();
   }
 
-  /** Ends a run. */
   void endRun() {
     runs.leave();
     releaseIfOver(false);

@@ -1,11 +1,7 @@
 package dev.tidepool.runtime.kernel;
 
-import dev.tidepool.KernelParameter;
-import dev.tidepool.KernelSource;
 import dev.tidepool.runtime.context.ManagerState;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.spi.Program;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -55,19 +51,8 @@ final class KernelRun implements AutoCloseable {
     return run;
   }
 
-  /** What the kernel was compiled from. */
-  KernelSource source() {
-    return programs.source();
-  }
-
-  /** The program for parameters; blocks while it is compiled. */
-  Program program(List<KernelParameter> parameters) {
-    return programs.program(parameters);
-  }
-
-  /** The program for parameters if it is ready; else null. Does not block. */
-  @Nullable Program latestProgram(List<KernelParameter> parameters) {
-    return programs.latest(parameters);
+  KernelPrograms programs() {
+    return programs;
   }
 
   /** Leaves it to work to {@linkplain #end end} the run, if the work is asked for. */

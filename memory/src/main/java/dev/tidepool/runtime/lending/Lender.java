@@ -47,7 +47,6 @@ public final class Lender {
     }
   }
 
-  /** Creates a lender that has lent nothing. */
   public Lender(StorageContext context, DiagnosticSink reports) {
     this.context = context;
     this.reports = reports;

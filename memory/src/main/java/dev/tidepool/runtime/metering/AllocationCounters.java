@@ -161,12 +161,10 @@ public final class AllocationCounters {
     }
   }
 
-  /** Returns the tally of a thread's stripe. */
   public Tally of(Thread thread) {
     return tallies[ThreadStripe.of(thread, tallies.length)];
   }
 
-  /** Passes the tally of each stripe to an action. */
   void forEachTally(Consumer<Tally> action) {
     for (Tally tally : tallies) {
       action.accept(tally);

@@ -15,7 +15,6 @@ public final class AllocationLedger {
   private final long createdNanos = System.nanoTime();
   private final @Nullable AllocationHistory history;
 
-  /** Creates a ledger without allocations. */
   public AllocationLedger(MemoryOptions options, AllocationCounters counters) {
     this.counters = counters;
     this.history = history(options, createdNanos);

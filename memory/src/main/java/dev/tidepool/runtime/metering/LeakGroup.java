@@ -51,7 +51,6 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
     this.site = site;
   }
 
-  /** Returns the context of the manager that allocated its members. */
   public ManagerContext context() {
     return context;
   }

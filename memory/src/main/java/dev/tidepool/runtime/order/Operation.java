@@ -88,7 +88,6 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     this.executor = executor;
   }
 
-  /** Creates an operation that is not submitted yet. */
   public static Operation of(List<ResourceAccess> uses, Executor executor, Runnable body) {
     return new Operation(uses, body, executor, false);
   }

@@ -60,6 +60,5 @@ public abstract class OrderedResource extends Resumable {
   /** Whether its bytes are in a file. */
   public abstract boolean isSpilled();
 
-  /** Brings the bytes to memory. */
   public abstract void provideMemory();
 }

@@ -43,7 +43,6 @@ public final class PendingFutures {
     }
   }
 
-  /** Forgets a future that has completed. */
   void remove(CompletableFuture<?> future) {
     open.remove(future);
   }

@@ -70,7 +70,6 @@ public final class PinState extends InPlaceAccess {
 
   /** The kinds of users that copies have. */
   public enum Users {
-    /** No operation is under way. */
     NONE,
     /** All operations under way wait for memory, or for native code that the bytes are lent to. */
     WAITING,

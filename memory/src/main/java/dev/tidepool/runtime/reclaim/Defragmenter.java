@@ -186,7 +186,7 @@ final class Defragmenter implements BlockMover {
           StorageContext owner = each.storage().context();
           Block from = each.from().block();
           events[submitted] =
-              owner.link().startCopy(from, 0, each.to().block(), 0, each.storage().byteSize());
+              owner.link().startCopy(from, each.to().block(), each.storage().byteSize());
           submitted++;
         }
       }

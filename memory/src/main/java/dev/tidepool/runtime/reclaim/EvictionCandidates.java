@@ -31,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  * caller's predicate may take the monitors of blocks and storages.
  */
 final class EvictionCandidates {
-  /** Blocks that are remembered. */
   private static final int REMEMBERED = 64;
 
   /** Blocks that a search passes when as many as that are remembered. */

@@ -131,7 +131,6 @@ final class MemoryRequest<T> {
     return MemoryRefusedException.isBy(Source.LIMIT, refused);
   }
 
-  /** Whether memory of a manager helps. */
   boolean isServedBy(ManagerContext owner) {
     return owner == context || (!isOwnOnly() && owner.device().equals(context.device()));
   }

@@ -31,7 +31,6 @@ public final class Suspender {
   private final StorageContext context;
   private final MemoryPools pools;
 
-  /** Creates it for one manager. */
   public Suspender(StorageContext context, MemoryPools pools) {
     this.context = context;
     this.pools = pools;

@@ -23,7 +23,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Kernels by name, run where the most bytes of their buffers are. */
 final class Orchestrator implements ComputeOrchestrator {
-  /** A kernel and where it runs. */
   private record Placed(Kernel kernel, DeviceMemoryManager memory) {}
 
   private final RuntimeSession session;

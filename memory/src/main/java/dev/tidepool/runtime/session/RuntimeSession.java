@@ -132,7 +132,6 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         this, device, workers, clock, waiters, new MultiBufferAdmission.Turn(waiters));
   }
 
-  /** The reservations of a device. */
   ReservationLedger reservations(Device device) {
     return Objects.requireNonNull(reservations.get(device), "one of this session");
   }
@@ -142,7 +141,6 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return reservations(accelerators.getLast().device());
   }
 
-  /** What the managers of a device share. */
   DeviceContext context(DeviceAccelerator accelerator) {
     return Objects.requireNonNull(contexts.get(accelerator.device()), "one of this session");
   }

@@ -51,7 +51,6 @@ public final class BufferRegistry {
     this.pools = pools;
   }
 
-  /** A buffer that no block tells of. */
   public void addWithoutBlock(BufferCore core) {
     withoutBlock.add(core);
     relocated(core);
@@ -62,7 +61,6 @@ public final class BufferRegistry {
     return Collections.unmodifiableCollection(withoutBlock);
   }
 
-  /** Such a buffer has a block now. */
   void removeWithoutBlock(BufferCore core) {
     relocated(core);
     withoutBlock.remove(core);

@@ -286,7 +286,6 @@ public final class Coherence {
     return backing.spilled() != null;
   }
 
-  /** Brings the bytes to memory. */
   void provideMemory() {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -401,7 +400,7 @@ public final class Coherence {
       FillPattern.of((byte) 0).fill(readable());
     }
     if (backing.hasDevice() && !backing.isShared()) {
-      link().fill(backing.device(), 0, size, (byte) 0);
+      link().fill(backing.device(), size, (byte) 0);
     }
   }
 

@@ -112,7 +112,6 @@ public final class CoherenceState {
     }
   }
 
-  /** The device has written a range. */
   public void deviceWritten(long from, long to) {
     synchronized (monitor) {
       if (state == BufferState.DEVICE_ONLY) {

@@ -44,12 +44,10 @@ public final class FillPattern {
     return new FillPattern(bytes);
   }
 
-  /** Sets memory of the host. */
   void fill(MemorySegment target) {
     ParallelFill.fill(target, bytes);
   }
 
-  /** Sets a range of a device's block. */
   void fill(DeviceLink link, Block block, long offset, long count) {
     long width = width();
     boolean isWord = width <= WIDEST_WORD && Long.bitCount(width) == 1;

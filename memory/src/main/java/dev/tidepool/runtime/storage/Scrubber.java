@@ -66,6 +66,6 @@ public final class Scrubber {
   }
 
   private void overwrite(Block block) {
-    context.link().fill(block, 0, block.byteSize(), value);
+    context.link().fill(block, block.byteSize(), value);
   }
 }

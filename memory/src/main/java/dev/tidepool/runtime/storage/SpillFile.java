@@ -167,7 +167,6 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  /** Bytes that are in the file now. */
   synchronized long usedBytes() {
     return usedBytes;
   }

@@ -20,7 +20,6 @@ public final class SpillStore implements AutoCloseable {
     this.file = SpillFile.open(directory);
   }
 
-  /** Space for bytes in the file. */
   SpillFile.Extent reserve(long bytes) {
     return file.reserve(bytes);
   }

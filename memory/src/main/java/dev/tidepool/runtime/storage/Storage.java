@@ -90,7 +90,6 @@ public final class Storage extends PendingReleases.Link {
     WRITABLE
   }
 
-  /** Creates the storage of a buffer core. */
   public Storage(BufferCore core, BackingBlocks backing, boolean writable) {
     this.core = core;
     this.context = core.context();

@@ -88,7 +88,6 @@ public final class StorageContext extends ManagerContext {
     return registry.storages();
   }
 
-  /** What looks at guard zones. */
   Guards guards() {
     return guards;
   }

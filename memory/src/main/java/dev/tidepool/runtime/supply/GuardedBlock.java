@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.supply;
 
+import dev.tidepool.pool.block.BlockPart;
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Objects;
@@ -12,7 +12,7 @@ import java.util.Optional;
  * them. Freeing overwrites the block, so that a read through a stale address finds no plausible
  * bytes.
  */
-public final class GuardedBlock implements Block {
+public final class GuardedBlock implements ForwardingBlock {
   /** Bytes of the zone behind the block, and the fewest of the one before it. */
   static final long ZONE = 256;
 
@@ -35,14 +35,14 @@ public final class GuardedBlock implements Block {
   private final long front;
   private final long bytes;
   private final MemorySegment all;
-  private final MemorySegment segment;
+  private final BlockPart part;
 
   GuardedBlock(Block whole, long front, long bytes) {
     this.whole = whole;
     this.front = front;
     this.bytes = bytes;
     this.all = Objects.requireNonNull(whole.segment(), "only what the host reaches is guarded");
-    this.segment = all.asSlice(front, bytes);
+    this.part = new BlockPart(whole, front, bytes);
     before().fill(PATTERN);
     behind().fill(PATTERN);
   }
@@ -75,33 +75,13 @@ public final class GuardedBlock implements Block {
   }
 
   @Override
-  public long byteSize() {
-    return bytes;
-  }
-
-  @Override
-  public HostAccess hostAccess() {
-    return HostAccess.DIRECT;
-  }
-
-  @Override
-  public MemorySegment segment() {
-    return segment;
-  }
-
-  @Override
-  public Block whole() {
-    return whole.whole();
-  }
-
-  @Override
-  public long start() {
-    return whole.start() + front;
+  public Block block() {
+    return part;
   }
 
   @Override
   public void free() {
-    segment.fill(FREED);
+    all.asSlice(front, bytes).fill(FREED);
     whole.free();
   }
 }

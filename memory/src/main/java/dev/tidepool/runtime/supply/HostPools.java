@@ -1,7 +1,6 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.pool.block.MemoryPool;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
 
@@ -16,25 +15,16 @@ public final class HostPools implements AutoCloseable {
 
   private HostPools(NodeMemory machine, List<MemoryPool> byNode) {
     this.machine = machine;
-    this.byNode = List.copyOf(byNode);
+    this.byNode = byNode;
   }
 
   /**
    * The pools of a machine.
    *
-   * @param alone makes the pool of a machine with one node
-   * @param ofNode makes the pool of one node of several
+   * @param ofNode makes the pool of one node
    */
-  static HostPools of(
-      NodeMemory machine, IntFunction<MemoryPool> ofNode, IntFunction<MemoryPool> alone) {
-    List<MemoryPool> pools = new ArrayList<>();
-    List<Integer> nodes = machine.nodes();
-    if (nodes.size() == 1) {
-      pools.add(alone.apply(nodes.getFirst()));
-    } else {
-      nodes.forEach(node -> pools.add(ofNode.apply(node)));
-    }
-    return new HostPools(machine, pools);
+  static HostPools of(NodeMemory machine, IntFunction<MemoryPool> ofNode) {
+    return new HostPools(machine, machine.nodes().stream().map(ofNode::apply).toList());
   }
 
   /** The pool of the first node, which stands for all where no thread asks. */

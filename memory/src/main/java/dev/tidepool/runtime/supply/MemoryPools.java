@@ -337,12 +337,10 @@ public final class MemoryPools implements AutoCloseable {
     return all().map(MemoryPool::statistics).toList();
   }
 
-  /** Bytes that lie idle. */
   public long idleBytes() {
     return sum(MemoryPool::idleBytes);
   }
 
-  /** Bytes of the largest idle block. */
   public long largestIdleBytes() {
     return all().mapToLong(MemoryPool::largestIdleBytes).max().orElse(0);
   }
@@ -357,7 +355,6 @@ public final class MemoryPools implements AutoCloseable {
     return lent().mapToLong(pool -> pool.compact(mover)).sum();
   }
 
-  /** Returns the idle bytes in pools of the device's memory. */
   public long idleDeviceBytes() {
     return lent().mapToLong(MemoryPool::idleBytes).sum();
   }

@@ -65,7 +65,6 @@ public final class MemoryRefusedException extends OutOfDeviceMemoryException {
         totalBytes);
   }
 
-  /** Returns whether a refusal comes from that source. */
   public static boolean isBy(Source source, OutOfDeviceMemoryException refusal) {
     return refusal instanceof MemoryRefusedException refused && refused.source == source;
   }

@@ -20,7 +20,6 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   private final SessionResources resources;
   private final AtomicReference<@Nullable Open> open = new AtomicReference<>();
 
-  /** A link, and what closes it. */
   private record Open(DeviceLink link, Runnable closing) {}
 
   /**

@@ -19,7 +19,6 @@ import dev.tidepool.spi.Placement;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -85,25 +84,23 @@ public final class PoolFactory {
       MemoryOptions options) {
     NodeMemory machine = NodeMemory.current();
     PoolLimits limits = limits(options, HostMemory.now().totalBytes());
-    Function<MemoryPool.Source, MemoryPool.Source> within =
-        source -> guarded(options, within(limit, reservations.over(source)), Long.MAX_VALUE);
+    boolean alone = machine.nodes().size() == 1;
     return HostPools.of(
         machine,
-        node ->
-            new MemoryPool(
-                "host memory of node " + node,
-                within.apply(
-                    (bytes, alignment) ->
-                        resources.opened(
-                            machine.allocate(allocator, hostRequest(bytes, alignment), node))),
-                limits),
-        _ ->
-            new MemoryPool(
-                "host memory",
-                within.apply(
-                    (bytes, alignment) ->
-                        resources.opened(allocator.allocate(hostRequest(bytes, alignment)))),
-                limits));
+        node -> {
+          MemoryPool.Source source =
+              (bytes, alignment) -> {
+                HostRequest request = hostRequest(bytes, alignment);
+                return resources.opened(
+                    alone
+                        ? allocator.allocate(request)
+                        : machine.allocate(allocator, request, node));
+              };
+          return new MemoryPool(
+              alone ? "host memory" : "host memory of node " + node,
+              guarded(options, within(limit, reservations.over(source)), Long.MAX_VALUE),
+              limits);
+        });
   }
 
   /** Makes the pool of a kind, whose blocks lie anywhere. */
@@ -115,7 +112,6 @@ public final class PoolFactory {
         kind.isOfDevice() ? limits(options, totalBytes) : pinnedLimits(options, totalBytes));
   }
 
-  /** Makes a pool whose blocks lie at a place. */
   MemoryPool placedPool(Kind kind, Placement placement, boolean kept) {
     return pool(
         kind,
@@ -189,7 +185,6 @@ public final class PoolFactory {
             : options.maxPoolBytes());
   }
 
-  /** Returns the limits of a pool of page-locked memory. */
   private static PoolLimits pinnedLimits(MemoryOptions options, long totalBytes) {
     return options.pinnedPoolBytes() == -1
         ? limits(options, totalBytes)

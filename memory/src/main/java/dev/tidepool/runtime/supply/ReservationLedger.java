@@ -33,7 +33,6 @@ public final class ReservationLedger {
   private final List<DeviceReservation> open = new ArrayList<>();
   private final Deque<Place> queue = new ArrayDeque<>();
 
-  /** Creates a ledger without reservations. */
   public ReservationLedger(Device device) {
     this.device = device;
   }

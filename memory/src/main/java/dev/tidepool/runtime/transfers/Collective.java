@@ -113,15 +113,7 @@ final class Collective {
           "the source has %s elements, but the %s parts %s; every element needs its place"
               .formatted(length, parts.size(), total));
     }
-    List<Piece> pieces = new ArrayList<>();
-    long at = 0;
-    for (UnifiedBuffer<A> part : parts) {
-      long count = part.length();
-      pieces.add(
-          new Piece(pieces.size() + 1, slice(whole, at, count), (BufferHandle<?>) part, null));
-      at += count;
-    }
-    return new Collective("part", pieces);
+    return ofParts(whole, parts, true);
   }
 
   static <A> Collective gather(
@@ -133,13 +125,20 @@ final class Collective {
           "the %s parts have %s elements, but the destination only %s"
               .formatted(parts.size(), total, whole.length()));
     }
+    return ofParts(whole, parts, false);
+  }
+
+  private static <A> Collective ofParts(
+      BufferHandle<A> whole, List<? extends UnifiedBuffer<A>> parts, boolean scatters) {
     List<Piece> pieces = new ArrayList<>();
     long at = 0;
-    for (UnifiedBuffer<A> part : parts) {
-      long count = part.length();
+    for (UnifiedBuffer<A> each : parts) {
+      BufferHandle<?> part = (BufferHandle<?>) each;
+      BufferHandle<?> share = slice(whole, at, each.length());
+      int number = pieces.size() + 1;
       pieces.add(
-          new Piece(pieces.size() + 1, (BufferHandle<?>) part, slice(whole, at, count), null));
-      at += count;
+          scatters ? new Piece(number, share, part, null) : new Piece(number, part, share, null));
+      at += each.length();
     }
     return new Collective("part", pieces);
   }

@@ -68,7 +68,6 @@ public final class DeviceCalibration {
     }
   }
 
-  /** Measures everything. */
   TransferCalibration measure() {
     if (sharesMemory()) {
       throw new UnsupportedOperationException(

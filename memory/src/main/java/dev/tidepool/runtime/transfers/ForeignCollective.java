@@ -47,13 +47,7 @@ final class ForeignCollective<A> {
           "the source has %s elements, but the %s parts %s; every element needs its place"
               .formatted(source.length(), parts.size(), total(parts)));
     }
-    ForeignCollective<A> collective = new ForeignCollective<>();
-    long at = 0;
-    for (UnifiedBuffer<A> part : parts) {
-      collective.add(source.slice(at, part.length()), part);
-      at += part.length();
-    }
-    return collective;
+    return ofParts(source, parts, true);
   }
 
   static <A> ForeignCollective<A> gather(
@@ -63,10 +57,16 @@ final class ForeignCollective<A> {
           "the %s parts have %s elements, but the destination only %s"
               .formatted(parts.size(), total(parts), destination.length()));
     }
+    return ofParts(destination, parts, false);
+  }
+
+  private static <A> ForeignCollective<A> ofParts(
+      UnifiedBuffer<A> whole, List<? extends UnifiedBuffer<A>> parts, boolean scatters) {
     ForeignCollective<A> collective = new ForeignCollective<>();
     long at = 0;
     for (UnifiedBuffer<A> part : parts) {
-      collective.add(part, destination.slice(at, part.length()));
+      UnifiedBuffer<A> share = whole.slice(at, part.length());
+      collective.add(scatters ? share : part, scatters ? part : share);
       at += part.length();
     }
     return collective;

@@ -9,7 +9,6 @@ import java.lang.System.Logger.Level;
 public final class FailureLog {
   private FailureLog() {}
 
-  /** Logs a warning. */
   public static void warn(String message, Throwable failure) {
     log(Level.WARNING, message, "", "", failure);
   }

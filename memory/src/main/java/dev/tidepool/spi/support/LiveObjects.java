@@ -18,7 +18,6 @@ public final class LiveObjects<K extends Enum<K>> {
   // Complete before it is read, and never written again.
   private final Map<K, AtomicLong> counts;
 
-  /** Creates counts of zero. */
   public LiveObjects(Class<K> kinds) {
     this.counts = new EnumMap<>(kinds);
     for (K kind : kinds.getEnumConstants()) {

@@ -53,7 +53,6 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return lookup.isPresent();
   }
 
-  /** Whether it has a function. */
   public boolean has(String function) {
     return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
   }

@@ -17,7 +17,6 @@ public final class Uninterruptibly {
    */
   @FunctionalInterface
   public interface Wait<T extends @Nullable Object, X extends Exception> {
-    /** Runs the step. */
     T run() throws InterruptedException, X;
   }
 
@@ -99,7 +98,6 @@ public final class Uninterruptibly {
    */
   @FunctionalInterface
   public interface Step<T extends @Nullable Object, X extends Exception> {
-    /** Runs the step. */
     T run() throws X;
   }
 

@@ -231,7 +231,6 @@ public final class ChunkScheduler {
     FAIL
   }
 
-  /** How many workers have not left. */
   public long workersLeft() {
     return running.getCount();
   }

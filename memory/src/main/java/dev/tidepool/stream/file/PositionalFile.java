@@ -177,52 +177,40 @@ public final class PositionalFile implements ByteSource {
    */
   @Override
   public void read(long position, MemorySegment destination) throws IOException {
-    if (destination.isNative()) {
-      transfer(position, destination, PositionalFile::readSome);
-      return;
-    }
-    long start = transferred(position, destination);
-    if (start == destination.byteSize()) {
-      return;
-    }
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, destination.byteSize() - start));
-      for (long done = start; done < destination.byteSize(); done += block.byteSize()) {
-        MemorySegment part = part(block, destination.byteSize() - done);
-        transfer(position + done, part, PositionalFile::readSome);
-        MemorySegment.copy(part, 0, destination, done, part.byteSize());
-      }
-    }
-  }
-
-  /** How many bytes of an array went without a copy. */
-  private long transferred(long position, MemorySegment array) {
-    ArrayTransfers transfers = arrayTransfers;
-    return transfers == null ? 0 : transfers.transfer(position, array);
+    move(position, destination, PositionalFile::readSome, false);
   }
 
   /** Writes all bytes of the segment from {@code position} on. */
   public void write(long position, MemorySegment source) throws IOException {
-    if (source.isNative()) {
-      transfer(position, source, FileChannel::write);
+    move(position, source, FileChannel::write, true);
+  }
+
+  private void move(long position, MemorySegment segment, Transfer transfer, boolean writes)
+      throws IOException {
+    if (segment.isNative()) {
+      transfer(position, segment, transfer);
       return;
     }
-    long start = transferred(position, source);
-    if (start == source.byteSize()) {
+    ArrayTransfers arrays = arrayTransfers;
+    // How many bytes of an array went without a copy.
+    long start = arrays == null ? 0 : arrays.transfer(position, segment);
+    long end = segment.byteSize();
+    if (start == end) {
       return;
     }
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, source.byteSize() - start));
-      for (long done = start; done < source.byteSize(); done += block.byteSize()) {
-        MemorySegment part = part(block, source.byteSize() - done);
-        MemorySegment.copy(source, done, part, 0, part.byteSize());
-        transfer(position + done, part, FileChannel::write);
+      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, end - start));
+      for (long done = start; done < end; done += block.byteSize()) {
+        MemorySegment part = block.asSlice(0, Math.min(block.byteSize(), end - done));
+        if (writes) {
+          MemorySegment.copy(segment, done, part, 0, part.byteSize());
+        }
+        transfer(position + done, part, transfer);
+        if (!writes) {
+          MemorySegment.copy(part, 0, segment, done, part.byteSize());
+        }
       }
     }
-  }
-
-  private static MemorySegment part(MemorySegment block, long atMost) {
-    return block.asSlice(0, Math.min(block.byteSize(), atMost));
   }
 
   private static int readSome(FileChannel channel, ByteBuffer target, long position)

@@ -5,6 +5,7 @@ import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.function.ObjIntConsumer;
 
 /**
  * Reductions of each row of a matrix, whose rows lie one after another. Short rows are read many at
@@ -57,20 +58,13 @@ public final class RowReduction<A> {
     }
     long[] sums = new long[rows];
     each(
-        new RowFold() {
-          @Override
-          void shortRows(MemorySegment elements, int first, int count) {
-            ElementBatch batch = new ElementBatch(type);
-            for (int row = 0; row < count; row++) {
-              sums[first + row] = IntegerSum.sum(batch, elements, row * columns, columns);
-            }
+        (elements, first, count) -> {
+          ElementBatch batch = new ElementBatch(type);
+          for (int row = 0; row < count; row++) {
+            sums[first + row] = IntegerSum.sum(batch, elements, row * columns, columns);
           }
-
-          @Override
-          void longRow(UnifiedBuffer<A> elements, int row) {
-            sums[row] = BufferReduction.fold(elements, Kind.SUM).longValue();
-          }
-        });
+        },
+        (elements, row) -> sums[row] = BufferReduction.fold(elements, Kind.SUM).longValue());
     return sums;
   }
 
@@ -83,21 +77,14 @@ public final class RowReduction<A> {
   private Object reals(Kind kind) {
     double[] results = new double[rows];
     each(
-        new RowFold() {
-          @Override
-          void shortRows(MemorySegment elements, int first, int count) {
-            BlockSums sums = new BlockSums(type, elements, count * columns);
-            for (int row = 0; row < count; row++) {
-              double sum = sums.sumOf(row * columns, columns);
-              results[first + row] = kind == Kind.MEAN ? sum / columns : sum;
-            }
+        (elements, first, count) -> {
+          BlockSums sums = new BlockSums(type, elements, count * columns);
+          for (int row = 0; row < count; row++) {
+            double sum = sums.sumOf(row * columns, columns);
+            results[first + row] = kind == Kind.MEAN ? sum / columns : sum;
           }
-
-          @Override
-          void longRow(UnifiedBuffer<A> elements, int row) {
-            results[row] = BufferReduction.fold(elements, kind).doubleValue();
-          }
-        });
+        },
+        (elements, row) -> results[row] = BufferReduction.fold(elements, kind).doubleValue());
     if (columns == 0 && kind == Kind.MEAN) {
       Arrays.fill(results, Double.NaN);
     }
@@ -119,20 +106,13 @@ public final class RowReduction<A> {
     }
     long[] indices = new long[rows];
     each(
-        new RowFold() {
-          @Override
-          void shortRows(MemorySegment elements, int first, int count) {
-            ArgReducer.Search search = new ArgReducer.Search(type, greatest);
-            for (int row = 0; row < count; row++) {
-              indices[first + row] = search.find(elements, row * columns, columns);
-            }
+        (elements, first, count) -> {
+          ArgReducer.Search search = new ArgReducer.Search(type, greatest);
+          for (int row = 0; row < count; row++) {
+            indices[first + row] = search.find(elements, row * columns, columns);
           }
-
-          @Override
-          void longRow(UnifiedBuffer<A> elements, int row) {
-            indices[row] = BufferReduction.find(elements, greatest);
-          }
-        });
+        },
+        (elements, row) -> indices[row] = BufferReduction.find(elements, greatest));
     return indices;
   }
 
@@ -143,34 +123,26 @@ public final class RowReduction<A> {
     }
     A chosen = matrix.elementType().newArray(rows);
     each(
-        new RowFold() {
-          @Override
-          void shortRows(MemorySegment elements, int first, int count) {
-            ArgReducer.Search search = new ArgReducer.Search(type, greatest);
-            for (int row = 0; row < count; row++) {
-              long index = row * columns + search.find(elements, row * columns, columns);
-              matrix.elementType().read(elements, index * type.byteSize(), chosen, first + row, 1);
-            }
+        (elements, first, count) -> {
+          ArgReducer.Search search = new ArgReducer.Search(type, greatest);
+          for (int row = 0; row < count; row++) {
+            long index = row * columns + search.find(elements, row * columns, columns);
+            matrix.elementType().read(elements, index * type.byteSize(), chosen, first + row, 1);
           }
-
-          @Override
-          void longRow(UnifiedBuffer<A> elements, int row) {
-            elements.copyTo(BufferReduction.find(elements, greatest), chosen, row, 1);
-          }
-        });
+        },
+        (elements, row) ->
+            elements.copyTo(BufferReduction.find(elements, greatest), chosen, row, 1));
     return chosen;
   }
 
-  /** What is done with rows, by several threads, each row once. */
-  private abstract class RowFold {
-    /** The elements of {@code count} rows, the first of which is the matrix's row {@code first}. */
-    abstract void shortRows(MemorySegment elements, int first, int count);
-
-    /** The elements of one row. */
-    abstract void longRow(UnifiedBuffer<A> elements, int row);
+  @FunctionalInterface
+  private interface ShortRows {
+    /** Reduces {@code count} rows, the first of which is the matrix's row {@code first}. */
+    void reduce(MemorySegment elements, int first, int count);
   }
 
-  private void each(RowFold fold) {
+  /** Reduces each row once: short ones by several threads, a long one as a buffer. */
+  private void each(ShortRows shortRows, ObjIntConsumer<UnifiedBuffer<A>> longRow) {
     if (columns == 0 || rows == 0) {
       return;
     }
@@ -179,7 +151,7 @@ public final class RowReduction<A> {
           matrix,
           columns,
           (offset, elements) ->
-              fold.shortRows(
+              shortRows.reduce(
                   elements,
                   Math.toIntExact(offset / columns),
                   Math.toIntExact(elements.byteSize() / type.byteSize() / columns)));
@@ -187,7 +159,7 @@ public final class RowReduction<A> {
     }
     for (int row = 0; row < rows; row++) {
       try (UnifiedBuffer<A> elements = matrix.slice(row * columns, columns)) {
-        fold.longRow(elements, row);
+        longRow.accept(elements, row);
       }
     }
   }

@@ -3,7 +3,7 @@ package dev.tidepool.expression.jvm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import dev.tidepool.expression.syntax.Access;
+import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.expression.syntax.ScalarKind;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.expression.jvm.Evaluation;
-import dev.tidepool.expression.syntax.Access;
 import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression.Name;
