@@ -30,6 +30,7 @@ class ClassLoaderTest {
         "expression",
         "shared",
         "file",
+        "outerMethod",
         "shutdown",
         "forgotten"
       })
