@@ -32,7 +32,8 @@ class ClassLoaderTest {
         "file",
         "outerMethod",
         "shutdown",
-        "forgotten"
+        "forgotten",
+        "forgottenAndLoaderClosed"
       })
   void aLoaderIsUnloaded(String use) throws Exception {
     Process process =

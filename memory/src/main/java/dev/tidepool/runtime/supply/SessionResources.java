@@ -9,6 +9,7 @@ import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
 import java.util.List;
@@ -31,6 +32,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by any thread.
  */
 public final class SessionResources {
+  /**
+   * The classes that {@link #closeForgotten} and its caller use first. They are loaded with this
+   * class, because a class loader may be closed before the end of its session is noticed.
+   */
+  @SuppressWarnings("UnusedVariable") // to name the classes is enough
+  private static final List<Class<?>> USED_AT_END =
+      List.of(Shutdown.class, UnclosedReport.class, Closing.class, FailureLog.class, Tracked.class);
+
   private final List<Device> devices;
   private final DiagnosticSink reports;
   private final String site;
