@@ -2,6 +2,7 @@ package dev.tidepool.diagnostics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
@@ -90,6 +91,17 @@ final class ManagementBeanTest {
 
   private static long id(ObjectName name) {
     return Long.parseLong(name.getKeyProperty("id"));
+  }
+
+  @Test
+  void theBeanOfAForgottenManagerGoes() throws Exception {
+    assertThat(managed().accelerator()).isNotNull();
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return names().isEmpty();
+            });
   }
 
   @Test
