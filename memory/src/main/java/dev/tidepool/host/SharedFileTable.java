@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.ExitAction;
 import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
@@ -36,7 +37,8 @@ final class SharedFileTable {
   private static final long PAUSE_NANOS = 50_000;
 
   private static final Map<Path, Entry> ENTRIES = new HashMap<>();
-  private static boolean hooked;
+  private static final ExitAction LEAVING =
+      new ExitAction("tidepool-shared-files", SharedFileTable::leaveAll);
   private static boolean ending;
 
   private SharedFileTable() {}
@@ -198,6 +200,9 @@ final class SharedFileTable {
 
   private static synchronized void forget(Path path) {
     ENTRIES.remove(path);
+    if (ENTRIES.isEmpty()) {
+      LEAVING.unregister();
+    }
   }
 
   private static void use(Entry entry, SharedFile file) {
@@ -257,11 +262,7 @@ final class SharedFileTable {
       throw new IllegalStateException(
           "the virtual machine is ending: no memory is shared any more");
     }
-    if (!hooked) {
-      Runtime.getRuntime()
-          .addShutdownHook(new Thread(SharedFileTable::leaveAll, "tidepool-shared-files"));
-      hooked = true;
-    }
+    LEAVING.register();
   }
 
   private static void leaveAll() {

@@ -6,20 +6,27 @@ package dev.tidepool.spi;
  * failing; their memory goes with the process anyway.
  */
 public final class Shutdown {
-  private static volatile boolean begun;
+  /**
+   * The virtual machine keeps this thread to its end and starts it when it shuts down. It runs no
+   * code of this library, which would keep the class loader: that the thread was started says all.
+   */
+  private static final Thread HOOK = new Thread(null, null, "tidepool-exit", 0, false);
 
-  static {
-    try {
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> begun = true, "tidepool-exit"));
-    } catch (IllegalStateException alreadyShuttingDown) {
-      begun = true;
-    }
-  }
+  private static final boolean BEGUN_BEFORE = !registered();
 
   private Shutdown() {}
 
+  private static boolean registered() {
+    try {
+      Runtime.getRuntime().addShutdownHook(HOOK);
+      return true;
+    } catch (IllegalStateException alreadyShuttingDown) {
+      return false;
+    }
+  }
+
   /** Whether it has begun: no driver may be called any more. */
   public static boolean hasBegun() {
-    return begun;
+    return BEGUN_BEFORE || HOOK.getState() != Thread.State.NEW;
   }
 }

@@ -2,6 +2,7 @@ package dev.tidepool.diagnostics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
@@ -19,6 +20,7 @@ import javax.management.JMX;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import javax.management.openmbean.CompositeData;
+import javax.management.timer.Timer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -68,6 +70,38 @@ final class ManagementBeanTest {
       assertThat(names()).hasSize(2);
       assertThat(first.accelerator().id()).isEqualTo(second.accelerator().id());
     }
+  }
+
+  @Test
+  void aNameThatAnotherClassLoaderHasTakenIsLeftOut() throws Exception {
+    try (UnifiedMemoryManager first = managed()) {
+      ObjectName name = names().iterator().next();
+      ObjectName next = new ObjectName(name.toString().replaceAll("id=.*", "id=" + (id(name) + 1)));
+      SERVER.registerMBean(new Timer(), next);
+      try (UnifiedMemoryManager second = managed()) {
+        assertThat(names())
+            .extracting(ManagementBeanTest::id)
+            .containsExactlyInAnyOrder(id(name), id(name) + 1, id(name) + 2);
+        assertThat(first.accelerator().id()).isEqualTo(second.accelerator().id());
+      } finally {
+        SERVER.unregisterMBean(next);
+      }
+    }
+  }
+
+  private static long id(ObjectName name) {
+    return Long.parseLong(name.getKeyProperty("id"));
+  }
+
+  @Test
+  void theBeanOfAForgottenManagerGoes() throws Exception {
+    assertThat(managed().accelerator()).isNotNull();
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return names().isEmpty();
+            });
   }
 
   @Test

@@ -15,10 +15,12 @@ import dev.tidepool.methods.tree.Walk;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -28,13 +30,9 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class MethodReader {
   private record Key(String name, MethodTypeDesc type) {}
 
-  private static final ClassValue<Map<Key, KernelTree>> TREES =
-      new ClassValue<>() {
-        @Override
-        protected Map<Key, KernelTree> computeValue(Class<?> type) {
-          return new ConcurrentHashMap<>();
-        }
-      };
+  // Not a ClassValue: the class would keep the trees, and with them the loader of this library.
+  private static final Map<Class<?>, Map<Key, KernelTree>> TREES =
+      Collections.synchronizedMap(new WeakHashMap<>());
 
   private static final ClassDesc WORK_ITEM = WorkItem.class.describeConstable().orElseThrow();
 
@@ -49,7 +47,8 @@ public final class MethodReader {
    */
   public static KernelTree read(KernelSource.Method source) {
     Key key = new Key(source.name(), source.type().describeConstable().orElseThrow());
-    Map<Key, KernelTree> known = TREES.get(source.owner());
+    Map<Key, KernelTree> known =
+        TREES.computeIfAbsent(source.owner(), _ -> new ConcurrentHashMap<>());
     KernelTree tree = known.get(key);
     if (tree == null) {
       tree = read(source.owner(), key);

@@ -3,6 +3,7 @@ package dev.tidepool.runtime.report;
 import dev.tidepool.spi.support.FailureLog;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.AtomicLong;
+import javax.management.InstanceAlreadyExistsException;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import org.jspecify.annotations.Nullable;
@@ -23,17 +24,32 @@ final class MBeanRegistration implements AutoCloseable {
   /** Registers a bean. Returns null if the server refuses, which is reported. */
   static @Nullable MBeanRegistration of(ManagementBean bean) {
     try {
-      ObjectName name =
-          new ObjectName(
-              "dev.tidepool:type=Memory,accelerator="
-                  + ObjectName.quote(bean.getAccelerator())
-                  + ",id="
-                  + NUMBERS.incrementAndGet());
-      ManagementFactory.getPlatformMBeanServer().registerMBean(bean, name);
+      ObjectName name = nextName(bean);
+      while (!isRegistered(bean, name)) {
+        name = nextName(bean);
+      }
       return new MBeanRegistration(name);
     } catch (JMException e) {
       FailureLog.warn(bean.getAccelerator() + " has no management bean", e);
       return null;
+    }
+  }
+
+  private static ObjectName nextName(ManagementBean bean) throws JMException {
+    return new ObjectName(
+        "dev.tidepool:type=Memory,accelerator="
+            + ObjectName.quote(bean.getAccelerator())
+            + ",id="
+            + NUMBERS.incrementAndGet());
+  }
+
+  /** Returns false if the name is taken: this class in another class loader counts from 1, too. */
+  private static boolean isRegistered(ManagementBean bean, ObjectName name) throws JMException {
+    try {
+      ManagementFactory.getPlatformMBeanServer().registerMBean(bean, name);
+      return true;
+    } catch (InstanceAlreadyExistsException e) {
+      return false;
     }
   }
 

@@ -114,7 +114,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final LeakReclaimer leaks;
   private final ManagerMaintenance maintenance;
   private final ManagerShutdown shutdown;
-  private final @Nullable AutoCloseable registration;
+  private final @Nullable Runnable unregistering;
   private final DeviceCalibration calibrations;
   private final ProgramCache kernels;
   private final TransferEngine transfers;
@@ -208,7 +208,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             limit,
             pressure);
     this.shutdown = new ManagerShutdown(context, lender, pools, this::end);
-    this.registration = options.jmx() ? ManagementBean.register(this) : null;
+    AutoCloseable bean = options.jmx() ? ManagementBean.register(this) : null;
+    this.unregistering = bean == null ? null : session.resources().registered(bean);
     if (observer != null) {
       observer.opened(this);
     }
@@ -655,8 +656,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
           }
           state.close();
           reservations.managerCloses();
-          if (registration != null) {
-            Closing.surviving("the management bean", registration);
+          if (unregistering != null) {
+            unregistering.run();
           }
           Closing.surviving("array pools", arrays);
           shutdown.closeBuffers(open);

@@ -9,6 +9,7 @@ import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.FailureLog;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
 import java.util.List;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What one session has opened of drivers and the system and not closed yet: devices, queues,
- * programs, blocks, and foreign memory that buffers hold open.
+ * programs, blocks, foreign memory that buffers hold open, and management beans.
  *
  * <p><b>Why it exists.</b> A session that becomes unreachable without being closed takes its
  * managers, pools and buffers with it, but not what they have opened. This object remembers that
@@ -31,6 +32,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by any thread.
  */
 public final class SessionResources {
+  /**
+   * The classes that {@link #closeForgotten} and its caller use first. They are loaded with this
+   * class, because a class loader may be closed before the end of its session is noticed.
+   */
+  @SuppressWarnings("UnusedVariable") // to name the classes is enough
+  private static final List<Class<?>> USED_AT_END =
+      List.of(Shutdown.class, UnclosedReport.class, Closing.class, FailureLog.class, Tracked.class);
+
   private final List<Device> devices;
   private final DiagnosticSink reports;
   private final String site;
@@ -40,6 +49,7 @@ public final class SessionResources {
   private final Set<Program> programs = ConcurrentHashMap.newKeySet();
   private final Set<TrackedBlock> blocks = ConcurrentHashMap.newKeySet();
   private final Set<Tracked> foreign = ConcurrentHashMap.newKeySet();
+  private final Set<Tracked> beans = ConcurrentHashMap.newKeySet();
 
   /**
    * Nothing but devices, and perhaps a trace.
@@ -116,6 +126,11 @@ public final class SessionResources {
     }
   }
 
+  /** Remembers the registration of a management bean. Returns the action that ends it. */
+  public Runnable registered(AutoCloseable bean) {
+    return new Tracked(beans, () -> Closing.surviving("the management bean", bean));
+  }
+
   /** Remembers a program that was just compiled, until it is closed. */
   public void opened(Program program) {
     try {
@@ -165,6 +180,7 @@ public final class SessionResources {
    * stack stops it, it may be called again.
    */
   public void closeAll() {
+    Closing.each("management beans", beans, Tracked::run);
     Closing.each("queues", queues, Tracked::run);
     Closing.each("a program", programs, this::close);
     Closing.each("a block", blocks, Block::free);

@@ -1,5 +1,6 @@
 package dev.tidepool.stream.file;
 
+import dev.tidepool.spi.support.ExitAction;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +16,8 @@ import java.util.Set;
  */
 public final class UnfinishedFiles {
   private static final Set<Path> PATHS = new HashSet<>();
-  private static boolean hooked;
+  private static final ExitAction DELETION =
+      new ExitAction("tidepool-unfinished-files", UnfinishedFiles::deleteAll);
   private static boolean ending;
 
   private UnfinishedFiles() {}
@@ -26,19 +28,18 @@ public final class UnfinishedFiles {
    * @throws IllegalStateException if it is ending already
    */
   public static synchronized void add(Path path) {
-    if (!hooked) {
-      Runtime.getRuntime()
-          .addShutdownHook(new Thread(UnfinishedFiles::deleteAll, "tidepool-unfinished-files"));
-      hooked = true;
-    }
     if (ending) {
       throw new IllegalStateException("the virtual machine is ending: no file is begun any more");
     }
+    DELETION.register();
     PATHS.add(path);
   }
 
   public static synchronized void remove(Path path) {
     PATHS.remove(path);
+    if (PATHS.isEmpty()) {
+      DELETION.unregister();
+    }
   }
 
   private static synchronized void deleteAll() {
