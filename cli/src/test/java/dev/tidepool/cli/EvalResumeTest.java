@@ -55,6 +55,39 @@ class EvalResumeTest {
     assertThat(files()).containsExactlyInAnyOrder("x.npy", "z.npy");
   }
 
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @Test
+  void leaves_nothing_where_its_journal_cannot_be_begun() throws IOException, InterruptedException {
+    x = NpyFiles.large(folder.resolve("x.npy"), 1 << 10);
+    // A limit on the size of files stands in for a full disk: both refuse the first byte.
+    List<String> command =
+        List.of(
+            "sh",
+            "-c",
+            "ulimit -f 0; exec \"$@\"",
+            "sh",
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:-UsePerfData",
+            "--enable-native-access=ALL-UNNAMED",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Main.class.getName(),
+            "eval",
+            "z = x",
+            "x=" + x,
+            "z=" + folder.resolve("z.npy"),
+            "--device",
+            "cpu:0",
+            "--resume");
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes());
+
+    assertThat(process.waitFor()).as(output).isEqualTo(ExitStatus.WRONG_ARGUMENTS);
+    assertThat(output.lines()).hasSize(1);
+    assertThat(output).startsWith("tidepool: cannot write").contains("z.npy");
+    assertThat(files()).containsExactly("x.npy");
+  }
+
   /**
    * Ends a run by a kill after its first note, with as much work as it takes for there to be one.
    */

@@ -179,8 +179,8 @@ final class NpyOutputs implements AutoCloseable {
     resumption = change.isEmpty() ? "" : "starts again: " + change;
     Map<String, String> partials = new LinkedHashMap<>();
     targets.keySet().forEach(name -> partials.put(name, AtomicFile.newPartialName()));
-    found.begin(work, partials);
     try {
+      found.begin(work, partials);
       targets.forEach(
           (name, target) ->
               writers.put(

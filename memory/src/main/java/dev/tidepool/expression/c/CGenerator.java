@@ -263,8 +263,8 @@ public final class CGenerator {
       case ADD, SUBTRACT, MULTIPLY -> binary(node.op().symbol(), args);
       case NEGATE -> "-" + args.getFirst();
       case ABS -> "fabs(" + args.getFirst() + ")";
-      case MIN -> extreme("<=", args);
-      case MAX -> extreme(">=", args);
+      case MIN -> extreme("<", node.type(), args);
+      case MAX -> extreme(">", node.type(), args);
       case FLOOR, CEIL, RINT, FMA -> node.op().functionName() + "(" + String.join(", ", args) + ")";
       case DIVIDE, SQRT, FLOOR_DIVIDE, REMAINDER -> prelude.call(node.op(), node.type(), args);
       default -> {
@@ -281,22 +281,16 @@ public final class CGenerator {
     };
   }
 
-  /** The first if it wins or is NaN, else the second, which then may be NaN. */
-  private static String extreme(String wins, List<String> args) {
-    String a = args.get(0);
-    return a
-        + " "
-        + wins
-        + " "
-        + args.get(1)
-        + " || "
-        + a
-        + " != "
-        + a
-        + " ? "
-        + a
-        + " : "
-        + args.get(1);
+  /**
+   * The first if it wins or is NaN, else the second, which then may be NaN. A tie matters for zeros
+   * alone: the negative one is less, as on the CPU. There are no branches, so that compilers for
+   * processors make vectors of it.
+   */
+  private String extreme(String wins, ScalarType type, List<String> args) {
+    return "(A %1$s B) | (A != A) | ((A == B) & (copysign(%2$s, A) %1$s 0)) ? A : B"
+        .formatted(wins, cast(type, "1"))
+        .replace("A", args.get(0))
+        .replace("B", args.get(1));
   }
 
   private String constant(Node node) {

@@ -93,6 +93,21 @@ public abstract class KernelConformance extends Topic {
         new int[] {-1, 5, 60});
   }
 
+  /** Otherwise a result would tell which accelerator computed it. */
+  @Test
+  void minAndMaxTakeTheNegativeZeroToBeLess() {
+    Kernel kernel = bench().kernel("least = min(a, b); most = max(a, b)");
+    float[] a = {0.0f, -0.0f, 0.0f, -0.0f, Float.NaN, -0.0f, 1};
+    float[] b = {-0.0f, 0.0f, 0.0f, -0.0f, 0.0f, Float.NaN, -0.0f};
+    float[] least = new float[a.length];
+    float[] most = new float[a.length];
+
+    kernel.execute(Arguments.of("a", a, "b", b, "least", least, "most", most));
+
+    assertThat(least).containsExactly(-0.0f, -0.0f, 0.0f, -0.0f, Float.NaN, Float.NaN, -0.0f);
+    assertThat(most).containsExactly(0.0f, 0.0f, 0.0f, -0.0f, Float.NaN, Float.NaN, 1);
+  }
+
   /** What a kernel remembers of one call must not decide about the next. */
   @Test
   void oneKernelTakesOtherTypesFromCallToCall() {
