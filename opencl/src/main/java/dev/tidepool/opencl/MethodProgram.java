@@ -71,6 +71,7 @@ final class MethodProgram extends OpenClProgram {
         "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     if (properties.pocl()) {
       PoclBarriers.check(tree, source.isChecked());
+      options += PoclBarriers.mayBeOptimized(tree) ? "" : " -cl-opt-disable";
     }
     MethodText text =
         MethodGenerator.generate(tree, new OpenClC(properties.pocl()), limits, source.isChecked());

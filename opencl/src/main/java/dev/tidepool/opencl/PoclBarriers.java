@@ -3,6 +3,7 @@ package dev.tidepool.opencl;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.Uniformity;
+import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Label;
@@ -63,11 +64,53 @@ final class PoclBarriers {
   }
 
   /**
+   * Whether PoCL compiles a kernel right with optimizations. It does not where a loop around
+   * barriers may have a constant number of rounds, and another such loop stands in it, conditions
+   * have several parts or blocks are left by jumps: LLVM unrolls the loop then, and moves code
+   * across barriers.
+   */
+  static boolean mayBeOptimized(KernelTree tree) {
+    boolean jumps = Walk.any(tree.body(), PoclBarriers::isLeftByJump);
+    return !Walk.any(
+        tree.body(), part -> mayBeUnrolled(part) && (jumps || hasLoopAroundBarriers(part)));
+  }
+
+  /**
    * Whether PoCL compiles a kernel right for groups of two items. It copies the code for each of
-   * them then, in place of a loop over the items. If that has barriers, it may end the process.
+   * them then, in place of a loop over the items. If that has barriers and is optimized, it may end
+   * the process.
    */
   static boolean mayRunInPairs(KernelTree tree) {
-    return !Walk.any(tree.body(), Statement.Barrier.class::isInstance);
+    return !Walk.any(tree.body(), Statement.Barrier.class::isInstance) || !mayBeOptimized(tree);
+  }
+
+  private static boolean isLeftByJump(Statement statement) {
+    return statement instanceof Statement.Block(Label label, List<Statement> body)
+        && Walk.any(body, new Statement.Break(label)::equals);
+  }
+
+  private static boolean hasLoopAroundBarriers(Statement statement) {
+    return Walk.parts(statement).stream()
+        .anyMatch(
+            body ->
+                Walk.any(
+                    body,
+                    part ->
+                        part instanceof Statement.Loop
+                            && Walk.any(part, Statement.Barrier.class::isInstance)));
+  }
+
+  /** Whether a loop around barriers ends by a condition that has a constant. */
+  private static boolean mayBeUnrolled(Statement statement) {
+    return statement instanceof Statement.Loop(Label own, List<Statement> body)
+        && Walk.any(body, Statement.Barrier.class::isInstance)
+        && Walk.any(
+            body,
+            part ->
+                part instanceof Statement.If exit
+                    && (exit.then().contains(new Statement.Break(own))
+                        || exit.otherwise().contains(new Statement.Break(own)))
+                    && Walk.any(exit.condition(), KernelExpression.Constant.class::isInstance));
   }
 
   private String problem() {

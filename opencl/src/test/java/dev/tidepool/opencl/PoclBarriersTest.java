@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.Arguments;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelMethod;
 import dev.tidepool.KernelSource;
@@ -17,32 +18,12 @@ import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import java.lang.invoke.MethodHandles;
-import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Kernels that PoCL 3.1 computed wrong, or ended the process for. */
 class PoclBarriersTest {
-  private static Tidepool tidepool;
-
-  @BeforeAll
-  static void open() {
-    Pocl.devices().forEach(Device::close);
-    tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open);
-  }
-
-  @AfterAll
-  static void close() {
-    tidepool.close();
-  }
-
   @KernelMethod
   static void conditionInLoop(WorkItem item, int n, int[] out) {
     for (int k = 0; k < n; k++) {
@@ -63,6 +44,7 @@ class PoclBarriersTest {
     }
   }
 
+  /** Was computed wrong by PoCL 3.1, as the next one was. */
   @KernelMethod
   static void conditionInCondition(WorkItem item, int n, int[] out) {
     if (n > 2) {
@@ -82,6 +64,7 @@ class PoclBarriersTest {
     }
   }
 
+  /** Ended the process with PoCL 3.1. */
   @KernelMethod
   static void severalWaysOut(WorkItem item, int n, int[] out) {
     int i = (int) item.globalId(0);
@@ -136,92 +119,6 @@ class PoclBarriersTest {
     }
   }
 
-  @KernelMethod
-  static void constantRounds(WorkItem item, int[] in, int[] out) {
-    int i = (int) item.globalId(0);
-    int local = (int) item.localId(0);
-    int sum = local;
-    int[] shared = item.localInts(4);
-    for (int k = 0; k < 2; k++) {
-      item.barrier();
-      shared[local] = sum;
-      item.barrier();
-      if (local == 0 || shared[local - 1] > 4) {
-        out[i]++;
-      }
-      sum += shared[3 - local];
-      item.barrier();
-      sum += in[i];
-    }
-    out[i] += sum;
-  }
-
-  @KernelMethod
-  static void conditionOfTwoParts(WorkItem item, int n, int[] out) {
-    int i = (int) item.globalId(0);
-    int local = (int) item.localId(0);
-    int sum = local;
-    int[] shared = item.localInts(8);
-    shared[local] = 0;
-    if (n == 0) {
-      out[i] += n;
-      sum += out[i];
-    } else {
-      item.barrier();
-      shared[local] = sum;
-      item.barrier();
-      if (local == 0 || shared[local - 1] > 4) {
-        out[i]++;
-      }
-      sum += shared[1 - (local & 1)];
-      item.barrier();
-      item.atomicAdd(shared, sum & 3, 1);
-    }
-    item.barrier();
-    out[i] += sum + shared[(local + 1) & 1];
-  }
-
-  @KernelMethod
-  static void loopInConstantRounds(WorkItem item, int[] out) {
-    int i = (int) item.globalId(0);
-    int local = (int) item.localId(0);
-    int[] shared = item.localInts(4);
-    for (int k = 0; k < 2; k++) {
-      shared[local] = out[i];
-      item.barrier();
-      for (int step = (int) item.groupSize(0) / 2; step > 0; step /= 2) {
-        if (local < step) {
-          shared[local] += shared[local + step];
-        }
-        item.barrier();
-      }
-      out[i] += shared[0];
-      item.barrier();
-    }
-  }
-
-  @KernelMethod
-  static void failuresBehindTheLastBarrierOfARound(WorkItem item, int[] counts, int[] out) {
-    int i = (int) item.globalId(0);
-    int local = (int) item.localId(0);
-    int sum = local;
-    int[] own = new int[4];
-    int[] shared = item.localInts(4);
-    for (int k = 0; k < 2; k++) {
-      sum += out[i] & 7;
-      item.barrier();
-      shared[local] = out[i] + sum;
-      item.barrier();
-      out[i] += shared[(local + 2) & 3];
-      item.barrier();
-      own[sum & 3] += out[i];
-      item.atomicAdd(counts, sum & 3, 1);
-    }
-    shared[local] = out[i] + own[sum & 3];
-    item.barrier();
-    out[i] += shared[(local + 1) & 3];
-  }
-
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -252,57 +149,164 @@ class PoclBarriersTest {
     assertThatNoException().isThrownBy(() -> PoclBarriers.check(tree("loop"), true));
   }
 
-  static Stream<Arguments> kernels() {
-    return Stream.of(
-        calls("loop", 1),
-        calls("loop", 4),
-        calls("constantRounds", new int[] {1, 2, 3, 4, 5, 6, 7, 8}),
-        calls("conditionOfTwoParts", 0),
-        calls("conditionOfTwoParts", 1),
-        calls("loopInConstantRounds"),
-        calls("failuresBehindTheLastBarrierOfARound", new int[4]));
-  }
-
-  private static Arguments calls(String name, Object... arguments) {
-    return Arguments.of(name, arguments);
-  }
-
-  @ParameterizedTest
-  @MethodSource("kernels")
-  void kernelsComputeWhatTheyComputeOnTheCpu(String name, Object[] arguments) {
-    Object[] expected = withOutput(arguments);
-    run("cpu:0", name, 4, expected);
-    Object[] actual = withOutput(arguments);
-    run("opencl:0", name, 4, actual);
-    assertThat(actual).isEqualTo(expected);
-  }
-
-  private static Object[] withOutput(Object[] arguments) {
-    Object[] all = Arrays.copyOf(arguments, arguments.length + 1);
-    for (int i = 0; i < arguments.length; i++) {
-      all[i] = arguments[i] instanceof int[] array ? array.clone() : arguments[i];
+  /** Ended the process with PoCL 3.1, if it was optimized. */
+  @KernelMethod
+  static void constantRounds(WorkItem item, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int sum = local;
+    int[] shared = item.localInts(4);
+    for (int k = 0; k < 2; k++) {
+      item.barrier();
+      shared[local] = sum;
+      item.barrier();
+      if (local == 0 || shared[local - 1] > 4) {
+        out[i]++;
+      }
+      sum += shared[3 - local];
+      item.barrier();
+      sum += in[i];
     }
-    all[arguments.length] = new int[] {1, 2, 3, 4, 5, 6, 7, 8};
-    return all;
+    out[i] += sum;
   }
 
   @Test
-  void groupsOfTwoItemsAreRefused() {
-    assertThatThrownBy(() -> run("opencl:0", "conditionOfTwoParts", 2, 1, new int[8]))
+  void whatPoclOptimizesWrongIsNotOptimized() {
+    assertThat(PoclBarriers.mayBeOptimized(tree("constantRounds"))).isFalse();
+    assertThat(PoclBarriers.mayBeOptimized(tree("loop"))).as("n rounds").isTrue();
+    assertThat(PoclBarriers.mayBeOptimized(tree("conditionInLoop"))).as("one part").isTrue();
+  }
+
+  /** PoCL 3.1 ended the process for some kernels like this one in groups of two items. */
+  @KernelMethod
+  static void conditionOfTwoParts(WorkItem item, int n, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int sum = local;
+    int[] shared = item.localInts(8);
+    shared[local] = 0;
+    if (n == 0) {
+      out[i] += n;
+      sum += out[i];
+    } else {
+      item.barrier();
+      shared[local] = sum;
+      item.barrier();
+      if (local == 0 || shared[local - 1] > 4) {
+        out[i]++;
+      }
+      sum += shared[1 - (local & 1)];
+      item.barrier();
+      item.atomicAdd(shared, sum & 3, 1);
+    }
+    item.barrier();
+    out[i] += sum + shared[(local + 1) & 1];
+  }
+
+  /** Ended the process with PoCL 3.1, if it was optimized. */
+  @KernelMethod
+  static void loopInConstantRounds(WorkItem item, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int[] shared = item.localInts(4);
+    for (int k = 0; k < 2; k++) {
+      shared[local] = out[i];
+      item.barrier();
+      for (int step = (int) item.groupSize(0) / 2; step > 0; step /= 2) {
+        if (local < step) {
+          shared[local] += shared[local + step];
+        }
+        item.barrier();
+      }
+      out[i] += shared[0];
+      item.barrier();
+    }
+  }
+
+  @Test
+  void whatPoclCannotCopyForTwoItemsIsNotLaunchedInPairs() {
+    assertThatThrownBy(() -> runOnPocl("conditionOfTwoParts", 2, 1, new int[8]))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("conditionOfTwoParts cannot run on PoCL in groups of 2 items");
+    int[] out = new int[8];
+    runOnPocl("conditionOfTwoParts", 4, 1, out);
+    assertThat(out).containsExactly(5, 1, 6, 3, 5, 1, 6, 3);
+    int[] pairs = {1, 2, 3, 4};
+    runOnPocl("loopInConstantRounds", 2, pairs);
+    assertThat(pairs).as("not optimized").containsExactly(13, 14, 31, 32);
+  }
+
+  @Test
+  void loopsInConstantRoundsAreNotOptimized() {
+    int[] out = {1, 2, 3, 4};
+    runOnPocl("loopInConstantRounds", 4, out);
+    assertThat(out).containsExactly(61, 62, 63, 64);
+  }
+
+  /** Ended the process with PoCL 3.1, which copied conditions across the end of the loop. */
+  @KernelMethod
+  static void failuresBehindTheLastBarrierOfARound(WorkItem item, int[] counts, int[] out) {
+    int i = (int) item.globalId(0);
+    int local = (int) item.localId(0);
+    int sum = local;
+    int[] own = new int[4];
+    int[] shared = item.localInts(8);
+    int[] total = item.localInts(1);
+    shared[local] = 0;
+    if (local == 0) {
+      total[0] = 1;
+    }
+    shared[local] = out[i] + sum;
+    item.barrier();
+    out[i] += shared[(local + 5) & 7];
+    item.barrier();
+    for (int k = 0; k < 2; k++) {
+      sum += out[i] & 7;
+      item.barrier();
+      shared[local] = out[i] + sum;
+      item.barrier();
+      out[i] += shared[(local + 2) & 7];
+      item.barrier();
+      out[i] += sum;
+      own[sum & 3] += out[i];
+      item.atomicAdd(counts, sum & 3, 1);
+    }
+    shared[local] = out[i] + sum;
+    item.barrier();
+    out[i] += shared[(local + 6) & 7];
+    item.barrier();
+    shared[local] = out[i] + sum;
+    item.barrier();
+    out[i] += shared[(local + 7) & 7];
+    item.barrier();
+    out[i] += sum;
+  }
+
+  @Test
+  void aBarrierEndsWhatAnActiveItemDoes() {
+    assertThat(PoclBarriers.mayBeOptimized(tree("failuresBehindTheLastBarrierOfARound"))).isTrue();
+    int[] expected = {1, 2, 3, 4, 5, 6, 7, 8};
+    run("cpu:0", "failuresBehindTheLastBarrierOfARound", 8, new int[4], expected);
+    int[] out = {1, 2, 3, 4, 5, 6, 7, 8};
+    run("opencl:0", "failuresBehindTheLastBarrierOfARound", 8, new int[4], out);
+    assertThat(out).isEqualTo(expected);
+  }
+
+  private static void runOnPocl(String name, int group, Object... arguments) {
+    run("opencl:0", name, group, arguments);
   }
 
   private static void run(String accelerator, String name, int group, Object... arguments) {
+    Pocl.devices().forEach(Device::close);
     KernelSource.Method source = KernelSource.method(MethodHandles.lookup(), name);
     int items = ((int[]) arguments[arguments.length - 1]).length;
-    try (UnifiedMemoryManager memory =
-        UnifiedMemoryManager.create(
-            tidepool.accelerator(accelerator), MemoryOptions.builder().build())) {
+    try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open);
+        UnifiedMemoryManager memory =
+            UnifiedMemoryManager.create(
+                tidepool.accelerator(accelerator), MemoryOptions.builder().build())) {
       memory
           .compile(source)
-          .execute(
-              dev.tidepool.Arguments.inOrder(arguments), LaunchRange.of(items).inGroupsOf(group));
+          .execute(Arguments.inOrder(arguments), LaunchRange.of(items).inGroupsOf(group));
     }
   }
 

@@ -379,13 +379,16 @@ public final class MethodGenerator {
    * barriers would do, too, but PoCL compiles it to wrong code.
    */
   private void writeWithBarriers(List<Statement> statements, BarrierControl control) {
+    boolean isDivided =
+        language.isDividedAtBarriers()
+            && statements.stream().anyMatch(each -> Walk.any(each, Barrier.class::isInstance));
     List<Statement> others = new ArrayList<>();
     for (Statement statement : statements) {
       if (!control.decides(statement)) {
         others.add(statement);
         continue;
       }
-      writeIfActive(others);
+      writeIfActive(others, isDivided);
       others.clear();
       switch (statement) {
         case If branch -> branchWithBarriers(branch, control);
@@ -407,7 +410,7 @@ public final class MethodGenerator {
         default -> write(statement);
       }
     }
-    writeIfActive(others);
+    writeIfActive(others, isDivided);
   }
 
   private void exitWhenStopped(Loop loop, BarrierControl control) {
@@ -499,8 +502,12 @@ public final class MethodGenerator {
     depth--;
   }
 
-  /** Writes statements that an item skips which has returned or failed. */
-  private void writeIfActive(List<Statement> statements) {
+  /**
+   * Writes statements that an item skips which has returned or failed.
+   *
+   * @param isDivided whether the kernel is divided at barriers among the statements around
+   */
+  private void writeIfActive(List<Statement> statements, boolean isDivided) {
     if (statements.isEmpty()) {
       return;
     }
@@ -520,7 +527,7 @@ public final class MethodGenerator {
     line("}");
     ahead.addAll(BarrierControl.jumpsOut(statements));
     // All items of the group come by here, unless some have jumped ahead.
-    if (language.isDividedAtBarriers() && ahead.isEmpty()) {
+    if (isDivided && ahead.isEmpty()) {
       barrier();
     }
   }
