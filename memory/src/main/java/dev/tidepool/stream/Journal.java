@@ -25,9 +25,10 @@ import java.util.zip.CRC32;
  * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and
  * the chunks under way, are done again.
  *
- * <p><b>Form.</b> Lines, each behind the checksum of its text: what the work is, and then ranges. A
- * line that a crash cut off, and all after it, count for nothing. The file is its owner's alone,
- * and locked while a process works on it; the system takes the lock of one that dies.
+ * <p><b>Form.</b> Lines, each behind the checksum of its text: what the work is, then ranges, and
+ * in the end the results that are put in their places. A line that a crash cut off, and all after
+ * it, count for nothing. The file is its owner's alone, and locked while a process works on it; the
+ * system takes the lock of one that dies.
  *
  * <p>Threads: {@link #written} is for any; of those that come together one forces the disk, and the
  * others go on at once. Nothing is forced under the monitor.
@@ -138,10 +139,18 @@ final class Journal implements AutoCloseable {
     return !found.isEmpty();
   }
 
-  /** What an earlier run noted under a key, one for each name; empty if there is nothing. */
+  /** What the run that began here noted under a name; empty if there is nothing. */
   String noted(String name) {
-    String key = "note " + name + " ";
-    return found.stream()
+    return last("note " + name + " ");
+  }
+
+  /** What the last run noted of a result when all were put in their places; empty if none were. */
+  String placed(String name) {
+    return last("place " + name + " ");
+  }
+
+  private String last(String key) {
+    return found.reversed().stream()
         .filter(line -> line.startsWith(key))
         .map(line -> line.substring(key.length()))
         .findFirst()
@@ -174,6 +183,17 @@ final class Journal implements AutoCloseable {
             channel.truncate(0);
             return append(lines);
           });
+    } catch (IOException e) {
+      throw failed(e);
+    }
+  }
+
+  /** Notes something of each result; from now on they may be in their places. */
+  void placing(Map<String, String> notes) {
+    List<String> lines = new ArrayList<>();
+    notes.forEach((name, value) -> lines.add("place " + name + " " + value));
+    try {
+      Uninterruptibly.shielded(() -> append(lines));
     } catch (IOException e) {
       throw failed(e);
     }

@@ -207,10 +207,14 @@ final class NpyOutputs implements AutoCloseable {
     }
   }
 
-  /** Why an earlier run's files are of no use, which are deleted then; empty if they are. */
+  /**
+   * Why an earlier run's files are of no use, which are deleted then; empty if they are. Those that
+   * were in their places already are taken back, so that all appear together.
+   */
   private static String change(Journal found, Map<String, Target> targets, List<Trait> work) {
     String change = found.change(work);
     List<Path> partials = new ArrayList<>();
+    Map<Path, Path> placed = new LinkedHashMap<>();
     try {
       for (Map.Entry<String, Target> target : targets.entrySet()) {
         String name = found.noted(target.getKey());
@@ -220,11 +224,22 @@ final class NpyOutputs implements AutoCloseable {
         }
         Path partial = AtomicFile.partial(target.getValue().file(), name);
         partials.add(partial);
-        if (change.isEmpty() && !Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
+        if (!change.isEmpty() || Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
+          continue;
+        }
+        Path place = AtomicFile.place(target.getValue().file());
+        if (Files.exists(place)
+            && AtomicFile.identity(place).equals(found.placed(target.getKey()))) {
+          placed.put(place, partial);
+        } else {
           change = "what was written before is gone";
         }
       }
-      if (!change.isEmpty()) {
+      if (change.isEmpty()) {
+        for (Map.Entry<Path, Path> file : placed.entrySet()) {
+          Files.move(file.getKey(), file.getValue());
+        }
+      } else {
         for (Path partial : partials) {
           Files.deleteIfExists(partial);
         }
@@ -269,15 +284,29 @@ final class NpyOutputs implements AutoCloseable {
    * safe on the disk before.
    */
   void commit() {
-    if (journal != null) {
-      journal.force(this::force);
-    }
-    writers.values().forEach(NpyWriter::prepare);
+    prepare();
     writers.values().forEach(NpyWriter::commit);
     committed = true;
     if (journal != null) {
       journal.delete();
     }
+  }
+
+  /** Completes all files; if the process ends while they are put in their places, that is known. */
+  void prepare() {
+    Journal open = journal;
+    if (open == null) {
+      writers.values().forEach(NpyWriter::prepare);
+      return;
+    }
+    open.force(this::force);
+    Map<String, String> identities = new LinkedHashMap<>();
+    writers.forEach(
+        (name, writer) -> {
+          writer.prepare();
+          identities.put(name, writer.identity());
+        });
+    open.placing(identities);
   }
 
   /** Ends the writers; without a journal, files that are not in their places are deleted. */

@@ -142,6 +142,11 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.prepare(fileBytes());
   }
 
+  /** See {@link AtomicFile#identity()}. */
+  String identity() {
+    return file.identity();
+  }
+
   /**
    * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
    * when called again.

@@ -30,10 +30,10 @@ public interface KernelLanguage {
   String barrier();
 
   /**
-   * Whether the compiler optimizes a kernel before it divides it at its barriers. Then what is
-   * optimized together must not reach across the places where it may be divided: a barrier follows
-   * all that an item does if it is active, a condition around a barrier ends with another one, and
-   * one with barriers in both parts is two conditions.
+   * Whether the compiler divides a kernel at its barriers, after it has optimized all of it. More
+   * barriers then keep the parts apart: behind statements that only active items run, if other
+   * barriers stand beside them; at the end of a condition around a barrier; and between the two
+   * parts of a condition that both have barriers, which becomes two conditions.
    */
   default boolean isDividedAtBarriers() {
     return false;

@@ -17,6 +17,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.util.Objects;
 import java.util.Set;
@@ -208,6 +209,13 @@ public final class AtomicFile implements AutoCloseable {
     return place(target).resolveSibling(partialName);
   }
 
+  /** What identifies a file, whatever its name, as long as it is not changed. */
+  public static String identity(Path file) throws IOException {
+    BasicFileAttributes attributes =
+        Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    return attributes.fileKey() + " " + attributes.size() + " " + attributes.lastModifiedTime();
+  }
+
   /** The file that a target is; of a symbolic link, what it leads to. */
   public static Path place(Path target) throws IOException {
     return Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
@@ -237,6 +245,15 @@ public final class AtomicFile implements AutoCloseable {
   /** The file that will appear; of a symbolic link, what it leads to. */
   public Path target() {
     return target;
+  }
+
+  /** The {@linkplain #identity(Path) identity} that a file which is prepared keeps in its place. */
+  public String identity() {
+    try {
+      return identity(partial);
+    } catch (IOException e) {
+      throw FileErrors.failed("write", target, e);
+    }
   }
 
   /**
