@@ -283,7 +283,7 @@ class PoclBarriersTest {
   }
 
   @Test
-  void aBarrierEndsWhatAnActiveItemDoes() {
+  void aBarrierEndsTheRoundsOfALoop() {
     assertThat(PoclBarriers.mayBeOptimized(tree("failuresBehindTheLastBarrierOfARound"))).isTrue();
     int[] expected = {1, 2, 3, 4, 5, 6, 7, 8};
     run("cpu:0", "failuresBehindTheLastBarrierOfARound", 8, new int[4], expected);

@@ -186,10 +186,10 @@ public final class BarrierControl {
     return uniformity.isUniform(last) && (last.equals(new Break(loop)) || jumpsOut(last, inside));
   }
 
-  /** Whether some items of a group may jump out of a condition, and others not. */
-  public boolean isLeftBySome(If branch) {
-    Set<Label> inside = Walk.labels(List.of(branch));
-    return Walk.any(branch, part -> jumpsOut(part, inside) && !uniformity.isUniform(part));
+  /** Whether some items of a group may jump out of statements, and others not. */
+  public boolean isLeftBySome(List<Statement> statements) {
+    Set<Label> inside = Walk.labels(statements);
+    return Walk.any(statements, part -> jumpsOut(part, inside) && !uniformity.isUniform(part));
   }
 
   /** Whether a jump leaves a loop, other than for its next round. */
@@ -197,23 +197,6 @@ public final class BarrierControl {
     Set<Label> inside = Walk.labels(loop.body());
     Continue repeat = new Continue(loop.label());
     return Walk.any(loop.body(), part -> jumpsOut(part, inside) && !part.equals(repeat));
-  }
-
-  /** The loops and blocks around statements that jumps in these leave or repeat. */
-  public static Set<Label> jumpsOut(List<Statement> statements) {
-    Set<Label> inside = Walk.labels(statements);
-    Set<Label> around = new HashSet<>();
-    Walk.statements(
-        statements,
-        statement -> {
-          switch (statement) {
-            case Break(Label label) -> around.add(label);
-            case Continue(Label label) -> around.add(label);
-            default -> {}
-          }
-        });
-    around.removeAll(inside);
-    return around;
   }
 
   private static boolean jumpsOut(Statement statement, Set<Label> inside) {

@@ -30,10 +30,9 @@ public interface KernelLanguage {
   String barrier();
 
   /**
-   * Whether the compiler divides a kernel at its barriers, after it has optimized all of it. More
-   * barriers then keep the parts apart: behind statements that only active items run, if other
-   * barriers stand beside them; at the end of a condition around a barrier; and between the two
-   * parts of a condition that both have barriers, which becomes two conditions.
+   * Whether the compiler divides a kernel at its barriers, after it has optimized all of it. Then
+   * conditions and rounds of loops around barriers end with another one, which keeps the parts
+   * apart, and a condition with barriers in both of its parts is two conditions.
    */
   default boolean isDividedAtBarriers() {
     return false;

@@ -67,8 +67,6 @@ public final class MethodGenerator {
   private final boolean stops;
   // The conditions by which stopped items leave loops.
   private final Set<If> exits = Collections.newSetFromMap(new IdentityHashMap<>());
-  // Where some items of a group may have jumped to, before the end of these loops and blocks.
-  private final Set<Label> ahead = new HashSet<>();
   private int depth = 1;
   private boolean faults;
   private boolean isAtBarrier;
@@ -379,16 +377,13 @@ public final class MethodGenerator {
    * barriers would do, too, but PoCL compiles it to wrong code.
    */
   private void writeWithBarriers(List<Statement> statements, BarrierControl control) {
-    boolean isDivided =
-        language.isDividedAtBarriers()
-            && statements.stream().anyMatch(each -> Walk.any(each, Barrier.class::isInstance));
     List<Statement> others = new ArrayList<>();
     for (Statement statement : statements) {
       if (!control.decides(statement)) {
         others.add(statement);
         continue;
       }
-      writeIfActive(others, isDivided);
+      writeIfActive(others);
       others.clear();
       switch (statement) {
         case If branch -> branchWithBarriers(branch, control);
@@ -397,20 +392,32 @@ public final class MethodGenerator {
           line("for (;;) {");
           exitWhenStopped((Loop) statement, control);
           nestedWithBarriers(repeated, control);
+          endRound(repeated, control);
           line("}");
-          leaveTogether(label);
+          leave();
         }
         case Block(Label label, List<Statement> once) -> {
           jumps.enter(label, false);
           line("do {");
           nestedWithBarriers(once, control);
           line("} while (0);");
-          leaveTogether(label);
+          leave();
         }
         default -> write(statement);
       }
     }
-    writeIfActive(others, isDivided);
+    writeIfActive(others);
+  }
+
+  /** Ends a round of a loop around barriers with another one, unless some items skip the rest. */
+  private void endRound(List<Statement> round, BarrierControl control) {
+    if (language.isDividedAtBarriers()
+        && Walk.any(round, Barrier.class::isInstance)
+        && !control.isLeftBySome(round)) {
+      depth++;
+      barrier();
+      depth--;
+    }
   }
 
   private void exitWhenStopped(Loop loop, BarrierControl control) {
@@ -441,7 +448,7 @@ public final class MethodGenerator {
       condition = way;
     }
     // A jump that only some items take must not skip the barriers that are added here.
-    boolean isLeft = ends && control.isLeftBySome(branch);
+    boolean isLeft = ends && control.isLeftBySome(List.of(branch));
     if (isLeft) {
       jumps.enter(new Label(nextLabel++), false);
     }
@@ -502,12 +509,8 @@ public final class MethodGenerator {
     depth--;
   }
 
-  /**
-   * Writes statements that an item skips which has returned or failed.
-   *
-   * @param isDivided whether the kernel is divided at barriers among the statements around
-   */
-  private void writeIfActive(List<Statement> statements, boolean isDivided) {
+  /** Writes statements that an item skips which has returned or failed. */
+  private void writeIfActive(List<Statement> statements) {
     if (statements.isEmpty()) {
       return;
     }
@@ -525,11 +528,6 @@ public final class MethodGenerator {
     exit = null;
     depth--;
     line("}");
-    ahead.addAll(BarrierControl.jumpsOut(statements));
-    // All items of the group come by here, unless some have jumped ahead.
-    if (isDivided && ahead.isEmpty()) {
-      barrier();
-    }
   }
 
   /** Ends what the item computes. */
@@ -606,12 +604,6 @@ public final class MethodGenerator {
       line("tp_leave" + way.flag() + " = 1;");
     }
     line(way.repeats() ? "continue;" : "break;");
-  }
-
-  /** Leaves a loop or block with barriers: the items that have jumped to its end are here again. */
-  private void leaveTogether(Label label) {
-    ahead.remove(label);
-    leave();
   }
 
   /** Writes, behind a loop or block, the tests that continue jumps out of several of them. */
