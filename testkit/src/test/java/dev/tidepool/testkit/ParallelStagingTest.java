@@ -142,6 +142,11 @@ class ParallelStagingTest {
       return HELPERS;
     }
 
+    /** A thread is free a little later than what it helped with has ended. */
+    void awaitFree() {
+      await().until(() -> free.get() == HELPERS);
+    }
+
     @Override
     public boolean tryStart(Runnable task) {
       if (keeps) {
@@ -198,6 +203,7 @@ class ParallelStagingTest {
     rig.link.upload(new HostRegion.Elements<>(type, sent, front, count), block, 48);
     int upwards = rig.helpers.started.get();
     assertThat(upwards).isPositive();
+    rig.helpers.awaitFree();
     rig.link.download(block, 48, new HostRegion.Elements<>(type, arrived, 1, count));
     assertThat(rig.helpers.started.get()).isGreaterThan(upwards);
     assertThat(bytes(type, arrived, 1, count).mismatch(bytes(type, sent, front, count)))
@@ -217,6 +223,7 @@ class ParallelStagingTest {
     Block block = block(LONG);
     for (boolean shared : new boolean[] {true, false}) {
       rig.link.fill(block, LONG, (byte) 0);
+      rig.helpers.awaitFree();
       rig.helpers.started.set(0);
       try (Arena arena = shared ? Arena.ofShared() : Arena.ofConfined()) {
         MemorySegment memory = arena.allocate(2L * LONG);
