@@ -287,10 +287,8 @@ public final class CGenerator {
    * processors make vectors of it.
    */
   private String extreme(String wins, ScalarType type, List<String> args) {
-    return "(A %1$s B) | (A != A) | ((A == B) & (copysign(%2$s, A) %1$s 0)) ? A : B"
-        .formatted(wins, cast(type, "1"))
-        .replace("A", args.get(0))
-        .replace("B", args.get(1));
+    return "(%3$s %1$s %4$s) | (%3$s != %3$s) | ((%3$s == %4$s) & (copysign(%2$s, %3$s) %1$s 0)) ? %3$s : %4$s"
+        .formatted(wins, cast(type, "1"), args.get(0), args.get(1));
   }
 
   private String constant(Node node) {
