@@ -46,6 +46,12 @@ class NpyOutputsTest {
     return values;
   }
 
+  private void assertBothAreInPlace() throws IOException {
+    assertThat(read("y")).containsExactly(1, 2, 3);
+    assertThat(read("z")).containsExactly(4, 5, 6);
+    NpyFiles.assertFolderHolds(folder, "y.npy", "z.npy");
+  }
+
   /** Leaves what a process leaves that is killed behind the first file. */
   private void endBehindTheFirst(boolean overwrite) {
     try (NpyOutputs outputs = resume(overwrite)) {
@@ -69,9 +75,7 @@ class NpyOutputsTest {
       assertThat(outputs.resumption()).isEqualTo("goes on: 3 of 3 elements were done");
       outputs.commit();
     }
-    assertThat(read("y")).containsExactly(1, 2, 3);
-    assertThat(read("z")).containsExactly(4, 5, 6);
-    NpyFiles.assertFolderHolds(folder, "y.npy", "z.npy");
+    assertBothAreInPlace();
   }
 
   @Test
@@ -86,9 +90,7 @@ class NpyOutputsTest {
       assertThat(outputs.left(3)).isEmpty();
       outputs.commit();
     }
-    assertThat(read("y")).containsExactly(1, 2, 3);
-    assertThat(read("z")).containsExactly(4, 5, 6);
-    NpyFiles.assertFolderHolds(folder, "y.npy", "z.npy");
+    assertBothAreInPlace();
   }
 
   @Test
