@@ -37,15 +37,16 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 7, time = 1)
 @Fork(1)
 public class StencilKernelBenchmark {
-  private static final int WIDTH = 2000;
-  private static final int HEIGHT = 1500;
+  // Not constants: the plain loop is compiled for any size, as the kernel is.
+  private int width = 2000;
+  private int height = 1500;
 
   /** How the borders are seen to. */
   @Param({"conditions", "keptInside", "inside"})
   public String borders;
 
-  private final float[] in = new float[WIDTH * HEIGHT];
-  private final float[] out = new float[WIDTH * HEIGHT];
+  private final float[] in = new float[width * height];
+  private final float[] out = new float[width * height];
   private Tidepool tidepool;
   private Kernel kernel;
   private Arguments arguments;
@@ -159,9 +160,9 @@ public class StencilKernelBenchmark {
     arguments =
         Arguments.of(
             "width",
-            WIDTH,
+            width,
             "height",
-            HEIGHT,
+            height,
             "in",
             memory.copyOf(in),
             "out",
@@ -178,17 +179,17 @@ public class StencilKernelBenchmark {
   @Benchmark
   @ComparedWith("plain")
   public void method() {
-    kernel.execute(arguments, LaunchRange.of(WIDTH, HEIGHT));
+    kernel.execute(arguments, LaunchRange.of(width, height));
   }
 
   /** A parallel loop over the rows. */
   @Benchmark
   public void plain() {
-    IntStream rows = IntStream.range(0, HEIGHT).parallel();
+    IntStream rows = IntStream.range(0, height).parallel();
     switch (borders) {
-      case "conditions" -> rows.forEach(y -> rowConditions(y, WIDTH, HEIGHT, in, out));
-      case "keptInside" -> rows.forEach(y -> rowKeptInside(y, WIDTH, HEIGHT, in, out));
-      default -> rows.forEach(y -> rowInside(y, WIDTH, HEIGHT, in, out));
+      case "conditions" -> rows.forEach(y -> rowConditions(y, width, height, in, out));
+      case "keptInside" -> rows.forEach(y -> rowKeptInside(y, width, height, in, out));
+      default -> rows.forEach(y -> rowInside(y, width, height, in, out));
     }
   }
 }

@@ -19,7 +19,7 @@ final class MethodProgram implements CpuProgram {
   private final int parameters;
 
   MethodProgram(KernelSource.Method source, List<KernelParameter> parameters) {
-    this.kernel = JvmKernel.compile(MethodReader.read(source), source.isChecked());
+    this.kernel = JvmKernel.compile(MethodReader.read(source));
     this.parameters = parameters.size();
     LOG.log(System.Logger.Level.DEBUG, () -> "cpu:0 runs " + this);
   }

@@ -50,14 +50,14 @@ public final class LoopChecks {
   }
 
   /**
-   * Statements whose innermost counted loops are tested once.
+   * Statements whose innermost counted loops are tested once, with indices that are longs behind
+   * the test: virtual machines vectorise these loops. Those that add up floats are not vectorised,
+   * and stay.
    *
    * @param labels the labels of the kernel that are in use have smaller ids
-   * @param longIndices whether indices behind the test become longs, in loops that do not add up
-   *     floats: virtual machines vectorise these
    */
-  public static Result of(List<Statement> body, int labels, boolean longIndices) {
-    LoopChecks checks = new LoopChecks(labels, longIndices, _ -> false);
+  public static Result of(List<Statement> body, int labels) {
+    LoopChecks checks = new LoopChecks(labels, true, LoopChecks::addsFloats);
     List<Statement> changed = checks.rewritten(body);
     return new Result(changed, checks.labels, checks.hoisted);
   }
@@ -109,29 +109,27 @@ public final class LoopChecks {
       return loop;
     }
     hoisted++;
-    boolean isLong = longIndices && !addsFloats(loop);
     StatementCopy copy =
         new StatementCopy(
-            labels,
-            access -> accesses.isUnderstood(access) ? index(access, accesses, isLong) : null);
+            labels, access -> accesses.isUnderstood(access) ? index(access, accesses) : null);
     List<Statement> untested = copy.of(List.of(loop));
     labels = copy.labels();
     return new Statement.If(accesses.test(), untested, List.of(loop));
   }
 
-  /** Whether the rounds add up floats one after the other, so that they are not vectorised. */
-  private static boolean addsFloats(Statement.Loop loop) {
+  /** Whether rounds add up floats one after the other. */
+  private static boolean addsFloats(Statement loop) {
     return Walk.any(
-        loop.body(),
+        loop,
         statement ->
             statement instanceof Statement.Assign(Variable target, KernelExpression value)
                 && target.type().isFloating()
                 && Walk.reads(value, target));
   }
 
-  private static KernelExpression index(Statement access, LoopAccesses accesses, boolean isLong) {
+  private KernelExpression index(Statement access, LoopAccesses accesses) {
     // Arrays of an item or group are arrays of the virtual machine, whose indices are ints.
-    boolean mayWiden = isLong && Walk.array(access) instanceof KernelArray.Argument;
+    boolean mayWiden = longIndices && Walk.array(access) instanceof KernelArray.Argument;
     KernelExpression wide = mayWiden ? accesses.longIndex(access) : null;
     return wide == null ? Walk.expressions(access).getFirst() : wide;
   }

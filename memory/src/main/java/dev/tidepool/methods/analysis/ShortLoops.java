@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * Writes out loops with conditions that have a few rounds, known when the kernel is translated,
  * such as those over the neighbours of a pixel. The loop's variable is a constant in each round.
  *
- * <p>HotSpot's compiler does so only where the body is short, and an access that is tested is long:
- * a blur of 3 x 3 pixels with conditions for the borders took four times as long.
+ * <p>HotSpot's compiler does so only where the body is short, and an access to memory outside of
+ * the heap is long: a blur of 3 x 3 pixels with conditions for the borders took four times as long.
  */
 public final class ShortLoops {
   private static final int MOST_ROUNDS = 8;
@@ -112,8 +112,8 @@ public final class ShortLoops {
   }
 
   /**
-   * Whether a loop without loops inside has conditions, or indices that {@link LoopChecks} cannot
-   * test in front of it. Other loops are as fast as they are.
+   * Whether a loop without loops inside has conditions, or indices that do not grow evenly with its
+   * variable. Other loops are as fast as they are.
    */
   private static boolean isSlow(CountedLoop counted) {
     List<Statement> body = counted.loop().body();

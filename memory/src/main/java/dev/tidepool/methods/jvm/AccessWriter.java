@@ -14,32 +14,34 @@ import java.lang.classfile.Label;
 import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Writes loads and stores of elements. An argument is used as a view where the index is an int, and
  * as a segment where it is a long or the memory is too large for views.
+ *
+ * <p>Views, segments and arrays test each index themselves. A handler for each access, behind the
+ * code, makes a fault with the place in the source of what they throw.
  */
 final class AccessWriter {
   private static final ClassDesc FAULT = JvmNames.of(KernelFault.class);
-  private static final MethodTypeDesc COMPARE = MethodTypeDesc.of(CD_int, CD_int, CD_int);
+  private static final ClassDesc OUTSIDE = JvmNames.of(IndexOutOfBoundsException.class);
 
   private final CodeBuilder code;
   private final Frame frame;
   private final BytecodeExpressionWriter expressions;
-  private final boolean checked;
   private final boolean views;
+  private final List<Handler> handlers = new ArrayList<>();
 
-  AccessWriter(
-      CodeBuilder code,
-      Frame frame,
-      BytecodeExpressionWriter expressions,
-      boolean checked,
-      boolean views) {
+  /** Code whose index is outside of an array if it throws. */
+  private record Handler(Label from, Label to, Index index, KernelArray array, Site site) {}
+
+  AccessWriter(CodeBuilder code, Frame frame, BytecodeExpressionWriter expressions, boolean views) {
     this.code = code;
     this.frame = frame;
     this.expressions = expressions;
-    this.checked = checked;
     this.views = views;
   }
 
@@ -53,26 +55,24 @@ final class AccessWriter {
   /** Pushes an element. The array of a private or shared one is in a local variable. */
   void load(KernelArray array, int heapArray, KernelExpression index, @Nullable Site site) {
     ElementKind kind = array.kind();
+    Index at = index(index, site);
     if (!(array instanceof KernelArray.Argument argument)) {
-      Index at = index(array, index, site);
       code.aload(heapArray);
       at.pushInt();
-      code.arrayLoad(JvmNames.element(kind));
+      guarded(array, at, site, () -> code.arrayLoad(JvmNames.element(kind)));
       return;
     }
-    Index at = index(array, index, site);
     MemoryPlan.Slot slot = slot(argument, index.type(), views);
     code.aload(frame.of(slot));
     if (slot instanceof MemoryPlan.View) {
       at.pushInt();
-      code.invokevirtual(slot.type(), "get", MethodTypeDesc.of(element(kind), CD_int));
+      MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_int);
+      guarded(array, at, site, () -> code.invokevirtual(slot.type(), "get", get));
     } else {
       layout(kind);
       at.pushOffset(kind);
-      code.invokeinterface(
-          JvmNames.SEGMENT,
-          "get",
-          MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long));
+      MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
+      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "get", get));
     }
     if (kind == ElementKind.BOOLEAN) {
       // (b | -b) >>> 31: 1 for all but 0, without a branch.
@@ -88,12 +88,12 @@ final class AccessWriter {
       KernelExpression value,
       @Nullable Site site) {
     ElementKind kind = array.kind();
-    Index at = index(array, index, site);
+    Index at = index(index, site);
     if (!(array instanceof KernelArray.Argument argument)) {
       code.aload(heapArray);
       at.pushInt();
       narrowed(kind, value);
-      code.arrayStore(JvmNames.element(kind));
+      guarded(array, at, site, () -> code.arrayStore(JvmNames.element(kind)));
       return;
     }
     MemoryPlan.Slot slot = slot(argument, index.type(), views);
@@ -101,44 +101,52 @@ final class AccessWriter {
     if (slot instanceof MemoryPlan.View) {
       at.pushInt();
       narrowed(kind, value);
-      code.invokevirtual(slot.type(), "put", MethodTypeDesc.of(slot.type(), CD_int, element(kind)));
+      MethodTypeDesc put = MethodTypeDesc.of(slot.type(), CD_int, element(kind));
+      guarded(array, at, site, () -> code.invokevirtual(slot.type(), "put", put));
       code.pop();
     } else {
       layout(kind);
       at.pushOffset(kind);
       narrowed(kind, value);
-      code.invokeinterface(
-          JvmNames.SEGMENT,
-          "set",
-          MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind)));
+      MethodTypeDesc set =
+          MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind));
+      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "set", set));
     }
   }
 
-  /** Tests an index, and keeps it where computing it again would take longer. */
-  Index index(KernelArray array, KernelExpression index, @Nullable Site site) {
-    Site tested = checked ? site : null;
+  /** Makes an index ready to be pushed, and for the message if an access to it throws. */
+  Index index(KernelExpression index, @Nullable Site site) {
     boolean isKept =
-        tested != null
+        site != null
             && !(index instanceof KernelExpression.Read
                 || index instanceof KernelExpression.Constant);
     if (isKept) {
       expressions.push(index);
       code.istore(frame.intScratch());
     }
-    Index at = new Index(index, isKept);
-    if (tested != null) {
-      Label inside = code.newLabel();
-      at.pushInt();
-      expressions.length(array);
-      code.invokestatic(JvmNames.of(Integer.class), "compareUnsigned", COMPARE);
-      code.iflt(inside);
-      at.pushInt();
-      expressions.length(array);
-      code.loadConstant(tested.id());
-      code.invokestatic(FAULT, "index", MethodTypeDesc.of(FAULT, CD_int, CD_int, CD_int));
-      code.athrow().labelBinding(inside);
+    return new Index(index, isKept);
+  }
+
+  /** Writes an access that throws if the index is outside of the array. */
+  void guarded(KernelArray array, Index index, @Nullable Site site, Runnable access) {
+    Label from = code.newBoundLabel();
+    access.run();
+    if (site != null) {
+      handlers.add(new Handler(from, code.newBoundLabel(), index, array, site));
     }
-    return at;
+  }
+
+  /** Writes what makes faults, behind the end of the code. */
+  void writeFaults() {
+    for (Handler handler : handlers) {
+      Label start = code.newBoundLabel();
+      code.pop();
+      handler.index().pushInt();
+      expressions.length(handler.array());
+      code.loadConstant(handler.site().id());
+      code.invokestatic(FAULT, "index", MethodTypeDesc.of(FAULT, CD_int, CD_int, CD_int)).athrow();
+      code.exceptionCatch(handler.from(), handler.to(), start, OUTSIDE);
+    }
   }
 
   /** An index, pushed as often as needed. */

@@ -31,7 +31,10 @@ final class BytecodeExpressionWriter {
       case KernelExpression.Constant constant -> constant(constant);
       case KernelExpression.Read(var variable) ->
           code.loadLocal(JvmNames.kind(variable.type()), frame.of(variable));
-      case KernelExpression.ScalarArgument argument -> scalar(argument);
+      case KernelExpression.ScalarArgument argument ->
+          code.loadLocal(
+              JvmNames.kind(argument.type()),
+              frame.of(new MemoryPlan.Scalar(argument.index(), false)));
       case KernelExpression.ItemNumber number -> frame.push(number);
       case KernelExpression.Length(KernelArray array) -> length(array);
       case KernelExpression.Negate(KernelExpression operand) -> {
@@ -178,25 +181,6 @@ final class BytecodeExpressionWriter {
       case LONG -> code.loadConstant(bits);
       case FLOAT -> code.loadConstant(Float.intBitsToFloat((int) bits));
       case DOUBLE -> code.loadConstant(Double.longBitsToDouble(bits));
-    }
-  }
-
-  private void scalar(KernelExpression.ScalarArgument argument) {
-    code.lload(frame.of(new MemoryPlan.Scalar(argument.index(), false)));
-    switch (argument.type()) {
-      case INT -> code.l2i();
-      case LONG -> {}
-      case FLOAT ->
-          code.l2i()
-              .invokestatic(
-                  JvmNames.of(Float.class),
-                  "intBitsToFloat",
-                  MethodTypeDesc.of(JvmNames.type(ValueType.FLOAT), CD_int));
-      case DOUBLE ->
-          code.invokestatic(
-              JvmNames.of(Double.class),
-              "longBitsToDouble",
-              MethodTypeDesc.of(JvmNames.type(ValueType.DOUBLE), JvmNames.type(ValueType.LONG)));
     }
   }
 

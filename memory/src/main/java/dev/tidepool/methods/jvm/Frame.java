@@ -2,9 +2,12 @@ package dev.tidepool.methods.jvm;
 
 import dev.tidepool.expression.types.Known;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.TypeKind;
+import java.lang.constant.ConstantDescs;
+import java.lang.constant.MethodTypeDesc;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -70,11 +73,8 @@ final class Frame {
     for (int i = 0; i < plan.scalars().size(); i++) {
       MemoryPlan.Scalar scalar = plan.scalars().get(i);
       code.aload(SCALARS).loadConstant(i).laload();
-      TypeKind kind = scalar.isLength() ? TypeKind.INT : TypeKind.LONG;
-      if (scalar.isLength()) {
-        // The compiler removes only tests against lengths that it knows to be no less than 0.
-        code.l2i().loadConstant(Integer.MAX_VALUE).iand();
-      }
+      fromBits(plan.type(scalar));
+      TypeKind kind = JvmNames.kind(plan.type(scalar));
       int local = code.allocateLocal(kind);
       scalars.put(scalar, local);
       code.storeLocal(kind, local);
@@ -82,6 +82,24 @@ final class Frame {
     fromBox(Box.FROM, first);
     code.lload(first).l2i().istore(firstInt);
     code.aload(BOX).loadConstant(Box.TO).laload().lload(first).lsub().l2i().istore(count);
+  }
+
+  private void fromBits(ValueType type) {
+    switch (type) {
+      case INT -> code.l2i();
+      case LONG -> {}
+      case FLOAT ->
+          code.l2i()
+              .invokestatic(
+                  JvmNames.of(Float.class),
+                  "intBitsToFloat",
+                  MethodTypeDesc.of(ConstantDescs.CD_float, ConstantDescs.CD_int));
+      case DOUBLE ->
+          code.invokestatic(
+              JvmNames.of(Double.class),
+              "longBitsToDouble",
+              MethodTypeDesc.of(ConstantDescs.CD_double, ConstantDescs.CD_long));
+    }
   }
 
   /** Loads a number of the box into a local variable. */
@@ -94,7 +112,7 @@ final class Frame {
     return Known.in(memory, slot);
   }
 
-  /** The local variable of a scalar: a long, and of a length an int. */
+  /** The local variable of a scalar. */
   int of(MemoryPlan.Scalar scalar) {
     return Known.in(scalars, scalar);
   }

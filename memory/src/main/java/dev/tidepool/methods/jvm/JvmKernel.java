@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * once.
  *
  * <p>Arrays are used as buffers with an int index, which the virtual machine's compiler knows best;
- * behind a test that replaces the checks of a loop, and where an array has 2 GiB or more, as
- * segments. Both check every access, so that no kernel reaches memory outside of its arguments. The
- * bounds of loops are constants in a second version, for launches with the values of the first.
+ * behind one test for a whole loop, and where an array has 2 GiB or more, as segments. Both check
+ * every access, so that no kernel reaches memory outside of its arguments. The bounds of loops are
+ * constants in a second version, for launches with the values of the first.
  */
 public final class JvmKernel {
   /** The JDK refuses views of the last eight sizes below 2 GiB. */
@@ -32,7 +32,6 @@ public final class JvmKernel {
   private static final int COMPILED_BYTES = 8000;
 
   private final KernelTree tree;
-  private final boolean checked;
   private final LoopBounds bounds;
   private final Compiled small;
 
@@ -59,9 +58,8 @@ public final class JvmKernel {
 
   private record Fixed(List<Long> values, Compiled compiled) {}
 
-  private JvmKernel(KernelTree tree, boolean checked) {
+  private JvmKernel(KernelTree tree) {
     this.tree = tree;
-    this.checked = checked;
     this.bounds = LoopBounds.of(tree);
     this.small = compiled(tree, true);
     warnIfInterpreted();
@@ -89,16 +87,13 @@ public final class JvmKernel {
     if (writesOut) {
       steps = BarrierFission.mapped(steps, shortLoops::writtenOut);
     }
-    if (!checked) {
-      return new Steps(steps, 0, shortLoops.loops());
-    }
     int[] labels = {shortLoops.labels()};
     int[] tested = {0};
     steps =
         BarrierFission.mapped(
             steps,
             body -> {
-              LoopChecks.Result result = LoopChecks.of(body, labels[0], true);
+              LoopChecks.Result result = LoopChecks.of(body, labels[0]);
               labels[0] = result.labels();
               tested[0] += result.loops();
               return result.body();
@@ -109,12 +104,11 @@ public final class JvmKernel {
   /**
    * Generates and loads the code of a kernel: milliseconds, so keep the result.
    *
-   * @param checked whether each access has its own test, so that a fault names the source
    * @throws KernelCompilationException if a barrier stands where not all items of a group come, or
    *     the kernel is too long
    */
-  public static JvmKernel compile(KernelTree tree, boolean checked) {
-    return new JvmKernel(tree, checked);
+  public static JvmKernel compile(KernelTree tree) {
+    return new JvmKernel(tree);
   }
 
   /** Loops are not written out where HotSpot would not compile the kernel then. */
@@ -136,7 +130,7 @@ public final class JvmKernel {
   }
 
   private Compiled compiled(Steps steps, KernelTree kernel, boolean views) {
-    KernelPlan plan = new KernelPlan(kernel, steps.list(), checked, views);
+    KernelPlan plan = new KernelPlan(kernel, steps.list(), views);
     byte[] bytes;
     try {
       bytes = KernelWriter.classFile(plan);
@@ -252,9 +246,8 @@ public final class JvmKernel {
     int[] parts = {0};
     BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
-    return "generated code of %s.%s over buffers with an int index (segments from 2 GiB on)%s%s%s"
-        .formatted(
-            tree.className(), tree.methodName(), checked ? "" : ", unchecked", loops, barriers);
+    return "generated code of %s.%s over buffers with an int index (segments from 2 GiB on)%s%s"
+        .formatted(tree.className(), tree.methodName(), loops, barriers);
   }
 
   private static String counted(int loops, String how) {

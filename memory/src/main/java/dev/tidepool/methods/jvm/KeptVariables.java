@@ -96,7 +96,7 @@ final class KeptVariables {
   }
 
   /** Whether statements may read a value that a variable had before them. */
-  private static boolean isExposed(Variable variable, List<Statement> list) {
+  static boolean isExposed(Variable variable, List<Statement> list) {
     for (int i = 0; i < list.size(); i++) {
       Statement statement = list.get(i);
       if (!Walk.mentions(statement, variable)) {

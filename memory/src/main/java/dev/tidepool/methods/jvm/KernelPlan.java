@@ -15,7 +15,6 @@ import java.util.Set;
 /** What the code of a kernel consists of and needs. */
 final class KernelPlan {
   private final List<Step> steps;
-  private final boolean checked;
   private final boolean views;
   private final MemoryPlan memory;
   private final Set<Variable> kept;
@@ -31,9 +30,8 @@ final class KernelPlan {
    *
    * @param views whether arguments are used as views where an index is an int
    */
-  KernelPlan(KernelTree tree, List<Step> steps, boolean checked, boolean views) {
+  KernelPlan(KernelTree tree, List<Step> steps, boolean views) {
     this.steps = steps;
-    this.checked = checked;
     this.views = views;
     memory = new MemoryPlan(tree);
     kept = KeptVariables.of(steps);
@@ -105,9 +103,7 @@ final class KernelPlan {
           ValueType index = Walk.expressions(statement).getFirst().type();
           memory.need(AccessWriter.slot(argument, index, views));
         }
-        if (checked) {
-          memory.need(new MemoryPlan.Scalar(argument.index(), true));
-        }
+        memory.need(new MemoryPlan.Scalar(argument.index(), true));
       }
       case KernelArray.Shared shared -> {
         usesGroups = true;
@@ -147,10 +143,6 @@ final class KernelPlan {
 
   List<Step> steps() {
     return steps;
-  }
-
-  boolean checked() {
-    return checked;
   }
 
   boolean views() {

@@ -48,7 +48,7 @@ final class KernelWriter {
     this.code = code;
     frame = new Frame(code);
     expressions = new BytecodeExpressionWriter(code, frame);
-    access = new AccessWriter(code, frame, expressions, plan.checked(), plan.views());
+    access = new AccessWriter(code, frame, expressions, plan.views());
     groupEnd = code.newLabel();
     item = code.allocateLocal(TypeKind.INT);
   }
@@ -104,6 +104,7 @@ final class KernelWriter {
     }
     steps(plan.steps());
     code.labelBinding(groupEnd).return_();
+    access.writeFaults();
   }
 
   private int parked() {
@@ -202,6 +203,12 @@ final class KernelWriter {
 
   /** A loop over the items of the box, dimension 0 fastest. */
   private void items(List<Statement> body) {
+    Set<Variable> mentioned = KeptVariables.mentioned(body);
+    for (Variable variable : mentioned) {
+      if (isOfItem(variable)) {
+        zero(variable);
+      }
+    }
     code.iconst_0().istore(frame.rowStart);
     frame.fromBox(Box.FROM + 2, frame.layer);
     Label layer = code.newBoundLabel();
@@ -217,7 +224,7 @@ final class KernelWriter {
     Label column = code.newBoundLabel();
     Label columnsEnd = code.newLabel();
     code.iload(frame.column).iload(frame.count).if_icmpge(columnsEnd);
-    item(body);
+    item(body, mentioned);
     code.iinc(frame.column, 1).goto_(column).labelBinding(columnsEnd);
     code.iload(frame.rowStart).iload(frame.count).iadd().istore(frame.rowStart);
     code.lload(frame.row).lconst_1().ladd().lstore(frame.row);
@@ -226,7 +233,7 @@ final class KernelWriter {
     code.goto_(layer).labelBinding(layersEnd);
   }
 
-  private void item(List<Statement> body) {
+  private void item(List<Statement> body, Set<Variable> mentioned) {
     Label end = code.newLabel();
     Label skipped = code.newLabel();
     if (plan.isFissioned()) {
@@ -235,11 +242,10 @@ final class KernelWriter {
     if (plan.parks()) {
       code.aload(parked()).iload(item).iaload().ifne(skipped);
     }
-    Set<Variable> mentioned = KeptVariables.mentioned(body);
     for (Variable variable : mentioned) {
       if (plan.kept().contains(variable)) {
         loadKept(variable);
-      } else if (!plan.ofGroup().contains(variable)) {
+      } else if (isOfItem(variable) && KeptVariables.isExposed(variable, body)) {
         zero(variable);
       }
     }
@@ -267,6 +273,10 @@ final class KernelWriter {
       }
     }
     code.labelBinding(skipped);
+  }
+
+  private boolean isOfItem(Variable variable) {
+    return !plan.kept().contains(variable) && !plan.ofGroup().contains(variable);
   }
 
   private static boolean isUsed(KernelArray array, List<Statement> body) {

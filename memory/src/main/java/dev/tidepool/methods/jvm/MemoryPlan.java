@@ -94,6 +94,13 @@ final class MemoryPlan {
     }
   }
 
+  /** The type of a number. */
+  ValueType type(Scalar scalar) {
+    return scalar.isLength()
+        ? ValueType.INT
+        : tree.parameters().get(scalar.parameter()).kind().loaded();
+  }
+
   void need(Scalar scalar) {
     if (!scalars.contains(scalar)) {
       scalars.add(scalar);

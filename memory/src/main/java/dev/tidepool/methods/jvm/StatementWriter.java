@@ -210,7 +210,7 @@ final class StatementWriter {
   private void atomic(Statement.Atomic atomic) {
     KernelArray array = atomic.array();
     ElementKind kind = array.kind();
-    AccessWriter.Index index = access.index(array, atomic.index(), atomic.site());
+    AccessWriter.Index index = access.index(atomic.index(), atomic.site());
     ClassDesc holder;
     if (array instanceof KernelArray.Argument argument) {
       holder = JvmNames.SEGMENT;
@@ -235,7 +235,8 @@ final class StatementWriter {
           case MAX -> "max";
           case COMPARE_AND_SET -> "compareAndSet";
         };
-    code.invokestatic(STEPS, method, MethodTypeDesc.of(element, parameters));
+    MethodTypeDesc type = MethodTypeDesc.of(element, parameters);
+    access.guarded(array, index, atomic.site(), () -> code.invokestatic(STEPS, method, type));
     Variable target = atomic.target();
     if (target != null) {
       set(target);

@@ -240,7 +240,7 @@ class RangeChecksTest {
       LaunchRange range = LaunchRange.of(2);
       String thrown = "";
       try {
-        JvmKernel.compile(tree, true)
+        JvmKernel.compile(tree)
             .run(new MemorySegment[] {null, x}, new Object[] {n, null}, range, 0, 1);
       } catch (RuntimeException e) {
         thrown = e + " at " + e.getStackTrace()[0];

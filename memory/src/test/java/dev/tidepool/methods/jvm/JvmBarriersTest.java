@@ -302,7 +302,7 @@ class JvmBarriersTest {
   void aBarrierThatNotAllItemsReachIsRefused() {
     KernelTree kernel = tree.build(when(less(index(), constant(3)), tree.barrier()));
 
-    assertThatThrownBy(() -> JvmKernel.compile(kernel, true))
+    assertThatThrownBy(() -> JvmKernel.compile(kernel))
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageContaining("test.Kernels.kernel(Kernels.java:100)")
         .hasMessageContaining("move the barrier out of it");

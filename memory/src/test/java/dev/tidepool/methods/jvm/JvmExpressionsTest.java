@@ -316,8 +316,7 @@ class JvmExpressionsTest {
                     isRemainder
                         ? tree.remainder(quotient, read(value), right)
                         : tree.divide(quotient, read(value), right),
-                    tree.store(out, index(), read(quotient))),
-                true);
+                    tree.store(out, index(), read(quotient))));
         Object edges = edges(type);
         int count = Array.getLength(edges);
         for (long divisor : new long[] {1, -1, 3, -7, Integer.MIN_VALUE}) {

@@ -199,8 +199,7 @@ class JvmKernelTest {
     JvmKernel kernel =
         JvmKernel.compile(
             tree.build(
-                tree.load(value, out, at), tree.store(out, at, add(read(value), constant(1)))),
-            true);
+                tree.load(value, out, at), tree.store(out, at, add(read(value), constant(1)))));
     long groups = new GroupGrid(range).groups();
     assertThat(groups).isEqualTo(24);
     for (int from = 0; from <= groups; from++) {
@@ -244,7 +243,7 @@ class JvmKernelTest {
                     KernelExpression.Constant.of(1L << 31),
                     new KernelExpression.Negate(first))));
     long[] found = new long[32];
-    JvmKernel.compile(tree.build(tree.store(out, at, id)), true)
+    JvmKernel.compile(tree.build(tree.store(out, at, id)))
         .run(
             new MemorySegment[] {MemorySegment.ofArray(found)},
             new Object[1],
@@ -266,8 +265,7 @@ class JvmKernelTest {
         JvmKernel.compile(
             tree.build(
                 tree.load(value, x, index()),
-                tree.store(y, index(), add(read(value), read(value)))),
-            true);
+                tree.store(y, index(), add(read(value), read(value)))));
     float[] in = {1, 2, 3};
     float[] out = new float[3];
     kernel.run(
@@ -295,7 +293,7 @@ class JvmKernelTest {
   void memoryOfEverySizeThatIntsIndexIsUsed() {
     TreeBuilder tree = new TreeBuilder();
     KernelArray x = tree.array("x", ElementKind.BYTE);
-    JvmKernel kernel = JvmKernel.compile(tree.build(tree.store(x, index(), constant(7))), true);
+    JvmKernel kernel = JvmKernel.compile(tree.build(tree.store(x, index(), constant(7))));
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment first = arena.allocate(1);
       for (int size = Integer.MAX_VALUE - 9; size > 0; size++) {
@@ -324,7 +322,7 @@ class JvmKernelTest {
         body.add(
             tree.atomic(AtomicOperation.MIN, out, constant(2), new KernelExpression.Negate(id)));
       }
-      JvmKernel kernel = JvmKernel.compile(tree.build(body), true);
+      JvmKernel kernel = JvmKernel.compile(tree.build(body));
       try (Arena arena = Arena.ofShared()) {
         MemorySegment memory = arena.allocate(3L * kind.bytes(), 8);
         LaunchRange range = LaunchRange.of(items);
@@ -418,10 +416,10 @@ class JvmKernelTest {
 
   @Test
   void aKernelThatHotSpotDoesNotCompileIsReported() {
-    JvmKernel.compile(stores(10), true);
+    JvmKernel.compile(stores(10));
     assertThat(log.all()).isEmpty();
 
-    JvmKernel.compile(stores(700), true);
+    JvmKernel.compile(stores(700));
     assertThat(log.all()).hasSize(1);
     assertThat(log.all().getFirst()).contains("kernel {0}.{1} has {2} bytes of bytecode");
   }
@@ -438,7 +436,7 @@ class JvmKernelTest {
 
   @Test
   void aKernelThatIsTooLongIsRefusedByName() {
-    assertThatThrownBy(() -> JvmKernel.compile(stores(4000), true))
+    assertThatThrownBy(() -> JvmKernel.compile(stores(4000)))
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageContaining("test.Kernels.kernel is too long");
   }

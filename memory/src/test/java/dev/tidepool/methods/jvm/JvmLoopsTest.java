@@ -149,12 +149,12 @@ class JvmLoopsTest {
 
   private static void check(Shape shape, Comparison stays, int step) {
     KernelTree loop = new JvmLoopsTest().kernel(shape, stays, step);
-    JvmKernel kernel = JvmKernel.compile(loop, true);
+    JvmKernel kernel = JvmKernel.compile(loop);
     Random random = new Random(shape.ordinal() * 31L + step);
     for (int i = 0; i < 400; i++) {
       if (i % 20 == 0) {
         // Its first launch fixes the bound of the loop.
-        kernel = JvmKernel.compile(loop, true);
+        kernel = JvmKernel.compile(loop);
       }
       int[] x = new int[random.nextInt(20)];
       Arrays.setAll(x, at -> at * at + 1);
@@ -198,7 +198,7 @@ class JvmLoopsTest {
   void onlyIndicesThatGrowEvenlyAreTestedInFront() {
     for (Shape shape : Shape.values()) {
       KernelTree kernel = new JvmLoopsTest().kernel(shape, Comparison.LESS, 1);
-      LoopChecks.Result result = LoopChecks.of(kernel.body(), kernel.labels(), true);
+      LoopChecks.Result result = LoopChecks.of(kernel.body(), kernel.labels());
       assertThat(result.loops()).as("%s", shape).isEqualTo(shape == Shape.UNEVEN ? 0 : 1);
     }
   }
@@ -211,7 +211,7 @@ class JvmLoopsTest {
     KernelArray scores = tree.array("scores", ElementKind.FLOAT);
     KernelTree kernel = DotTree.of(tree, dims, rows, query, scores);
     assertThat(LoopBounds.of(kernel).parameters()).containsExactly(0);
-    JvmKernel compiled = JvmKernel.compile(kernel, true);
+    JvmKernel compiled = JvmKernel.compile(kernel);
     float[] x = {1, 2, 3, 4, 5, 6};
     float[] y = {1, 10, 100};
     for (int launch = 0; launch < 3; launch++) {

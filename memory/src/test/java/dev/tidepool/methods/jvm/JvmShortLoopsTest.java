@@ -169,31 +169,29 @@ class JvmShortLoopsTest {
     Method plain =
         Kernels.class.getDeclaredMethod(method, int.class, int.class, int[].class, int[].class);
     int[] x = new Random(7).ints(ITEMS, 0, 100).toArray();
-    for (boolean checked : new boolean[] {true, false}) {
-      JvmKernel kernel = JvmKernel.compile(tree(method), checked);
-      if (writtenOut == 0) {
-        assertThat(kernel.description()).doesNotContain("written out");
-      } else {
-        assertThat(kernel.description())
-            .contains(writtenOut + (writtenOut == 1 ? " loop" : " loops") + " written out");
+    JvmKernel kernel = JvmKernel.compile(tree(method));
+    if (writtenOut == 0) {
+      assertThat(kernel.description()).doesNotContain("written out");
+    } else {
+      assertThat(kernel.description())
+          .contains(writtenOut + (writtenOut == 1 ? " loop" : " loops") + " written out");
+    }
+    // The first value is a constant in code that later launches with others must not use.
+    for (int r : new int[] {1, 1, 2, 0, 5}) {
+      int[] expected = new int[ITEMS];
+      Arrays.fill(expected, r);
+      int[] found = expected.clone();
+      for (int i = 0; i < ITEMS; i++) {
+        plain.invoke(null, i, r, x, expected);
       }
-      // The first value is a constant in code that later launches with others must not use.
-      for (int r : new int[] {1, 1, 2, 0, 5}) {
-        int[] expected = new int[ITEMS];
-        Arrays.fill(expected, r);
-        int[] found = expected.clone();
-        for (int i = 0; i < ITEMS; i++) {
-          plain.invoke(null, i, r, x, expected);
-        }
-        Run.all(kernel, LaunchRange.of(ITEMS), r, x.clone(), found);
-        assertThat(found).as("%s with %s, checked: %s", method, r, checked).isEqualTo(expected);
-      }
+      Run.all(kernel, LaunchRange.of(ITEMS), r, x.clone(), found);
+      assertThat(found).as("%s with %s", method, r).isEqualTo(expected);
     }
   }
 
   @Test
   void anIndexOutsideIsToldWithItsLine() throws IllegalAccessException {
-    JvmKernel kernel = JvmKernel.compile(tree("outside"), true);
+    JvmKernel kernel = JvmKernel.compile(tree("outside"));
     int[] y = new int[ITEMS];
     assertThat(kernel.description()).contains("1 loop written out");
     assertThatThrownBy(() -> Run.all(kernel, LaunchRange.of(ITEMS), 0, new int[ITEMS].clone(), y))

@@ -44,9 +44,9 @@ class RandomBarriersTest {
     for (int i = 0; i < KERNELS; i++) {
       Generator generator = new Generator(random.split());
       List<Statement> body = generator.body();
-      JvmKernel with = JvmKernel.compile(generator.tree.build(body), true);
+      JvmKernel with = JvmKernel.compile(generator.tree.build(body));
       KernelTree plain = generator.tree.build(generator.withoutBarriers(body));
-      JvmKernel without = JvmKernel.compile(plain, true);
+      JvmKernel without = JvmKernel.compile(plain);
       for (int n = -1; n <= 4; n++) {
         int[] expected = new int[ITEMS];
         int[] found = new int[ITEMS];

@@ -13,7 +13,7 @@ final class Run {
 
   /** Runs all groups of a checked kernel. */
   static void all(KernelTree tree, LaunchRange range, Object... arguments) {
-    all(JvmKernel.compile(tree, true), range, arguments);
+    all(JvmKernel.compile(tree), range, arguments);
   }
 
   static void all(JvmKernel kernel, LaunchRange range, Object... arguments) {

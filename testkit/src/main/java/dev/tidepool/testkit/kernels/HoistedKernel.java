@@ -33,7 +33,7 @@ final class HoistedKernel {
     KernelTree hoisted = RangeChecks.hoisted(tree);
     return hoisted.equals(tree)
         ? Optional.empty()
-        : Optional.of(new HoistedKernel(JvmKernel.compile(hoisted, true)));
+        : Optional.of(new HoistedKernel(JvmKernel.compile(hoisted)));
   }
 
   /** Runs all items. */

@@ -13,7 +13,7 @@ final class MethodCode implements SimulatedProgram.Code {
   private final JvmKernel kernel;
 
   MethodCode(KernelSource.Method source) {
-    kernel = JvmKernel.compile(MethodReader.read(source), source.isChecked());
+    kernel = JvmKernel.compile(MethodReader.read(source));
   }
 
   @Override
