@@ -16,40 +16,38 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes loads and stores of elements. An argument is used as a view where the index is an int, and
- * as a segment where it is a long or the memory is too large for views.
+ * Writes loads and stores of elements. An argument of the library's own memory is used by its
+ * address where the index is an int, which is tested. All others are used as segments.
  *
- * <p>Views, segments and arrays test each index themselves. A handler for each access, behind the
- * code, makes a fault with the place in the source of what they throw.
+ * <p>The test, a segment or an array throws if an index is outside. A handler for each access,
+ * behind the code, makes a fault with the place in the source of it.
  */
 final class AccessWriter {
   private static final ClassDesc FAULT = JvmNames.of(KernelFault.class);
+  private static final ClassDesc SEGMENT = JvmNames.SEGMENT;
+  private static final ClassDesc ALL_MEMORY = JvmNames.of(AllMemory.class);
+  private static final MethodTypeDesc CHECK = MethodTypeDesc.of(CD_int, CD_int, CD_int);
   private static final ClassDesc OUTSIDE = JvmNames.of(IndexOutOfBoundsException.class);
 
   private final CodeBuilder code;
   private final Frame frame;
   private final BytecodeExpressionWriter expressions;
-  private final boolean views;
+  private final boolean addresses;
   private final List<Handler> handlers = new ArrayList<>();
 
   /** Code whose index is outside of an array if it throws. */
   private record Handler(Label from, Label to, Index index, KernelArray array, Site site) {}
 
-  AccessWriter(CodeBuilder code, Frame frame, BytecodeExpressionWriter expressions, boolean views) {
+  AccessWriter(
+      CodeBuilder code, Frame frame, BytecodeExpressionWriter expressions, boolean addresses) {
     this.code = code;
     this.frame = frame;
     this.expressions = expressions;
-    this.views = views;
-  }
-
-  /** Where generated code finds the elements of an argument. */
-  static MemoryPlan.Slot slot(KernelArray.Argument array, ValueType index, boolean views) {
-    return views && index == ValueType.INT
-        ? new MemoryPlan.View(array.index(), array.kind())
-        : new MemoryPlan.Segment(array.index());
+    this.addresses = addresses;
   }
 
   /** Pushes an element. The array of a private or shared one is in a local variable. */
@@ -62,18 +60,9 @@ final class AccessWriter {
       guarded(array, at, site, () -> code.arrayLoad(JvmNames.element(kind)));
       return;
     }
-    MemoryPlan.Slot slot = slot(argument, index.type(), views);
-    code.aload(frame.of(slot));
-    if (slot instanceof MemoryPlan.View) {
-      at.pushInt();
-      MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_int);
-      guarded(array, at, site, () -> code.invokevirtual(slot.type(), "get", get));
-    } else {
-      layout(kind);
-      at.pushOffset(kind);
-      MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
-      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "get", get));
-    }
+    pushPlace(argument, at, site);
+    MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
+    guarded(array, at, testedLater(at, site), () -> code.invokeinterface(SEGMENT, "get", get));
     if (kind == ElementKind.BOOLEAN) {
       // (b | -b) >>> 31: 1 for all but 0, without a branch.
       code.dup().ineg().ior().bipush(31).iushr();
@@ -96,21 +85,53 @@ final class AccessWriter {
       guarded(array, at, site, () -> code.arrayStore(JvmNames.element(kind)));
       return;
     }
-    MemoryPlan.Slot slot = slot(argument, index.type(), views);
-    code.aload(frame.of(slot));
-    if (slot instanceof MemoryPlan.View) {
-      at.pushInt();
-      narrowed(kind, value);
-      MethodTypeDesc put = MethodTypeDesc.of(slot.type(), CD_int, element(kind));
-      guarded(array, at, site, () -> code.invokevirtual(slot.type(), "put", put));
-      code.pop();
-    } else {
+    pushPlace(argument, at, site);
+    narrowed(kind, value);
+    MethodTypeDesc set =
+        MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind));
+    guarded(array, at, testedLater(at, site), () -> code.invokeinterface(SEGMENT, "set", set));
+  }
+
+  /** The place of an access that tests its index itself; null if it has been tested. */
+  private @Nullable Site testedLater(Index index, @Nullable Site site) {
+    return usesAddress(index.type(), addresses) ? null : site;
+  }
+
+  /** Whether an index is tested, and the element is found by the address of the array. */
+  static boolean usesAddress(ValueType index, boolean addresses) {
+    return addresses && index == ValueType.INT;
+  }
+
+  /** Pushes a segment, a layout and an offset. */
+  private void pushPlace(KernelArray.Argument array, Index index, @Nullable Site site) {
+    ElementKind kind = array.kind();
+    if (!usesAddress(index.type(), addresses)) {
+      code.aload(frame.of(new MemoryPlan.Segment(array.index())));
       layout(kind);
-      at.pushOffset(kind);
-      narrowed(kind, value);
-      MethodTypeDesc set =
-          MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind));
-      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "set", set));
+      index.pushLong();
+      scale(kind);
+      return;
+    }
+    code.getstatic(ALL_MEMORY, "SEGMENT", SEGMENT);
+    layout(kind);
+    code.lload(frame.of(new MemoryPlan.Scalar(array.index(), MemoryPlan.Scalar.Use.ADDRESS)));
+    guarded(
+        array,
+        index,
+        site,
+        () -> {
+          index.pushInt();
+          expressions.length(array);
+          code.invokestatic(JvmNames.of(Objects.class), "checkIndex", CHECK);
+        });
+    code.i2l();
+    scale(kind);
+    code.ladd();
+  }
+
+  private void scale(ElementKind kind) {
+    if (kind.bytes() > 1) {
+      code.loadConstant(Integer.numberOfTrailingZeros(kind.bytes())).lshl();
     }
   }
 
@@ -171,17 +192,17 @@ final class AccessWriter {
       }
     }
 
-    /** Pushes the index in bytes. */
-    private void pushOffset(ElementKind kind) {
+    private void pushLong() {
       if (index.type() == ValueType.LONG) {
         expressions.push(index);
       } else {
         pushInt();
         code.i2l();
       }
-      if (kind.bytes() > 1) {
-        code.loadConstant(Integer.numberOfTrailingZeros(kind.bytes())).lshl();
-      }
+    }
+
+    private ValueType type() {
+      return index.type();
     }
   }
 

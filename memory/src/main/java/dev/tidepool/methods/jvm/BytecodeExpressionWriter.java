@@ -2,6 +2,7 @@ package dev.tidepool.methods.jvm;
 
 import static java.lang.constant.ConstantDescs.CD_int;
 
+import dev.tidepool.methods.jvm.MemoryPlan.Scalar.Use;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
@@ -34,7 +35,7 @@ final class BytecodeExpressionWriter {
       case KernelExpression.ScalarArgument argument ->
           code.loadLocal(
               JvmNames.kind(argument.type()),
-              frame.of(new MemoryPlan.Scalar(argument.index(), false)));
+              frame.of(new MemoryPlan.Scalar(argument.index(), Use.VALUE)));
       case KernelExpression.ItemNumber number -> frame.push(number);
       case KernelExpression.Length(KernelArray array) -> length(array);
       case KernelExpression.Negate(KernelExpression operand) -> {
@@ -89,7 +90,7 @@ final class BytecodeExpressionWriter {
   void length(KernelArray array) {
     switch (array) {
       case KernelArray.Argument argument ->
-          code.iload(frame.of(new MemoryPlan.Scalar(argument.index(), true)));
+          code.iload(frame.of(new MemoryPlan.Scalar(argument.index(), Use.LENGTH)));
       case KernelArray.Private(_, _, int length) -> code.loadConstant(length);
       case KernelArray.Shared(_, _, int length) -> code.loadConstant(length);
     }

@@ -74,6 +74,10 @@ final class Frame {
       MemoryPlan.Scalar scalar = plan.scalars().get(i);
       code.aload(SCALARS).loadConstant(i).laload();
       fromBits(plan.type(scalar));
+      if (scalar.use() == MemoryPlan.Scalar.Use.ADDRESS) {
+        // The compiler leaves out the test of the sum with an offset then. No address is larger.
+        code.loadConstant(Long.MAX_VALUE >> 2).land();
+      }
       TypeKind kind = JvmNames.kind(plan.type(scalar));
       int local = code.allocateLocal(kind);
       scalars.put(scalar, local);

@@ -2,6 +2,7 @@ package dev.tidepool.methods.jvm;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.host.system.OwnMemory;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.ShortLoops;
 import dev.tidepool.methods.tree.KernelArray;
@@ -17,15 +18,12 @@ import org.jspecify.annotations.Nullable;
  * A kernel that was a Java method, as code of this virtual machine. Safe for use by all threads at
  * once.
  *
- * <p>Arrays are used as buffers with an int index, which the virtual machine's compiler knows best;
- * behind one test for a whole loop, and where an array has 2 GiB or more, as segments. Both check
- * every access, so that no kernel reaches memory outside of its arguments. The bounds of loops are
- * constants in a second version, for launches with the values of the first.
+ * <p>Arrays in the library's own memory are used by their addresses, with a test of each index; all
+ * others, and these behind one test for a whole loop, as segments, which test for themselves. So no
+ * kernel reaches memory outside of its arguments. The bounds of loops are constants in a second
+ * version, for launches with the values of the first.
  */
 public final class JvmKernel {
-  /** The JDK refuses views of the last eight sizes below 2 GiB. */
-  private static final long LARGEST_VIEW = Integer.MAX_VALUE - 8;
-
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
 
   /** HotSpot's {@code HugeMethodLimit}. */
@@ -33,13 +31,10 @@ public final class JvmKernel {
 
   private final KernelTree tree;
   private final LoopBounds bounds;
-  private final Compiled small;
+  private final Versions own;
 
-  /** For arrays that no view reaches; made when it is first needed. */
-  private volatile @Nullable Compiled large;
-
-  /** For the values that loop bounds had in the first launch, which the next ones often have. */
-  private volatile @Nullable Fixed fixed;
+  /** For memory of others; made when it is first needed. */
+  private volatile @Nullable Versions foreign;
 
   /**
    * What the code consists of.
@@ -58,15 +53,57 @@ public final class JvmKernel {
 
   private record Fixed(List<Long> values, Compiled compiled) {}
 
+  /** The code for memory that is used by addresses, or by segments. */
+  private final class Versions {
+    private final boolean addresses;
+    final Compiled any;
+
+    /** For the values that loop bounds had in the first launch, which the next ones often have. */
+    private volatile @Nullable Fixed fixed;
+
+    Versions(boolean addresses) {
+      this.addresses = addresses;
+      any = compiled(tree, addresses);
+    }
+
+    Compiled of(@Nullable Object[] scalars) {
+      List<Long> values = bounds.values(tree, scalars);
+      if (values.isEmpty()) {
+        return any;
+      }
+      Fixed known = fixed;
+      if (known == null) {
+        known = fix(values);
+      }
+      return known.values().equals(values) ? known.compiled() : any;
+    }
+
+    private synchronized Fixed fix(List<Long> values) {
+      Fixed known = fixed;
+      if (known == null) {
+        Compiled version;
+        try {
+          version = compiled(bounds.fixed(tree, values), addresses);
+        } catch (KernelCompilationException e) {
+          // It is somewhat longer than the first version, and too long.
+          version = any;
+        }
+        known = new Fixed(values, version);
+        fixed = known;
+      }
+      return known;
+    }
+  }
+
   private JvmKernel(KernelTree tree) {
     this.tree = tree;
     this.bounds = LoopBounds.of(tree);
-    this.small = compiled(tree, true);
+    this.own = new Versions(AllMemory.SEGMENT != null);
     warnIfInterpreted();
   }
 
   private void warnIfInterpreted() {
-    int bytes = small.bytes();
+    int bytes = own.any.bytes();
     if (bytes > COMPILED_BYTES) {
       LOG.log(
           System.Logger.Level.WARNING,
@@ -112,11 +149,11 @@ public final class JvmKernel {
   }
 
   /** Loops are not written out where HotSpot would not compile the kernel then. */
-  private Compiled compiled(KernelTree kernel, boolean views) {
+  private Compiled compiled(KernelTree kernel, boolean addresses) {
     Steps writtenOut = steps(kernel, true);
     if (writtenOut.writtenOut() > 0) {
       try {
-        Compiled version = compiled(writtenOut, kernel, views);
+        Compiled version = compiled(writtenOut, kernel, addresses);
         if (version.bytes() <= COMPILED_BYTES) {
           return version;
         }
@@ -124,13 +161,13 @@ public final class JvmKernel {
         // It may be short enough as it is.
         LOG.log(System.Logger.Level.DEBUG, "loops are not written out", e);
       }
-      return compiled(steps(kernel, false), kernel, views);
+      return compiled(steps(kernel, false), kernel, addresses);
     }
-    return compiled(writtenOut, kernel, views);
+    return compiled(writtenOut, kernel, addresses);
   }
 
-  private Compiled compiled(Steps steps, KernelTree kernel, boolean views) {
-    KernelPlan plan = new KernelPlan(kernel, steps.list(), views);
+  private Compiled compiled(Steps steps, KernelTree kernel, boolean addresses) {
+    KernelPlan plan = new KernelPlan(kernel, steps.list(), addresses);
     byte[] bytes;
     try {
       bytes = KernelWriter.classFile(plan);
@@ -175,7 +212,8 @@ public final class JvmKernel {
    * Runs the groups {@code fromGroup} (inclusive) to {@code toGroup} (exclusive) of a range, as
    * {@link GroupGrid} numbers them.
    *
-   * @param arrays for each parameter the bytes of the array; null for scalars
+   * @param arrays for each parameter the bytes of the array; null for scalars. The library's own
+   *     memory must not be freed before the call returns
    * @param scalars for each parameter the {@link Number} or {@link Boolean}; null for arrays
    * @throws ArrayIndexOutOfBoundsException if an index is outside of an array
    * @throws ArithmeticException if an integer is divided by zero
@@ -216,7 +254,7 @@ public final class JvmKernel {
       LaunchRange range,
       long fromGroup,
       long toGroup) {
-    Compiled compiled = compiledFor(arrays, scalars);
+    Compiled compiled = versionsFor(arrays).of(scalars);
     KernelPlan plan = compiled.plan();
     for (KernelArray.Argument array : plan.atomics()) {
       MemorySegment segment = arrays[array.index()];
@@ -239,14 +277,14 @@ public final class JvmKernel {
 
   /** How the kernel was made, for reports. */
   public String description() {
-    Steps steps = small.steps();
+    Steps steps = own.any.steps();
     String loops =
         counted(steps.writtenOut(), " written out")
             + counted(steps.tested(), " with one index test");
     int[] parts = {0};
     BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
-    return "generated code of %s.%s over buffers with an int index (segments from 2 GiB on)%s%s"
+    return "generated code of %s.%s over own memory by address, other memory as segments%s%s"
         .formatted(tree.className(), tree.methodName(), loops, barriers);
   }
 
@@ -254,47 +292,22 @@ public final class JvmKernel {
     return loops == 0 ? "" : ", " + loops + (loops == 1 ? " loop" : " loops") + how;
   }
 
-  private Compiled compiledFor(@Nullable MemorySegment[] arrays, @Nullable Object[] scalars) {
+  private Versions versionsFor(@Nullable MemorySegment[] arrays) {
     for (MemorySegment array : arrays) {
-      if (array != null && !hasView(array)) {
-        Compiled known = large;
-        if (known == null) {
-          known = compiled(tree, false);
-          large = known;
-        }
-        return known;
+      if (array != null && array.byteSize() > 0 && !OwnMemory.contains(array)) {
+        Versions known = foreign;
+        return known == null ? makeForeign() : known;
       }
     }
-    List<Long> values = bounds.values(tree, scalars);
-    if (values.isEmpty()) {
-      return small;
-    }
-    Fixed known = fixed;
-    if (known == null) {
-      known = fix(values);
-    }
-    return known.values().equals(values) ? known.compiled() : small;
+    return own;
   }
 
-  private synchronized Fixed fix(List<Long> values) {
-    Fixed known = fixed;
+  private synchronized Versions makeForeign() {
+    Versions known = foreign;
     if (known == null) {
-      KernelTree kernel = bounds.fixed(tree, values);
-      Compiled version;
-      try {
-        version = compiled(kernel, true);
-      } catch (KernelCompilationException e) {
-        // It is somewhat longer than the first version, and too long.
-        version = small;
-      }
-      known = new Fixed(values, version);
-      fixed = known;
+      known = new Versions(false);
+      foreign = known;
     }
     return known;
-  }
-
-  private static boolean hasView(MemorySegment array) {
-    return array.byteSize() <= LARGEST_VIEW
-        && (array.isNative() || array.heapBase().orElse(null) instanceof byte[]);
   }
 }

@@ -11,12 +11,6 @@ import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
-import java.nio.DoubleBuffer;
-import java.nio.FloatBuffer;
-import java.nio.IntBuffer;
-import java.nio.LongBuffer;
-import java.nio.ShortBuffer;
 
 /** What the types of trees are called in class files. */
 final class JvmNames {
@@ -62,19 +56,6 @@ final class JvmNames {
   /** The type of an array on the heap. */
   static ClassDesc array(ElementKind kind) {
     return element(kind).upperBound().arrayType();
-  }
-
-  /** Views with an int index. */
-  static ClassDesc view(ElementKind kind) {
-    return of(
-        switch (kind) {
-          case BOOLEAN, BYTE -> ByteBuffer.class;
-          case SHORT -> ShortBuffer.class;
-          case INT -> IntBuffer.class;
-          case LONG -> LongBuffer.class;
-          case FLOAT -> FloatBuffer.class;
-          case DOUBLE -> DoubleBuffer.class;
-        });
   }
 
   /** The type of the layout of elements in segments. */

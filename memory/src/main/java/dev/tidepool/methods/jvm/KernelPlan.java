@@ -1,5 +1,6 @@
 package dev.tidepool.methods.jvm;
 
+import dev.tidepool.methods.jvm.MemoryPlan.Scalar.Use;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
@@ -15,7 +16,7 @@ import java.util.Set;
 /** What the code of a kernel consists of and needs. */
 final class KernelPlan {
   private final List<Step> steps;
-  private final boolean views;
+  private final boolean addresses;
   private final MemoryPlan memory;
   private final Set<Variable> kept;
   private final Set<Variable> ofGroup = new LinkedHashSet<>();
@@ -28,11 +29,11 @@ final class KernelPlan {
   /**
    * Plans the code of a kernel.
    *
-   * @param views whether arguments are used as views where an index is an int
+   * @param addresses whether arguments are used by their addresses where an index is an int
    */
-  KernelPlan(KernelTree tree, List<Step> steps, boolean views) {
+  KernelPlan(KernelTree tree, List<Step> steps, boolean addresses) {
     this.steps = steps;
-    this.views = views;
+    this.addresses = addresses;
     memory = new MemoryPlan(tree);
     kept = KeptVariables.of(steps);
     KeptVariables.ofGroup(steps, ofGroup);
@@ -101,9 +102,13 @@ final class KernelPlan {
           atomics.add(argument);
         } else {
           ValueType index = Walk.expressions(statement).getFirst().type();
-          memory.need(AccessWriter.slot(argument, index, views));
+          if (AccessWriter.usesAddress(index, addresses)) {
+            memory.need(new MemoryPlan.Scalar(argument.index(), Use.ADDRESS));
+          } else {
+            memory.need(new MemoryPlan.Segment(argument.index()));
+          }
         }
-        memory.need(new MemoryPlan.Scalar(argument.index(), true));
+        memory.need(new MemoryPlan.Scalar(argument.index(), Use.LENGTH));
       }
       case KernelArray.Shared shared -> {
         usesGroups = true;
@@ -122,9 +127,9 @@ final class KernelPlan {
   private void use(KernelExpression expression) {
     switch (expression) {
       case KernelExpression.ScalarArgument argument ->
-          memory.need(new MemoryPlan.Scalar(argument.index(), false));
+          memory.need(new MemoryPlan.Scalar(argument.index(), Use.VALUE));
       case KernelExpression.Length(KernelArray.Argument array) ->
-          memory.need(new MemoryPlan.Scalar(array.index(), true));
+          memory.need(new MemoryPlan.Scalar(array.index(), Use.LENGTH));
       case ItemNumber(ItemNumber.Kind kind, int dimension) -> {
         switch (kind) {
           case GLOBAL_ID -> {}
@@ -145,8 +150,8 @@ final class KernelPlan {
     return steps;
   }
 
-  boolean views() {
-    return views;
+  boolean addresses() {
+    return addresses;
   }
 
   MemoryPlan memory() {

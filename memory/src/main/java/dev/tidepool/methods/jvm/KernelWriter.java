@@ -48,7 +48,7 @@ final class KernelWriter {
     this.code = code;
     frame = new Frame(code);
     expressions = new BytecodeExpressionWriter(code, frame);
-    access = new AccessWriter(code, frame, expressions, plan.views());
+    access = new AccessWriter(code, frame, expressions, plan.addresses());
     groupEnd = code.newLabel();
     item = code.allocateLocal(TypeKind.INT);
   }

@@ -7,8 +7,6 @@ import dev.tidepool.methods.tree.ValueType;
 import java.lang.constant.ClassDesc;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Array;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -27,14 +25,6 @@ final class MemoryPlan {
   sealed interface Slot {
     /** Its type in class files. */
     ClassDesc type();
-  }
-
-  /** An argument as a view with an int index. */
-  record View(int parameter, ElementKind kind) implements Slot {
-    @Override
-    public ClassDesc type() {
-      return JvmNames.view(kind);
-    }
   }
 
   /** An argument as a segment. */
@@ -73,11 +63,16 @@ final class MemoryPlan {
   }
 
   /**
-   * A number that generated code is given.
-   *
-   * @param isLength whether it is the length of the array argument
+   * A number that generated code is given: the value of a scalar argument, or the length or the
+   * address of an array argument.
    */
-  record Scalar(int parameter, boolean isLength) {}
+  record Scalar(int parameter, Use use) {
+    enum Use {
+      VALUE,
+      LENGTH,
+      ADDRESS
+    }
+  }
 
   List<Slot> slots() {
     return slots;
@@ -96,9 +91,11 @@ final class MemoryPlan {
 
   /** The type of a number. */
   ValueType type(Scalar scalar) {
-    return scalar.isLength()
-        ? ValueType.INT
-        : tree.parameters().get(scalar.parameter()).kind().loaded();
+    return switch (scalar.use()) {
+      case VALUE -> tree.parameters().get(scalar.parameter()).kind().loaded();
+      case LENGTH -> ValueType.INT;
+      case ADDRESS -> ValueType.LONG;
+    };
   }
 
   void need(Scalar scalar) {
@@ -113,7 +110,6 @@ final class MemoryPlan {
     for (int i = 0; i < memory.length; i++) {
       memory[i] =
           switch (slots.get(i)) {
-            case View(int parameter, ElementKind kind) -> view(segment(arrays, parameter), kind);
             case Segment(int parameter) -> segment(arrays, parameter);
             case Shared(KernelArray.Shared array) -> heap(array.kind(), array.length());
             case Rows(KernelArray.Private array) -> {
@@ -139,7 +135,7 @@ final class MemoryPlan {
     return memory;
   }
 
-  /** The raw bits of the scalars, and the lengths. */
+  /** The raw bits of the numbers. */
   long[] numbers(@Nullable MemorySegment[] arrays, @Nullable Object[] values) {
     long[] numbers = new long[scalars.size()];
     for (int i = 0; i < numbers.length; i++) {
@@ -147,9 +143,11 @@ final class MemoryPlan {
       int parameter = scalar.parameter();
       ElementKind kind = tree.parameters().get(parameter).kind();
       numbers[i] =
-          scalar.isLength()
-              ? length(segment(arrays, parameter), parameter)
-              : bits(kind, given(values[parameter], parameter));
+          switch (scalar.use()) {
+            case VALUE -> bits(kind, given(values[parameter], parameter));
+            case LENGTH -> length(segment(arrays, parameter), parameter);
+            case ADDRESS -> segment(arrays, parameter).address();
+          };
     }
     return numbers;
   }
@@ -185,18 +183,6 @@ final class MemoryPlan {
       case FLOAT -> Float.floatToRawIntBits(((Number) value).floatValue());
       case DOUBLE -> Double.doubleToRawLongBits(((Number) value).doubleValue());
       default -> ((Number) value).longValue();
-    };
-  }
-
-  private static Object view(MemorySegment segment, ElementKind kind) {
-    ByteBuffer bytes = segment.asByteBuffer().order(ByteOrder.nativeOrder());
-    return switch (kind) {
-      case BOOLEAN, BYTE -> bytes;
-      case SHORT -> bytes.asShortBuffer();
-      case INT -> bytes.asIntBuffer();
-      case LONG -> bytes.asLongBuffer();
-      case FLOAT -> bytes.asFloatBuffer();
-      case DOUBLE -> bytes.asDoubleBuffer();
     };
   }
 
