@@ -1,5 +1,6 @@
 package dev.tidepool.methods.analysis;
 
+import dev.tidepool.expression.types.Known;
 import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
@@ -15,12 +16,14 @@ import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes out loops with conditions that have a few rounds, known when the kernel is translated,
- * such as those over the neighbours of a pixel. The loop's variable is a constant in each round.
+ * Writes out loops that have a few rounds, known when the kernel is translated, such as those over
+ * the neighbours of a pixel. The loop's variable is a constant in each round.
  *
  * <p>HotSpot's compiler does so only where the body is short, and an access to memory outside of
  * the heap is long: a blur of 3 x 3 pixels with conditions for the borders took four times as long.
@@ -81,13 +84,15 @@ public final class ShortLoops {
   }
 
   /**
-   * Writes a loop out, if it is short.
+   * Writes a loop out, if it is short and has no loops inside.
    *
    * @param before what is done in front of it, as far as it is known
    */
   private Statement writtenOut(Loop loop, List<Statement> before) {
     CountedLoop counted = CountedLoop.of(loop);
-    if (counted == null || Walk.any(loop, new Continue(loop.label())::equals) || !isSlow(counted)) {
+    if (counted == null
+        || Walk.any(loop, new Continue(loop.label())::equals)
+        || Walk.any(loop.body(), Loop.class::isInstance)) {
       return loop;
     }
     Long from = valueAfter(before, counted.variable());
@@ -109,20 +114,6 @@ public final class ShortLoops {
     If exit = (If) loop.body().getFirst();
     body.addAll(exit.then().isEmpty() ? exit.otherwise() : exit.then());
     return new Block(loop.label(), body);
-  }
-
-  /**
-   * Whether a loop without loops inside has conditions, or indices that do not grow evenly with its
-   * variable. Other loops are as fast as they are.
-   */
-  private static boolean isSlow(CountedLoop counted) {
-    List<Statement> body = counted.loop().body();
-    LoopAccesses accesses = LoopAccesses.of(counted);
-    return !Walk.any(body, Loop.class::isInstance)
-        && Walk.any(
-            body.subList(1, body.size()),
-            part ->
-                part instanceof If || (Walk.array(part) != null && !accesses.isUnderstood(part)));
   }
 
   /** The value of a variable behind some statements; null if it is not known. */
@@ -171,34 +162,57 @@ public final class ShortLoops {
     return exceeds ? -1 : size[0] * rounds;
   }
 
+  /**
+   * Adds a round. What is constant in it, the loop's variable first, is a constant where it is
+   * read.
+   */
   private void addRound(CountedLoop counted, long value, List<Statement> body) {
     List<Statement> all = counted.loop().body();
     StatementCopy copy = new StatementCopy(labels, _ -> null);
-    long now = value;
+    Map<Variable, Constant> known = new HashMap<>();
+    known.put(counted.variable(), Constant.of((int) value));
     for (Statement statement : copy.of(all.subList(1, all.size()))) {
-      if (counted.variable().equals(Walk.target(statement))) {
-        now += counted.step();
-        body.add(new Assign(counted.variable(), Constant.of((int) now)));
-      } else {
-        body.addAll(withConstant(statement, counted.variable(), Constant.of((int) now)));
+      Walk.parts(statement)
+          .forEach(part -> Walk.statements(part, inner -> known.remove(Walk.target(inner))));
+      for (Statement replaced : withConstants(statement, known)) {
+        Constant constant =
+            replaced instanceof Assign(_, KernelExpression assigned) ? constant(assigned) : null;
+        Variable target = Walk.target(replaced);
+        if (target != null && constant != null) {
+          known.put(target, constant);
+          body.add(new Assign(target, constant));
+        } else {
+          known.remove(target);
+          body.add(replaced);
+        }
       }
     }
     labels = copy.labels();
   }
 
-  private static List<Statement> withConstant(
-      Statement statement, Variable variable, Constant value) {
+  private static List<Statement> withConstants(Statement statement, Map<Variable, Constant> known) {
     return Rewriter.rewrite(
         List.of(statement),
         List::of,
         part ->
-            part instanceof KernelExpression.Read(Variable read) && read.equals(variable)
-                ? value
+            part instanceof KernelExpression.Read(Variable read) && known.containsKey(read)
+                ? Known.in(known, read)
                 : part);
   }
 
+  private static @Nullable Constant constant(KernelExpression value) {
+    if (value instanceof Constant constant) {
+      return constant;
+    }
+    Long known = value.type().isFloating() ? null : value(value);
+    if (known == null) {
+      return null;
+    }
+    return value.type() == ValueType.LONG ? Constant.of(known) : Constant.of(known.intValue());
+  }
+
   /** The value of an int or long; null if it is not a constant. */
-  private static @Nullable Long value(KernelExpression expression) {
+  static @Nullable Long value(KernelExpression expression) {
     Long value =
         switch (expression) {
           case Constant constant -> constant.bits();

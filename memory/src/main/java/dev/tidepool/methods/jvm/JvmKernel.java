@@ -4,6 +4,7 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.host.system.OwnMemory;
 import dev.tidepool.methods.analysis.LoopChecks;
+import dev.tidepool.methods.analysis.PrivateArrays;
 import dev.tidepool.methods.analysis.ShortLoops;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
@@ -124,6 +125,9 @@ public final class JvmKernel {
     if (writesOut) {
       steps = BarrierFission.mapped(steps, shortLoops::writtenOut);
     }
+    PrivateArrays arrays = new PrivateArrays(kernel.variables());
+    BarrierFission.forEachItems(steps, items -> arrays.note(items.body()));
+    steps = BarrierFission.mapped(steps, arrays::replaced);
     int[] labels = {shortLoops.labels()};
     int[] tested = {0};
     steps =

@@ -5,11 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.analysis.PrivateArrays;
+import dev.tidepool.methods.analysis.ShortLoops;
 import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Walk;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -137,6 +144,49 @@ class JvmShortLoopsTest {
       }
     }
 
+    static void ownSums(int i, int r, int[] x, int[] y) {
+      int[] own = new int[4];
+      for (int k = 0; k < 4; k++) {
+        own[k] += x[(i + k) % x.length];
+      }
+      for (int k = 0; k < 3; k++) {
+        own[k + 1] += own[k] * r;
+      }
+      for (int k = 0; k < 4; k++) {
+        y[i] = y[i] * 3 + own[k];
+      }
+    }
+
+    static void ownSmallNumbers(int i, int r, int[] x, int[] y) {
+      byte[] bytes = new byte[2];
+      short[] shorts = new short[1];
+      boolean[] truths = new boolean[2];
+      for (int k = 0; k < 2; k++) {
+        bytes[k] = (byte) (x[i] * 77);
+        shorts[0] += (short) (bytes[k] * 999);
+        truths[k] = (x[i] + k) % 2 == r;
+      }
+      y[i] = bytes[0] + shorts[0] + (truths[1] ? 1 : 0);
+    }
+
+    static void ownOfEachRound(int i, int r, int[] x, int[] y) {
+      for (int round = 0; round < x[i]; round++) {
+        int[] own = new int[2];
+        own[round & 1 & r] = round;
+        int[] fresh = new int[1];
+        fresh[0] += round;
+        y[i] += own[0] * 7 + fresh[0];
+      }
+    }
+
+    static void ownOutside(int i, int r, int[] x, int[] y) {
+      int[] own = new int[2];
+      for (int k = 0; k < 3; k++) {
+        own[k] = x[i];
+      }
+      y[i] = own[1];
+    }
+
     static void outside(int i, int r, int[] x, int[] y) {
       for (int d = -1; d <= 1; d++) {
         if (d != 0) {
@@ -161,9 +211,12 @@ class JvmShortLoopsTest {
     "returned, 1",
     "neverBegun, 1",
     "byScalar, 0",
-    "evenIndices, 0",
+    "evenIndices, 1",
     "manyRounds, 0",
-    "setInside, 0"
+    "setInside, 0",
+    "ownSums, 3",
+    "ownSmallNumbers, 1",
+    "ownOfEachRound, 0"
   })
   void equalsJava(String method, int writtenOut) throws ReflectiveOperationException {
     Method plain =
@@ -187,6 +240,43 @@ class JvmShortLoopsTest {
       Run.all(kernel, LaunchRange.of(ITEMS), r, x.clone(), found);
       assertThat(found).as("%s with %s", method, r).isEqualTo(expected);
     }
+  }
+
+  @Test
+  void ownArraysWithKnownIndicesAreVariables() throws IllegalAccessException {
+    assertThat(privateArrays("ownSums")).isEmpty();
+    assertThat(privateArrays("ownSmallNumbers")).isEmpty();
+    assertThat(privateArrays("ownOfEachRound"))
+        .extracting(KernelArray::name)
+        .containsOnly("new int[2]");
+    assertThat(privateArrays("ownOutside"))
+        .extracting(KernelArray::name)
+        .containsOnly("new int[2]");
+  }
+
+  private static List<KernelArray> privateArrays(String method) throws IllegalAccessException {
+    KernelTree tree = tree(method);
+    List<Statement> body = new ShortLoops(tree.labels()).writtenOut(tree.body());
+    PrivateArrays arrays = new PrivateArrays(tree.variables());
+    arrays.note(body);
+    List<KernelArray> found = new ArrayList<>();
+    Walk.statements(
+        arrays.replaced(body),
+        part -> {
+          if (Walk.array(part) instanceof KernelArray.Private array) {
+            found.add(array);
+          }
+        });
+    return found;
+  }
+
+  @Test
+  void anIndexOutsideOfAnOwnArrayIsTold() throws IllegalAccessException {
+    JvmKernel kernel = JvmKernel.compile(tree("ownOutside"));
+    assertThatThrownBy(
+            () -> Run.all(kernel, LaunchRange.of(ITEMS), 0, new int[ITEMS], new int[ITEMS]))
+        .isInstanceOf(ArrayIndexOutOfBoundsException.class)
+        .hasMessage("Index 2 out of bounds for length 2 of 'new int[2]'");
   }
 
   @Test
