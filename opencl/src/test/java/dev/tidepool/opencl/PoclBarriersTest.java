@@ -308,8 +308,33 @@ class PoclBarriersTest {
     out[i] += 100;
   }
 
+  /** Like the one above, if a jump of all items skipped the end of the branch. */
+  @KernelMethod
+  static void jumpOverTheEndOfACondition(WorkItem item, int n, int[] in, int[] out) {
+    addInRounds(item, n, in, out);
+    item.barrier();
+    out[(int) item.globalId(0)] += 100;
+  }
+
+  private static void addInRounds(WorkItem item, int n, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    if (n > 3) {
+      item.barrier();
+      for (int k = 0; k < 3; k++) {
+        if (in[i] <= 50) {
+          out[i] += 5;
+        }
+        if (n == 5) {
+          return;
+        }
+      }
+      out[i] += 7;
+    }
+    out[i] += 1000;
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = "loopAtTheEndOfACondition")
+  @ValueSource(strings = {"loopAtTheEndOfACondition", "jumpOverTheEndOfACondition"})
   void aBarrierEndsConditionsHoweverTheyAreLeft(String name) {
     for (int n = 3; n < 6; n++) {
       int[] in = {10, 90, 90, 10, 90, 10, 10, 90};
