@@ -292,13 +292,72 @@ class PoclBarriersTest {
     assertThat(out).isEqualTo(expected);
   }
 
+  /** The first item of a group decided for all with PoCL 3.1, since no barrier ended the branch. */
+  @KernelMethod
+  static void loopAtTheEndOfACondition(WorkItem item, int n, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    if (n > 3) {
+      item.barrier();
+      for (int k = 0; k < 3; k++) {
+        if (in[i] <= 50) {
+          out[i] += 5;
+        }
+      }
+    }
+    item.barrier();
+    out[i] += 100;
+  }
+
+  /** Like the one above, if a jump of all items skipped the end of the branch. */
+  @KernelMethod
+  static void jumpOverTheEndOfACondition(WorkItem item, int n, int[] in, int[] out) {
+    addInRounds(item, n, in, out);
+    item.barrier();
+    out[(int) item.globalId(0)] += 100;
+  }
+
+  private static void addInRounds(WorkItem item, int n, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    if (n > 3) {
+      item.barrier();
+      for (int k = 0; k < 3; k++) {
+        if (in[i] <= 50) {
+          out[i] += 5;
+        }
+        if (n == 5) {
+          return;
+        }
+      }
+      out[i] += 7;
+    }
+    out[i] += 1000;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"loopAtTheEndOfACondition", "jumpOverTheEndOfACondition"})
+  void aBarrierEndsConditionsHoweverTheyAreLeft(String name) {
+    for (int n = 3; n < 6; n++) {
+      int[] in = {10, 90, 90, 10, 90, 10, 10, 90};
+      int[] expected = new int[8];
+      KernelSource.Method source = KernelSource.method(MethodHandles.lookup(), name).unchecked();
+      run("cpu:0", source, 4, n, in, expected);
+      int[] out = new int[8];
+      run("opencl:0", source, 4, n, in, out);
+      assertThat(out).as("n = %s", n).isEqualTo(expected);
+    }
+  }
+
   private static void runOnPocl(String name, int group, Object... arguments) {
     run("opencl:0", name, group, arguments);
   }
 
   private static void run(String accelerator, String name, int group, Object... arguments) {
+    run(accelerator, KernelSource.method(MethodHandles.lookup(), name), group, arguments);
+  }
+
+  private static void run(
+      String accelerator, KernelSource.Method source, int group, Object... arguments) {
     Pocl.devices().forEach(Device::close);
-    KernelSource.Method source = KernelSource.method(MethodHandles.lookup(), name);
     int items = ((int[]) arguments[arguments.length - 1]).length;
     try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open);
         UnifiedMemoryManager memory =

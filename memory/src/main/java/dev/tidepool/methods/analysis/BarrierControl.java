@@ -186,6 +186,12 @@ public final class BarrierControl {
     return uniformity.isUniform(last) && (last.equals(new Break(loop)) || jumpsOut(last, inside));
   }
 
+  /** Whether jumps leave a condition for other places than its end. */
+  public static boolean isLeft(If branch) {
+    Set<Label> inside = Walk.labels(List.of(branch));
+    return Walk.any(branch, part -> jumpsOut(part, inside));
+  }
+
   /** Whether some items of a group may jump out of statements, and others not. */
   public boolean isLeftBySome(List<Statement> statements) {
     Set<Label> inside = Walk.labels(statements);

@@ -51,8 +51,7 @@ final class Simplifier {
       switch (reached.get(i)) {
         case If branch -> simple.addAll(branch(branch, ownEnds));
         case Block block -> simple.addAll(block(block, ownEnds));
-        case Loop(Label label, List<Statement> body) ->
-            simple.add(new Loop(label, list(body, Set.of(new Continue(label)))));
+        case Loop loop -> simple.add(loop(loop, ownEnds));
         default -> simple.add(reached.get(i));
       }
     }
@@ -144,22 +143,28 @@ final class Simplifier {
   private static List<Statement> block(Block block, Set<Statement> ends) {
     Set<Statement> all = new HashSet<>(ends);
     all.add(new Break(block.label()));
-    List<Statement> body = new ArrayList<>(list(block.body(), all));
-    if (!body.isEmpty() && body.getLast() instanceof Loop(Label label, List<Statement> repeated)) {
-      // What leaves the block from the loop at its end leaves the loop.
-      body.set(
-          body.size() - 1,
-          new Loop(label, renamed(repeated, new Break(block.label()), new Break(label))));
-    }
+    List<Statement> body = list(block.body(), all);
     return leaves(body, block.label()) ? List.of(new Block(block.label(), body)) : body;
   }
 
-  private static List<Statement> renamed(List<Statement> statements, Break from, Break to) {
+  /** A jump out of a loop to the same place as the end of the loop leaves just the loop. */
+  private static Loop loop(Loop loop, Set<Statement> ends) {
+    Set<Statement> jumps = new HashSet<>(ends);
+    // An early return stays one.
+    jumps.remove(new Return());
+    Label label = loop.label();
+    return new Loop(
+        label, renamed(list(loop.body(), Set.of(new Continue(label))), jumps, new Break(label)));
+  }
+
+  private static List<Statement> renamed(
+      List<Statement> statements, Set<Statement> from, Break to) {
     return statements.stream()
         .map(
             statement ->
                 switch (statement) {
-                  case Break jump -> jump.equals(from) ? to : jump;
+                  case Break jump -> from.contains(jump) ? to : jump;
+                  case Continue jump -> from.contains(jump) ? to : jump;
                   case If(KernelExpression condition, var then, var otherwise) ->
                       new If(condition, renamed(then, from, to), renamed(otherwise, from, to));
                   case Block(Label label, var body) -> new Block(label, renamed(body, from, to));

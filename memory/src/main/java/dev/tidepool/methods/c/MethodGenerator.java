@@ -447,8 +447,8 @@ public final class MethodGenerator {
       line("int " + way + " = " + condition + ";");
       condition = way;
     }
-    // A jump that only some items take must not skip the barriers that are added here.
-    boolean isLeft = ends && control.isLeftBySome(List.of(branch));
+    // No jump may skip the barriers that are added here.
+    boolean isLeft = ends && BarrierControl.isLeft(branch);
     if (isLeft) {
       jumps.enter(new Label(nextLabel++), false);
     }
@@ -481,10 +481,7 @@ public final class MethodGenerator {
       depth++;
       line("do {");
     }
-    boolean jumps =
-        !isLeft && !part.isEmpty() && isJump(part.getLast()) && control.decides(part.getLast());
-    int last = part.size() - (jumps ? 1 : 0);
-    nestedWithBarriers(part.subList(0, last), control);
+    nestedWithBarriers(part, control);
     if (isLeft) {
       line("} while (0);");
       depth--;
@@ -494,13 +491,6 @@ public final class MethodGenerator {
       barrier();
       depth--;
     }
-    nestedWithBarriers(part.subList(last, part.size()), control);
-  }
-
-  private static boolean isJump(Statement statement) {
-    return statement instanceof Break
-        || statement instanceof Continue
-        || statement instanceof Return;
   }
 
   private void nestedWithBarriers(List<Statement> statements, BarrierControl control) {

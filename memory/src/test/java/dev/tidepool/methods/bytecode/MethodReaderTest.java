@@ -466,6 +466,23 @@ class MethodReaderTest {
   }
 
   @SuppressWarnings("unused")
+  private static void loopInCondition(int i, int n, float[] x, float[] y) {
+    y[i] = 0;
+    if (n > 3) {
+      for (int k = 0; k < n; k++) {
+        y[i] += x[k];
+      }
+    }
+    y[i]++;
+  }
+
+  @Test
+  void aLoopAtTheEndOfAConditionIsLeftByItsOwnJump() {
+    assertThat(Walk.any(read("loopInCondition").body(), Statement.Block.class::isInstance))
+        .isFalse();
+  }
+
+  @SuppressWarnings("unused")
   private static void ofItsOwn(int i, int[] x, int[] pairs) {
     x[i] = x[i] + (x[i] > 3 ? 1 : 2);
     int first = pairs[2 * i];
