@@ -74,9 +74,12 @@ final class Frame {
       MemoryPlan.Scalar scalar = plan.scalars().get(i);
       code.aload(SCALARS).loadConstant(i).laload();
       fromBits(plan.type(scalar));
-      if (scalar.use() == MemoryPlan.Scalar.Use.ADDRESS) {
-        // The compiler leaves out the test of the sum with an offset then. No address is larger.
-        code.loadConstant(Long.MAX_VALUE >> 2).land();
+      switch (scalar.use()) {
+        case VALUE -> {}
+        // The compiler leaves out tests of lengths that it knows to be no less than 0.
+        case LENGTH -> code.loadConstant(Integer.MAX_VALUE).iand();
+        // And of sums with an offset that it knows not to overflow. No address is larger.
+        case ADDRESS -> code.loadConstant(Long.MAX_VALUE >> 2).land();
       }
       TypeKind kind = JvmNames.kind(plan.type(scalar));
       int local = code.allocateLocal(kind);
