@@ -16,21 +16,18 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Writes loads and stores of elements. An argument of the library's own memory is used by its
- * address where the index is an int, which is tested. All others are used as segments.
+ * address where the index is an int. All others are used as segments.
  *
- * <p>The test, a segment or an array throws if an index is outside. A handler for each access,
- * behind the code, makes a fault with the place in the source of it.
+ * <p>An access throws if the index is outside of the array. A handler for each, behind the code,
+ * makes a fault with the place in the source of it.
  */
 final class AccessWriter {
   private static final ClassDesc FAULT = JvmNames.of(KernelFault.class);
-  private static final ClassDesc SEGMENT = JvmNames.SEGMENT;
   private static final ClassDesc ALL_MEMORY = JvmNames.of(AllMemory.class);
-  private static final MethodTypeDesc CHECK = MethodTypeDesc.of(CD_int, CD_int, CD_int);
   private static final ClassDesc OUTSIDE = JvmNames.of(IndexOutOfBoundsException.class);
 
   private final CodeBuilder code;
@@ -60,9 +57,15 @@ final class AccessWriter {
       guarded(array, at, site, () -> code.arrayLoad(JvmNames.element(kind)));
       return;
     }
-    pushPlace(argument, at, site);
-    MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
-    guarded(array, at, testedLater(at, site), () -> code.invokeinterface(SEGMENT, "get", get));
+    if (usesAddress(at.type(), addresses)) {
+      pushAddress(argument, at);
+      MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_long, CD_int, CD_int);
+      guarded(array, at, site, () -> code.invokestatic(ALL_MEMORY, getter(kind), get));
+    } else {
+      pushSegment(argument, at);
+      MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
+      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "get", get));
+    }
     if (kind == ElementKind.BOOLEAN) {
       // (b | -b) >>> 31: 1 for all but 0, without a branch.
       code.dup().ineg().ior().bipush(31).iushr();
@@ -85,51 +88,47 @@ final class AccessWriter {
       guarded(array, at, site, () -> code.arrayStore(JvmNames.element(kind)));
       return;
     }
-    pushPlace(argument, at, site);
-    narrowed(kind, value);
-    MethodTypeDesc set =
-        MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind));
-    guarded(array, at, testedLater(at, site), () -> code.invokeinterface(SEGMENT, "set", set));
+    if (usesAddress(at.type(), addresses)) {
+      pushAddress(argument, at);
+      narrowed(kind, value);
+      MethodTypeDesc put = MethodTypeDesc.of(CD_void, CD_long, CD_int, CD_int, element(kind));
+      guarded(array, at, site, () -> code.invokestatic(ALL_MEMORY, "put", put));
+    } else {
+      pushSegment(argument, at);
+      narrowed(kind, value);
+      MethodTypeDesc set =
+          MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind));
+      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "set", set));
+    }
   }
 
-  /** The place of an access that tests its index itself; null if it has been tested. */
-  private @Nullable Site testedLater(Index index, @Nullable Site site) {
-    return usesAddress(index.type(), addresses) ? null : site;
-  }
-
-  /** Whether an index is tested, and the element is found by the address of the array. */
+  /** Whether an element is found by the address of the array. */
   static boolean usesAddress(ValueType index, boolean addresses) {
     return addresses && index == ValueType.INT;
   }
 
-  /** Pushes a segment, a layout and an offset. */
-  private void pushPlace(KernelArray.Argument array, Index index, @Nullable Site site) {
-    ElementKind kind = array.kind();
-    if (!usesAddress(index.type(), addresses)) {
-      code.aload(frame.of(new MemoryPlan.Segment(array.index())));
-      layout(kind);
-      index.pushLong();
-      scale(kind);
-      return;
-    }
-    code.getstatic(ALL_MEMORY, "SEGMENT", SEGMENT);
-    layout(kind);
-    code.lload(frame.of(new MemoryPlan.Scalar(array.index(), MemoryPlan.Scalar.Use.ADDRESS)));
-    guarded(
-        array,
-        index,
-        site,
-        () -> {
-          index.pushInt();
-          expressions.length(array);
-          code.invokestatic(JvmNames.of(Objects.class), "checkIndex", CHECK);
-        });
-    code.i2l();
-    scale(kind);
-    code.ladd();
+  private static String getter(ElementKind kind) {
+    return switch (kind) {
+      case BOOLEAN, BYTE -> "getByte";
+      case SHORT -> "getShort";
+      case INT -> "getInt";
+      case LONG -> "getLong";
+      case FLOAT -> "getFloat";
+      case DOUBLE -> "getDouble";
+    };
   }
 
-  private void scale(ElementKind kind) {
+  private void pushAddress(KernelArray.Argument array, Index index) {
+    code.lload(frame.of(new MemoryPlan.Scalar(array.index(), MemoryPlan.Scalar.Use.ADDRESS)));
+    index.pushInt();
+    expressions.length(array);
+  }
+
+  private void pushSegment(KernelArray.Argument array, Index index) {
+    ElementKind kind = array.kind();
+    code.aload(frame.of(new MemoryPlan.Segment(array.index())));
+    code.getstatic(JvmNames.LAYOUT, JvmNames.layoutName(kind), JvmNames.layoutType(kind));
+    index.pushLong();
     if (kind.bytes() > 1) {
       code.loadConstant(Integer.numberOfTrailingZeros(kind.bytes())).lshl();
     }
@@ -204,10 +203,6 @@ final class AccessWriter {
     private ValueType type() {
       return index.type();
     }
-  }
-
-  private void layout(ElementKind kind) {
-    code.getstatic(JvmNames.LAYOUT, JvmNames.layoutName(kind), JvmNames.layoutType(kind));
   }
 
   private static ClassDesc element(ElementKind kind) {

@@ -1,10 +1,18 @@
 package dev.tidepool.methods.jvm;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
+import java.util.Objects;
 
 /**
- * All native memory as one segment, for code that has tested its indices itself.
+ * Elements of arrays in native memory that cannot end during the access, by the address and the
+ * length of the array. An index outside of it is an {@link IndexOutOfBoundsException}.
  *
  * <p>A segment or buffer tests at each access whether its arena is open and which thread owns it.
  * HotSpot takes these tests out of loops only as long as the process has used no other sorts of
@@ -12,17 +20,76 @@ import org.jspecify.annotations.Nullable;
  * They are never needed for a constant of this scope.
  */
 final class AllMemory {
-  /** From address 0 on; null if this process may not use native memory. */
-  static final @Nullable MemorySegment SEGMENT = all();
+  /** From address 0 on; empty if this process may not use native memory. */
+  private static final MemorySegment ALL = all();
 
   private AllMemory() {}
 
   @SuppressWarnings("restricted")
-  private static @Nullable MemorySegment all() {
+  private static MemorySegment all() {
     try {
       return MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
     } catch (IllegalCallerException e) {
-      return null;
+      return MemorySegment.NULL;
     }
+  }
+
+  /** Whether elements can be used so in this process. */
+  static boolean isUsable() {
+    return ALL.byteSize() > 0;
+  }
+
+  static byte getByte(long address, int index, int length) {
+    return ALL.get(JAVA_BYTE, address + Objects.checkIndex(index, length));
+  }
+
+  static short getShort(long address, int index, int length) {
+    return ALL.get(JAVA_SHORT_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 1));
+  }
+
+  static int getInt(long address, int index, int length) {
+    return ALL.get(JAVA_INT_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 2));
+  }
+
+  static long getLong(long address, int index, int length) {
+    return ALL.get(JAVA_LONG_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 3));
+  }
+
+  static float getFloat(long address, int index, int length) {
+    return ALL.get(JAVA_FLOAT_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 2));
+  }
+
+  static double getDouble(long address, int index, int length) {
+    return ALL.get(
+        JAVA_DOUBLE_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 3));
+  }
+
+  static void put(long address, int index, int length, byte value) {
+    ALL.set(JAVA_BYTE, address + Objects.checkIndex(index, length), value);
+  }
+
+  static void put(long address, int index, int length, short value) {
+    long offset = (long) Objects.checkIndex(index, length) << 1;
+    ALL.set(JAVA_SHORT_UNALIGNED, address + offset, value);
+  }
+
+  static void put(long address, int index, int length, int value) {
+    long offset = (long) Objects.checkIndex(index, length) << 2;
+    ALL.set(JAVA_INT_UNALIGNED, address + offset, value);
+  }
+
+  static void put(long address, int index, int length, long value) {
+    long offset = (long) Objects.checkIndex(index, length) << 3;
+    ALL.set(JAVA_LONG_UNALIGNED, address + offset, value);
+  }
+
+  static void put(long address, int index, int length, float value) {
+    long offset = (long) Objects.checkIndex(index, length) << 2;
+    ALL.set(JAVA_FLOAT_UNALIGNED, address + offset, value);
+  }
+
+  static void put(long address, int index, int length, double value) {
+    long offset = (long) Objects.checkIndex(index, length) << 3;
+    ALL.set(JAVA_DOUBLE_UNALIGNED, address + offset, value);
   }
 }

@@ -99,7 +99,7 @@ public final class JvmKernel {
   private JvmKernel(KernelTree tree) {
     this.tree = tree;
     this.bounds = LoopBounds.of(tree);
-    this.own = new Versions(AllMemory.SEGMENT != null);
+    this.own = new Versions(AllMemory.isUsable());
     warnIfInterpreted();
   }
 
