@@ -2,6 +2,7 @@ package dev.tidepool.cpu;
 
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.host.HostBlock;
 import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.jvm.GroupGrid;
 import dev.tidepool.methods.jvm.JvmKernel;
@@ -28,17 +29,23 @@ final class MethodProgram implements CpuProgram {
   public void run(Launch launch) {
     @Nullable MemorySegment[] arrays = new MemorySegment[parameters];
     @Nullable Object[] scalars = new Object[parameters];
+    boolean held = true;
     for (int i = 0; i < parameters; i++) {
       switch (launch.arguments().get(i)) {
-        case KernelArgument.Array array -> arrays[i] = CpuProgram.segment(array);
+        case KernelArgument.Array array -> {
+          arrays[i] = CpuProgram.segment(array);
+          // The launch has the block. Memory of others ends when these like.
+          held &= array.block().whole() instanceof HostBlock block && block.isAllocated();
+        }
         case KernelArgument.Scalar(Object value) -> scalars[i] = value;
       }
     }
+    boolean allHeld = held;
     GroupGrid grid = new GroupGrid(launch.range());
     CpuThreads.spread(
         grid.groups(),
         CpuProgram.grain(grid.groups(), grid.groupItems()),
-        (from, to) -> kernel.run(arrays, scalars, launch.range(), from, to));
+        (from, to) -> kernel.run(allHeld, arrays, scalars, launch.range(), from, to));
   }
 
   @Override

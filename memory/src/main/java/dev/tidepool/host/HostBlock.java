@@ -27,6 +27,7 @@ public final class HostBlock implements Block {
     }
   }
 
+  private final boolean allocated;
   private final @Nullable Arena arena;
   private final MemorySegment segment;
   private final GrantedMemory backing;
@@ -41,12 +42,18 @@ public final class HostBlock implements Block {
   /**
    * Creates a block over memory.
    *
+   * @param allocated whether the memory is there until this block is freed
    * @param arena the arena of the segment, of this block alone; null if the segment ends with its
    *     owner's memory
    * @param giveBack returns the memory; runs once, after the arena was closed
    */
   HostBlock(
-      @Nullable Arena arena, MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
+      boolean allocated,
+      @Nullable Arena arena,
+      MemorySegment segment,
+      GrantedMemory backing,
+      Runnable giveBack) {
+    this.allocated = allocated;
     this.arena = arena;
     this.segment = segment;
     this.backing = backing;
@@ -66,6 +73,14 @@ public final class HostBlock implements Block {
   @Override
   public MemorySegment segment() {
     return segment;
+  }
+
+  /**
+   * Whether the memory was allocated for this block, so that it is there until the block is freed.
+   * Memory of others can end before.
+   */
+  public boolean isAllocated() {
+    return allocated;
   }
 
   /** What the block is made of. */

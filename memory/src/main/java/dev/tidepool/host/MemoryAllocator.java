@@ -192,6 +192,7 @@ public final class MemoryAllocator {
     UsageCounter.Gauge gauge = counters.wrapped();
     gauge.add(memory.byteSize());
     return new HostBlock(
+        false,
         arena,
         memory,
         GrantedMemory.plain(memory.byteSize()),
@@ -296,6 +297,7 @@ public final class MemoryAllocator {
     }
     counters.add(backing);
     return new HostBlock(
+        true,
         arena,
         segment,
         backing,

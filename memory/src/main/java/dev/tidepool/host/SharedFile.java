@@ -249,6 +249,7 @@ final class SharedFile {
    */
   void close(Runnable whenGone) {
     new HostBlock(
+            false,
             arena,
             elements,
             GrantedMemory.plain(elements.byteSize()),

@@ -54,7 +54,7 @@ class KernelReportTest {
       memory.compile(KernelSource.method(MethodHandles.lookup(), "reversed")).close();
     }
     String name = KernelReportTest.class.getName();
-    String arrays = " over own memory by address, other memory as segments";
+    String arrays = " by address, over memory of others as segments";
     assertThat(log.all())
         .filteredOn(line -> line.contains("cpu:0 runs"))
         .containsExactly(

@@ -110,6 +110,7 @@ class BusyBlockTest {
   private static HostBlock blockThatFails(MemorySegment memory) {
     Arena arena = Arena.ofShared();
     return new HostBlock(
+        true,
         arena,
         memory.reinterpret(arena, null),
         GrantedMemory.plain(memory.byteSize()),

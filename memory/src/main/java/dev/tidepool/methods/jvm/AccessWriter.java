@@ -19,8 +19,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes loads and stores of elements. An argument of the library's own memory is used by its
- * address where the index is an int. All others are used as segments.
+ * Writes loads and stores of elements. An argument whose memory is held is used by its address
+ * where the index is an int. All others are used as segments.
  *
  * <p>An access throws if the index is outside of the array. A handler for each, behind the code,
  * makes a fault with the place in the source of it.

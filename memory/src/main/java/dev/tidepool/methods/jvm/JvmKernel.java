@@ -2,7 +2,6 @@ package dev.tidepool.methods.jvm;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
-import dev.tidepool.host.system.OwnMemory;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.PrivateArrays;
 import dev.tidepool.methods.analysis.ShortLoops;
@@ -19,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  * A kernel that was a Java method, as code of this virtual machine. Safe for use by all threads at
  * once.
  *
- * <p>Arrays in the library's own memory are used by their addresses, with a test of each index; all
- * others, and these behind one test for a whole loop, as segments, which test for themselves. So no
- * kernel reaches memory outside of its arguments. The bounds of loops are constants in a second
- * version, for launches with the values of the first.
+ * <p>Arrays in memory that cannot end during a launch are used by their addresses, with a test of
+ * each index; all others, and these behind one test for a whole loop, as segments, which test for
+ * themselves. So no kernel reaches memory outside of its arguments. The bounds of loops are
+ * constants in a second version, for launches with the values of the first.
  */
 public final class JvmKernel {
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
@@ -32,10 +31,10 @@ public final class JvmKernel {
 
   private final KernelTree tree;
   private final LoopBounds bounds;
-  private final Versions own;
+  private final Versions byAddress;
 
-  /** For memory of others; made when it is first needed. */
-  private volatile @Nullable Versions foreign;
+  /** Made when it is first needed. */
+  private volatile @Nullable Versions bySegment;
 
   /**
    * What the code consists of.
@@ -99,12 +98,12 @@ public final class JvmKernel {
   private JvmKernel(KernelTree tree) {
     this.tree = tree;
     this.bounds = LoopBounds.of(tree);
-    this.own = new Versions(AllMemory.isUsable());
+    this.byAddress = new Versions(AllMemory.isUsable());
     warnIfInterpreted();
   }
 
   private void warnIfInterpreted() {
-    int bytes = own.any.bytes();
+    int bytes = byAddress.any.bytes();
     if (bytes > COMPILED_BYTES) {
       LOG.log(
           System.Logger.Level.WARNING,
@@ -216,20 +215,22 @@ public final class JvmKernel {
    * Runs the groups {@code fromGroup} (inclusive) to {@code toGroup} (exclusive) of a range, as
    * {@link GroupGrid} numbers them.
    *
-   * @param arrays for each parameter the bytes of the array; null for scalars. The library's own
-   *     memory must not be freed before the call returns
+   * @param held whether all arrays are native memory that stays until the call returns. The end of
+   *     one that is not held is an exception; that of one that is held ends the process
+   * @param arrays for each parameter the bytes of the array; null for scalars
    * @param scalars for each parameter the {@link Number} or {@link Boolean}; null for arrays
    * @throws ArrayIndexOutOfBoundsException if an index is outside of an array
    * @throws ArithmeticException if an integer is divided by zero
    */
   public void run(
+      boolean held,
       @Nullable MemorySegment[] arrays,
       @Nullable Object[] scalars,
       LaunchRange range,
       long fromGroup,
       long toGroup) {
     try {
-      execute(arrays, scalars, range, fromGroup, toGroup);
+      execute(held, arrays, scalars, range, fromGroup, toGroup);
     } catch (KernelFault fault) {
       throw fault.exception(tree.sites());
     }
@@ -246,19 +247,20 @@ public final class JvmKernel {
       LaunchRange range,
       MemorySegment status) {
     try {
-      execute(arrays, scalars, range, 0, new GroupGrid(range).groups());
+      execute(false, arrays, scalars, range, 0, new GroupGrid(range).groups());
     } catch (KernelFault fault) {
       fault.report(status);
     }
   }
 
   private void execute(
+      boolean held,
       @Nullable MemorySegment[] arrays,
       @Nullable Object[] scalars,
       LaunchRange range,
       long fromGroup,
       long toGroup) {
-    Compiled compiled = versionsFor(arrays).of(scalars);
+    Compiled compiled = (held ? byAddress : bySegment()).of(scalars);
     KernelPlan plan = compiled.plan();
     for (KernelArray.Argument array : plan.atomics()) {
       MemorySegment segment = arrays[array.index()];
@@ -281,14 +283,14 @@ public final class JvmKernel {
 
   /** How the kernel was made, for reports. */
   public String description() {
-    Steps steps = own.any.steps();
+    Steps steps = byAddress.any.steps();
     String loops =
         counted(steps.writtenOut(), " written out")
             + counted(steps.tested(), " with one index test");
     int[] parts = {0};
     BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
-    return "generated code of %s.%s over own memory by address, other memory as segments%s%s"
+    return "generated code of %s.%s by address, over memory of others as segments%s%s"
         .formatted(tree.className(), tree.methodName(), loops, barriers);
   }
 
@@ -296,21 +298,16 @@ public final class JvmKernel {
     return loops == 0 ? "" : ", " + loops + (loops == 1 ? " loop" : " loops") + how;
   }
 
-  private Versions versionsFor(@Nullable MemorySegment[] arrays) {
-    for (MemorySegment array : arrays) {
-      if (array != null && array.byteSize() > 0 && !OwnMemory.contains(array)) {
-        Versions known = foreign;
-        return known == null ? makeForeign() : known;
-      }
-    }
-    return own;
+  private Versions bySegment() {
+    Versions known = bySegment;
+    return known == null ? makeBySegment() : known;
   }
 
-  private synchronized Versions makeForeign() {
-    Versions known = foreign;
+  private synchronized Versions makeBySegment() {
+    Versions known = bySegment;
     if (known == null) {
       known = new Versions(false);
-      foreign = known;
+      bySegment = known;
     }
     return known;
   }

@@ -241,7 +241,7 @@ class RangeChecksTest {
       String thrown = "";
       try {
         JvmKernel.compile(tree)
-            .run(new MemorySegment[] {null, x}, new Object[] {n, null}, range, 0, 1);
+            .run(false, new MemorySegment[] {null, x}, new Object[] {n, null}, range, 0, 1);
       } catch (RuntimeException e) {
         thrown = e + " at " + e.getStackTrace()[0];
       }

@@ -146,12 +146,14 @@ class JvmFaultsTest {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment odd = arena.allocate(9, 8).asSlice(1);
       assertThatThrownBy(
-              () -> kernel.run(new MemorySegment[] {odd}, new Object[1], LaunchRange.of(1), 0, 1))
+              () ->
+                  kernel.run(
+                      false, new MemorySegment[] {odd}, new Object[1], LaunchRange.of(1), 0, 1))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("'x'")
           .hasMessageContaining("atomic");
       MemorySegment even = arena.allocate(ValueLayout.JAVA_INT);
-      kernel.run(new MemorySegment[] {even}, new Object[1], LaunchRange.of(3), 0, 3);
+      kernel.run(false, new MemorySegment[] {even}, new Object[1], LaunchRange.of(3), 0, 3);
       assertThat(even.get(ValueLayout.JAVA_INT, 0)).isEqualTo(3);
     }
   }
@@ -161,7 +163,7 @@ class JvmFaultsTest {
     assertThatThrownBy(
             () ->
                 JvmKernel.compile(shifted())
-                    .run(new MemorySegment[3], new Object[3], LaunchRange.of(1), 0, 1))
+                    .run(false, new MemorySegment[3], new Object[3], LaunchRange.of(1), 0, 1))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("is missing");
   }

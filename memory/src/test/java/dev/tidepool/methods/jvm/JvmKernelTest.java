@@ -206,7 +206,7 @@ class JvmKernelTest {
       for (int to = from; to <= groups; to++) {
         int[] counts = new int[48];
         MemorySegment memory = MemorySegment.ofArray(counts);
-        kernel.run(new MemorySegment[] {memory}, new Object[1], range, from, to);
+        kernel.run(false, new MemorySegment[] {memory}, new Object[1], range, from, to);
         for (int item = 0; item < counts.length; item++) {
           int group = item / 2;
           assertThat(counts[item]).isEqualTo(group >= from && group < to ? 1 : 0);
@@ -245,6 +245,7 @@ class JvmKernelTest {
     long[] found = new long[32];
     JvmKernel.compile(tree.build(tree.store(out, at, id)))
         .run(
+            false,
             new MemorySegment[] {MemorySegment.ofArray(found)},
             new Object[1],
             LaunchRange.of(1L << 40).inGroupsOf(16),
@@ -269,6 +270,7 @@ class JvmKernelTest {
     float[] in = {1, 2, 3};
     float[] out = new float[3];
     kernel.run(
+        false,
         new MemorySegment[] {MemorySegment.ofArray(in).asReadOnly(), MemorySegment.ofArray(out)},
         new Object[2],
         LaunchRange.of(3),
@@ -279,6 +281,7 @@ class JvmKernelTest {
     assertThatThrownBy(
             () ->
                 kernel.run(
+                    false,
                     new MemorySegment[] {
                       MemorySegment.ofArray(in), MemorySegment.ofArray(new float[2])
                     },
@@ -300,7 +303,12 @@ class JvmKernelTest {
         first.set(ValueLayout.JAVA_BYTE, 0, (byte) 0);
         // Only the first byte exists, and only the first item is run.
         kernel.run(
-            new MemorySegment[] {first.reinterpret(size)}, new Object[1], LaunchRange.of(1), 0, 1);
+            false,
+            new MemorySegment[] {first.reinterpret(size)},
+            new Object[1],
+            LaunchRange.of(1),
+            0,
+            1);
         assertThat(first.get(ValueLayout.JAVA_BYTE, 0)).as("of %d bytes", size).isEqualTo((byte) 7);
       }
     }
@@ -335,7 +343,12 @@ class JvmKernelTest {
                       () -> {
                         for (int at = next.getAndAdd(500); at < items; at = next.getAndAdd(500)) {
                           kernel.run(
-                              new MemorySegment[] {memory}, new Object[1], range, at, at + 500);
+                              false,
+                              new MemorySegment[] {memory},
+                              new Object[1],
+                              range,
+                              at,
+                              at + 500);
                         }
                       }));
         }

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs kernels over arrays of the heap: their elements go to native memory and come back. Each is
- * run in memory of others and in own memory, for which there is other code, and does the same.
+ * run in memory that may end and in memory that is held, for which there is other code, and does
+ * the same.
  */
 final class Run {
   private static final MemoryAllocator ALLOCATOR = new MemoryAllocator();
@@ -42,8 +43,8 @@ final class Run {
           own[i] = block.segment().copyFrom(heap);
         }
       }
-      @Nullable RuntimeException failure = failureOf(kernel, range, foreign, arguments);
-      @Nullable RuntimeException ownFailure = failureOf(kernel, range, own, arguments);
+      @Nullable RuntimeException failure = failureOf(kernel, false, range, foreign, arguments);
+      @Nullable RuntimeException ownFailure = failureOf(kernel, true, range, own, arguments);
       assertThat(String.valueOf(ownFailure)).isEqualTo(String.valueOf(failure));
       for (int i = 0; i < arguments.length; i++) {
         if (foreign[i] != null) {
@@ -60,13 +61,17 @@ final class Run {
   }
 
   private static @Nullable RuntimeException failureOf(
-      JvmKernel kernel, LaunchRange range, MemorySegment[] arrays, Object[] arguments) {
+      JvmKernel kernel,
+      boolean held,
+      LaunchRange range,
+      MemorySegment[] arrays,
+      Object[] arguments) {
     Object[] scalars = new Object[arguments.length];
     for (int i = 0; i < arguments.length; i++) {
       scalars[i] = arrays[i] == null ? arguments[i] : null;
     }
     try {
-      kernel.run(arrays, scalars, range, 0, new GroupGrid(range).groups());
+      kernel.run(held, arrays, scalars, range, 0, new GroupGrid(range).groups());
       return null;
     } catch (RuntimeException e) {
       return e;

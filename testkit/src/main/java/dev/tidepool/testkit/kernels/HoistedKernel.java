@@ -50,7 +50,7 @@ final class HoistedKernel {
           scalars[i] = arguments[i];
         }
       }
-      kernel.run(arrays, scalars, LaunchRange.of(KernelData.ITEMS), 0, KernelData.ITEMS);
+      kernel.run(false, arrays, scalars, LaunchRange.of(KernelData.ITEMS), 0, KernelData.ITEMS);
       copiesBack.forEach(Runnable::run);
     }
   }
