@@ -65,14 +65,29 @@ final class PoclBarriers {
 
   /**
    * Whether PoCL compiles a kernel right with optimizations. It does not where a loop around
-   * barriers may have a constant number of rounds, and another such loop stands in it, conditions
-   * have several parts or blocks are left by jumps: LLVM unrolls the loop then, and moves code
-   * across barriers.
+   * barriers may have a constant number of rounds, and it stands in another one or another one in
+   * it, conditions have several parts or blocks are left by jumps: LLVM unrolls the loop then, and
+   * moves code across barriers. Nor where a condition has two parts and barriers in one: if items
+   * return at the end of that one, the first item of a group decides for all.
    */
   static boolean mayBeOptimized(KernelTree tree) {
     boolean jumps = Walk.any(tree.body(), PoclBarriers::isLeftByJump);
     return !Walk.any(
-        tree.body(), part -> mayBeUnrolled(part) && (jumps || hasLoopAroundBarriers(part)));
+        tree.body(),
+        part ->
+            hasBarriersInOnePart(part)
+                || (jumps && mayBeUnrolled(part))
+                || (part instanceof Statement.Loop
+                    && hasLoopAroundBarriers(part)
+                    && Walk.any(part, PoclBarriers::mayBeUnrolled)));
+  }
+
+  private static boolean hasBarriersInOnePart(Statement statement) {
+    return statement instanceof Statement.If(_, List<Statement> then, List<Statement> otherwise)
+        && !then.isEmpty()
+        && !otherwise.isEmpty()
+        && Walk.any(then, Statement.Barrier.class::isInstance)
+            != Walk.any(otherwise, Statement.Barrier.class::isInstance);
   }
 
   /**

@@ -225,12 +225,15 @@ class PoclBarriersTest {
 
   @Test
   void whatPoclCannotCopyForTwoItemsIsNotLaunchedInPairs() {
-    assertThatThrownBy(() -> runOnPocl("conditionOfTwoParts", 2, 1, new int[8]))
+    assertThatThrownBy(() -> runOnPocl("loop", 2, 1, new int[8]))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("conditionOfTwoParts cannot run on PoCL in groups of 2 items");
+        .hasMessageContaining("loop cannot run on PoCL in groups of 2 items");
     int[] out = new int[8];
     runOnPocl("conditionOfTwoParts", 4, 1, out);
     assertThat(out).containsExactly(5, 1, 6, 3, 5, 1, 6, 3);
+    int[] twos = new int[8];
+    runOnPocl("conditionOfTwoParts", 2, 1, twos);
+    assertThat(twos).as("not optimized").containsExactly(5, 1, 5, 1, 5, 1, 5, 1);
     int[] pairs = {1, 2, 3, 4};
     runOnPocl("loopInConstantRounds", 2, pairs);
     assertThat(pairs).as("not optimized").containsExactly(13, 14, 31, 32);
@@ -333,8 +336,28 @@ class PoclBarriersTest {
     out[i] += 1000;
   }
 
+  /** Like the first of these, if no barrier was behind a condition of two parts. */
+  @KernelMethod
+  static void returnsAtTheEndOfAPart(WorkItem item, int n, int[] in, int[] out) {
+    int i = (int) item.globalId(0);
+    if (n > 3) {
+      item.barrier();
+      if (in[i] <= 50) {
+        return;
+      }
+    } else {
+      out[i] += 7;
+    }
+    out[i] += 100;
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"loopAtTheEndOfACondition", "jumpOverTheEndOfACondition"})
+  @ValueSource(
+      strings = {
+        "loopAtTheEndOfACondition",
+        "jumpOverTheEndOfACondition",
+        "returnsAtTheEndOfAPart"
+      })
   void aBarrierEndsConditionsHoweverTheyAreLeft(String name) {
     for (int n = 3; n < 6; n++) {
       int[] in = {10, 90, 90, 10, 90, 10, 10, 90};
