@@ -34,7 +34,7 @@ final class MethodProgram implements CpuProgram {
       switch (launch.arguments().get(i)) {
         case KernelArgument.Array array -> {
           arrays[i] = CpuProgram.segment(array);
-          // The launch has the block. Memory of others ends when these like.
+          // The launch holds its blocks; memory of others can end while the kernel runs.
           held &= array.block().whole() instanceof HostBlock block && block.isAllocated();
         }
         case KernelArgument.Scalar(Object value) -> scalars[i] = value;

@@ -336,7 +336,7 @@ class PoclBarriersTest {
     out[i] += 1000;
   }
 
-  /** Like the first of these, if no barrier was behind a condition of two parts. */
+  /** The first item of a group decides for all if PoCL 3.1 optimizes this. */
   @KernelMethod
   static void returnsAtTheEndOfAPart(WorkItem item, int n, int[] in, int[] out) {
     int i = (int) item.globalId(0);
@@ -358,7 +358,7 @@ class PoclBarriersTest {
         "jumpOverTheEndOfACondition",
         "returnsAtTheEndOfAPart"
       })
-  void aBarrierEndsConditionsHoweverTheyAreLeft(String name) {
+  void conditionsWithBarriersAreRightHoweverTheyAreLeft(String name) {
     for (int n = 3; n < 6; n++) {
       int[] in = {10, 90, 90, 10, 90, 10, 10, 90};
       int[] expected = new int[8];

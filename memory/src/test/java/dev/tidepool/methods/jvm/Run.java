@@ -24,7 +24,7 @@ final class Run {
 
   private Run() {}
 
-  /** Runs all groups of a checked kernel. */
+  /** Runs all groups of a kernel. */
   static void all(KernelTree tree, LaunchRange range, Object... arguments) {
     all(JvmKernel.compile(tree), range, arguments);
   }
