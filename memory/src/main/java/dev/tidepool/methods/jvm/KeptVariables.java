@@ -4,6 +4,7 @@ import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -20,15 +21,7 @@ final class KeptVariables {
     }
     Set<Variable> ofGroup = new LinkedHashSet<>();
     ofGroup(steps, ofGroup);
-    BarrierFission.forEachItems(
-        steps,
-        items -> {
-          for (Variable variable : mentioned(items.body())) {
-            if (!ofGroup.contains(variable) && isExposed(variable, items.body())) {
-              kept.add(variable);
-            }
-          }
-        });
+    BarrierFission.forEachItems(steps, items -> kept.addAll(exposed(items.body())));
     conditions(steps, kept);
     kept.removeAll(ofGroup);
     return kept;
@@ -73,54 +66,67 @@ final class KeptVariables {
 
   /** The variables that statements set or read. */
   static Set<Variable> mentioned(List<Statement> list) {
-    Set<Variable> found = new LinkedHashSet<>();
-    Walk.statements(
-        list,
-        statement -> {
-          Variable target = Walk.target(statement);
-          if (target != null) {
-            found.add(target);
-          }
-          Walk.expressions(statement)
-              .forEach(
-                  expression ->
-                      Walk.expressions(
-                          expression,
-                          part -> {
-                            if (part instanceof KernelExpression.Read(Variable variable)) {
-                              found.add(variable);
-                            }
-                          }));
-        });
-    return found;
+    return scan(list, new LinkedHashSet<>());
   }
 
-  /** Whether statements may read a value that a variable had before them. */
-  static boolean isExposed(Variable variable, List<Statement> list) {
-    for (int i = 0; i < list.size(); i++) {
-      Statement statement = list.get(i);
-      if (!Walk.mentions(statement, variable)) {
-        continue;
-      }
-      if (Walk.reads(statement, variable)) {
-        return true;
-      }
-      if (variable.equals(Walk.target(statement))) {
-        return false;
-      }
-      // It is used inside the statement: nothing behind it may read what it had before.
-      for (Statement later : list.subList(i + 1, list.size())) {
-        if (Walk.mentions(later, variable)) {
-          return true;
+  /** The variables whose values from before statements these may read. */
+  static Set<Variable> exposed(List<Statement> list) {
+    Set<Variable> exposed = new LinkedHashSet<>();
+    scan(list, exposed);
+    return exposed;
+  }
+
+  /**
+   * Adds the variables whose values from before statements these may read. Each statement is
+   * visited once, because kernels can have thousands of variables.
+   *
+   * @return all that they set or read
+   */
+  private static Set<Variable> scan(List<Statement> list, Set<Variable> exposed) {
+    Set<Variable> mentioned = new LinkedHashSet<>();
+    // The statement that mentions them first need not set them: what is behind it may read the
+    // value from before.
+    Set<Variable> open = new HashSet<>();
+    for (Statement statement : list) {
+      for (Variable read : reads(statement)) {
+        if (mentioned.add(read) || open.contains(read)) {
+          exposed.add(read);
         }
       }
+      Variable target = Walk.target(statement);
+      if (target != null && !mentioned.add(target) && open.contains(target)) {
+        exposed.add(target);
+      }
+      Set<Variable> exposedInside = new HashSet<>();
+      Set<Variable> inside = new LinkedHashSet<>();
       for (List<Statement> part : Walk.parts(statement)) {
-        if (isExposed(variable, part)) {
-          return true;
+        inside.addAll(scan(part, exposedInside));
+      }
+      for (Variable variable : inside) {
+        boolean isFirst = mentioned.add(variable);
+        if (isFirst ? exposedInside.contains(variable) : open.contains(variable)) {
+          exposed.add(variable);
+        }
+        if (isFirst) {
+          open.add(variable);
         }
       }
-      return false;
     }
-    return false;
+    return mentioned;
+  }
+
+  /** The variables that a statement itself, without those inside it, reads. */
+  private static Set<Variable> reads(Statement statement) {
+    Set<Variable> found = new LinkedHashSet<>();
+    for (KernelExpression expression : Walk.expressions(statement)) {
+      Walk.expressions(
+          expression,
+          part -> {
+            if (part instanceof KernelExpression.Read(Variable variable)) {
+              found.add(variable);
+            }
+          });
+    }
+    return found;
   }
 }

@@ -242,10 +242,11 @@ final class KernelWriter {
     if (plan.parks()) {
       code.aload(parked()).iload(item).iaload().ifne(skipped);
     }
+    Set<Variable> exposed = KeptVariables.exposed(body);
     for (Variable variable : mentioned) {
       if (plan.kept().contains(variable)) {
         loadKept(variable);
-      } else if (isOfItem(variable) && KeptVariables.isExposed(variable, body)) {
+      } else if (isOfItem(variable) && exposed.contains(variable)) {
         zero(variable);
       }
     }

@@ -169,11 +169,6 @@ public final class Walk {
     };
   }
 
-  /** Whether a statement itself sets or reads a variable, or one inside it does. */
-  public static boolean mentions(Statement statement, Variable variable) {
-    return any(statement, part -> variable.equals(target(part)) || reads(part, variable));
-  }
-
   /** The array whose elements a statement itself loads or stores; null if there is none. */
   public static @Nullable KernelArray array(Statement statement) {
     return switch (statement) {
