@@ -1,5 +1,6 @@
 package dev.tidepool.methods.jvm;
 
+import static java.lang.constant.ConstantDescs.CD_MethodHandle;
 import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
@@ -13,6 +14,8 @@ import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
 import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
+import java.lang.constant.DirectMethodHandleDesc;
+import java.lang.constant.MethodHandleDesc;
 import java.lang.constant.MethodTypeDesc;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * Writes loads and stores of elements. An argument whose memory is held is used by its address
  * where the index is an int. All others are used as segments.
  *
- * <p>An access throws if the index is outside of the array. A handler for each, behind the code,
- * makes a fault with the place in the source of it.
+ * <p>An access throws if the index is outside of the array. For those that {@link AllMemory} does
+ * not serve, a handler for each, behind the code, makes a fault with the place in the source.
  */
 final class AccessWriter {
   private static final ClassDesc FAULT = JvmNames.of(KernelFault.class);
@@ -50,18 +53,20 @@ final class AccessWriter {
   /** Pushes an element. The array of a private or shared one is in a local variable. */
   void load(KernelArray array, int heapArray, KernelExpression index, @Nullable Site site) {
     ElementKind kind = array.kind();
-    Index at = index(index, site);
     if (!(array instanceof KernelArray.Argument argument)) {
+      Index at = index(index, site);
       code.aload(heapArray);
       at.pushInt();
       guarded(array, at, site, () -> code.arrayLoad(JvmNames.element(kind)));
       return;
     }
-    if (usesAddress(at.type(), addresses)) {
-      pushAddress(argument, at);
-      MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_long, CD_int, CD_int);
-      guarded(array, at, site, () -> code.invokestatic(ALL_MEMORY, getter(kind), get));
+    if (usesAddress(index.type(), addresses)) {
+      MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_long, CD_int, CD_int, CD_int);
+      pushAccess(getter(kind), get);
+      pushAddress(argument, index, site);
+      code.invokevirtual(CD_MethodHandle, "invokeExact", get);
     } else {
+      Index at = index(index, site);
       pushSegment(argument, at);
       MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
       guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "get", get));
@@ -80,20 +85,23 @@ final class AccessWriter {
       KernelExpression value,
       @Nullable Site site) {
     ElementKind kind = array.kind();
-    Index at = index(index, site);
     if (!(array instanceof KernelArray.Argument argument)) {
+      Index at = index(index, site);
       code.aload(heapArray);
       at.pushInt();
       narrowed(kind, value);
       guarded(array, at, site, () -> code.arrayStore(JvmNames.element(kind)));
       return;
     }
-    if (usesAddress(at.type(), addresses)) {
-      pushAddress(argument, at);
+    if (usesAddress(index.type(), addresses)) {
+      MethodTypeDesc put =
+          MethodTypeDesc.of(CD_void, CD_long, CD_int, CD_int, CD_int, element(kind));
+      pushAccess("put", put);
+      pushAddress(argument, index, site);
       narrowed(kind, value);
-      MethodTypeDesc put = MethodTypeDesc.of(CD_void, CD_long, CD_int, CD_int, element(kind));
-      guarded(array, at, site, () -> code.invokestatic(ALL_MEMORY, "put", put));
+      code.invokevirtual(CD_MethodHandle, "invokeExact", put);
     } else {
+      Index at = index(index, site);
       pushSegment(argument, at);
       narrowed(kind, value);
       MethodTypeDesc set =
@@ -118,10 +126,22 @@ final class AccessWriter {
     };
   }
 
-  private void pushAddress(KernelArray.Argument array, Index index) {
+  /**
+   * Pushes the handle of a method of {@link AllMemory}. In a long kernel HotSpot gives up inlining
+   * after some 25 plain calls of such methods, but not after calls by constant handles: it inlines
+   * those after all others, when it knows how little is left of each.
+   */
+  private void pushAccess(String name, MethodTypeDesc type) {
+    code.ldc(MethodHandleDesc.ofMethod(DirectMethodHandleDesc.Kind.STATIC, ALL_MEMORY, name, type));
+  }
+
+  /** Pushes what the methods of {@link AllMemory} begin with. */
+  private void pushAddress(
+      KernelArray.Argument array, KernelExpression index, @Nullable Site site) {
     code.lload(frame.of(new MemoryPlan.Scalar(array.index(), MemoryPlan.Scalar.Use.ADDRESS)));
-    index.pushInt();
+    expressions.push(index);
     expressions.length(array);
+    code.loadConstant(site == null ? KernelFault.NOWHERE : site.id());
   }
 
   private void pushSegment(KernelArray.Argument array, Index index) {
@@ -198,10 +218,6 @@ final class AccessWriter {
         pushInt();
         code.i2l();
       }
-    }
-
-    private ValueType type() {
-      return index.type();
     }
   }
 

@@ -12,7 +12,7 @@ import java.util.Objects;
 
 /**
  * Elements of arrays in native memory that cannot end during the access, by the address and the
- * length of the array. An index outside of it is an {@link IndexOutOfBoundsException}.
+ * length of the array. An index outside of it is a {@link KernelFault} at a site of the kernel.
  *
  * <p>A segment or buffer tests at each access whether its arena is open and which thread owns it.
  * HotSpot takes these tests out of loops only as long as the process has used no other sorts of
@@ -39,57 +39,69 @@ final class AllMemory {
     return ALL.byteSize() > 0;
   }
 
-  static byte getByte(long address, int index, int length) {
-    return ALL.get(JAVA_BYTE, address + Objects.checkIndex(index, length));
+  /**
+   * Tests an index by the method whose test HotSpot takes out of loops.
+   *
+   * @param site for the fault, {@link KernelFault#NOWHERE} if the index is known to be inside
+   */
+  private static int checked(int index, int length, int site) {
+    try {
+      return Objects.checkIndex(index, length);
+    } catch (IndexOutOfBoundsException e) {
+      throw KernelFault.index(index, length, site);
+    }
   }
 
-  static short getShort(long address, int index, int length) {
-    return ALL.get(JAVA_SHORT_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 1));
+  static byte getByte(long address, int index, int length, int site) {
+    return ALL.get(JAVA_BYTE, address + checked(index, length, site));
   }
 
-  static int getInt(long address, int index, int length) {
-    return ALL.get(JAVA_INT_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 2));
+  static short getShort(long address, int index, int length, int site) {
+    return ALL.get(JAVA_SHORT_UNALIGNED, address + ((long) checked(index, length, site) << 1));
   }
 
-  static long getLong(long address, int index, int length) {
-    return ALL.get(JAVA_LONG_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 3));
+  static int getInt(long address, int index, int length, int site) {
+    return ALL.get(JAVA_INT_UNALIGNED, address + ((long) checked(index, length, site) << 2));
   }
 
-  static float getFloat(long address, int index, int length) {
-    return ALL.get(JAVA_FLOAT_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 2));
+  static long getLong(long address, int index, int length, int site) {
+    return ALL.get(JAVA_LONG_UNALIGNED, address + ((long) checked(index, length, site) << 3));
   }
 
-  static double getDouble(long address, int index, int length) {
-    return ALL.get(
-        JAVA_DOUBLE_UNALIGNED, address + ((long) Objects.checkIndex(index, length) << 3));
+  static float getFloat(long address, int index, int length, int site) {
+    return ALL.get(JAVA_FLOAT_UNALIGNED, address + ((long) checked(index, length, site) << 2));
   }
 
-  static void put(long address, int index, int length, byte value) {
-    ALL.set(JAVA_BYTE, address + Objects.checkIndex(index, length), value);
+  static double getDouble(long address, int index, int length, int site) {
+    return ALL.get(JAVA_DOUBLE_UNALIGNED, address + ((long) checked(index, length, site) << 3));
   }
 
-  static void put(long address, int index, int length, short value) {
-    long offset = (long) Objects.checkIndex(index, length) << 1;
+  static void put(long address, int index, int length, int site, byte value) {
+    ALL.set(JAVA_BYTE, address + checked(index, length, site), value);
+  }
+
+  static void put(long address, int index, int length, int site, short value) {
+    long offset = (long) checked(index, length, site) << 1;
     ALL.set(JAVA_SHORT_UNALIGNED, address + offset, value);
   }
 
-  static void put(long address, int index, int length, int value) {
-    long offset = (long) Objects.checkIndex(index, length) << 2;
+  static void put(long address, int index, int length, int site, int value) {
+    long offset = (long) checked(index, length, site) << 2;
     ALL.set(JAVA_INT_UNALIGNED, address + offset, value);
   }
 
-  static void put(long address, int index, int length, long value) {
-    long offset = (long) Objects.checkIndex(index, length) << 3;
+  static void put(long address, int index, int length, int site, long value) {
+    long offset = (long) checked(index, length, site) << 3;
     ALL.set(JAVA_LONG_UNALIGNED, address + offset, value);
   }
 
-  static void put(long address, int index, int length, float value) {
-    long offset = (long) Objects.checkIndex(index, length) << 2;
+  static void put(long address, int index, int length, int site, float value) {
+    long offset = (long) checked(index, length, site) << 2;
     ALL.set(JAVA_FLOAT_UNALIGNED, address + offset, value);
   }
 
-  static void put(long address, int index, int length, double value) {
-    long offset = (long) Objects.checkIndex(index, length) << 3;
+  static void put(long address, int index, int length, int site, double value) {
+    long offset = (long) checked(index, length, site) << 3;
     ALL.set(JAVA_DOUBLE_UNALIGNED, address + offset, value);
   }
 }
