@@ -9,7 +9,10 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.stream.reduction.Reducer;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -484,12 +487,19 @@ public final class Pipeline {
 
   /** What a kernel's text does not tell of it. */
   private static String contents(KernelSource kernel) {
-    if (!(kernel instanceof KernelSource.CudaImage compiled)) {
-      return "";
-    }
+    return switch (kernel) {
+      case KernelSource.CudaImage compiled -> digest(compiled.image());
+      // With the methods that it calls and the constants that it uses.
+      case KernelSource.Method method ->
+          digest(StandardCharsets.UTF_8.encode(MethodReader.read(method).toString()));
+      default -> "";
+    };
+  }
+
+  private static String digest(ByteBuffer contents) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(compiled.image());
+      digest.update(contents);
       return " " + HexFormat.of().formatHex(digest.digest());
     } catch (NoSuchAlgorithmException e) {
       throw new AssertionError("every Java platform has SHA-256", e);

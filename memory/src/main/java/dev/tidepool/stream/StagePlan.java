@@ -8,6 +8,8 @@ import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
 import dev.tidepool.methods.analysis.MethodParameters;
+import dev.tidepool.methods.analysis.OwnElements;
+import dev.tidepool.methods.bytecode.MethodReader;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -31,8 +33,8 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @param given arrays whose type is known
    * @param scalars values by name
    * @param wanted names that are wanted as arrays, whatever later kernels read
-   * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, or
-   *     takes another type
+   * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, takes
+   *     another type, or is a method that uses other elements than its item's
    * @throws dev.tidepool.expression.syntax.ExpressionException if an expression does not fit what
    *     it gets
    */
@@ -49,6 +51,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       if (kernels.get(i) instanceof KernelSource.Elementwise(String expression)) {
         type(Expression.parse(expression), arrays, scalars, needed);
       } else {
+        checkOwnElements(kernels.get(i));
         type(declared(kernels.get(i)), arrays, scalars);
       }
       Set<String> bound = new LinkedHashSet<>(names(kernels.get(i)));
@@ -56,6 +59,19 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       taken.add(bound);
     }
     return new StagePlan(arrays, taken);
+  }
+
+  /** Refuses a method whose results would be others when it runs over chunks of the arrays. */
+  private static void checkOwnElements(KernelSource kernel) {
+    if (kernel instanceof KernelSource.Method method) {
+      OwnElements.besides(MethodReader.read(method))
+          .ifPresent(
+              other -> {
+                throw new IllegalArgumentException(
+                    "kernel '%s' uses %s; arrays are streamed in chunks, and it would see one chunk at a time: copy them to buffers, and launch it over those"
+                        .formatted(method.name(), other));
+              });
+    }
   }
 
   /**
