@@ -4,10 +4,11 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.spi.support.FailureText;
+import dev.tidepool.spi.support.FileErrors;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.util.HexFormat;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -51,8 +52,9 @@ final class Failures {
       // The lines that follow are the compiler's.
       case KernelCompilationException _ -> firstLine(FailureText.of(cause));
       case TidepoolException _, WrongArguments _ -> oneLine(FailureText.of(cause));
-      case AccessDeniedException _ -> oneLine(FailureText.of(cause) + ": permission denied");
-      case IOException _ -> oneLine(FailureText.of(cause));
+      case FileSystemException e when e.getFile() != null && e.getOtherFile() == null ->
+          oneLine(e.getFile() + ": " + FileErrors.reason(e));
+      case IOException e -> oneLine(FileErrors.reason(e));
       case OutOfMemoryError _ ->
           oneLine("out of memory (" + FailureText.of(cause) + "); give a smaller --memory-limit");
       default -> oneLine("internal error: " + cause + "; --debug shows where, please report it");

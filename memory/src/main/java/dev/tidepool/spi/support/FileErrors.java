@@ -14,6 +14,9 @@ import java.nio.file.Path;
 
 /** Says in words why the file system refused. */
 public final class FileErrors {
+  /** Linux and macOS say so when a process has no file descriptor left. */
+  private static final String NO_DESCRIPTOR = "Too many open files";
+
   private FileErrors() {}
 
   /**
@@ -83,8 +86,17 @@ public final class FileErrors {
       case NoSuchFileException _ -> "no such file or folder";
       case FileAlreadyExistsException _ -> "it exists";
       case NotDirectoryException _ -> "it is no folder";
-      case FileSystemException f when f.getReason() != null -> f.getReason();
-      default -> e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+      case FileSystemException f when f.getReason() != null -> advised(f.getReason());
+      default -> e.getMessage() == null ? e.getClass().getSimpleName() : advised(e.getMessage());
     };
+  }
+
+  /**
+   * Adds what to do. Old classes of java.io put the system's reason after the path, in brackets.
+   */
+  private static String advised(String reason) {
+    return reason.equals(NO_DESCRIPTOR) || reason.endsWith("(" + NO_DESCRIPTOR + ")")
+        ? "too many files are open in this process (close some, or raise its limit, ulimit -n)"
+        : reason;
   }
 }
