@@ -34,6 +34,18 @@ class BadInputTest {
   }
 
   @Test
+  void a_link_that_leads_nowhere_is_told_with_its_end() throws IOException {
+    Path first = Files.createSymbolicLink(folder.resolve("first.npy"), Path.of("second.npy"));
+    Files.createSymbolicLink(folder.resolve("second.npy"), Path.of("gone.npy"));
+    refusesAsIs("z = x", "x=" + first, "z=" + folder.resolve("z.npy"))
+        .contains(
+            first
+                + " is a symbolic link to "
+                + folder.resolve("gone.npy")
+                + ", which does not exist");
+  }
+
+  @Test
   void a_name_with_control_characters_is_shown_whole_on_one_line() {
     refuses("z = x", "x=a\nb\u001b.npy", "z=z.npy").contains("/a\\nb\\u001b.npy does not exist");
   }
