@@ -11,6 +11,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -62,6 +64,16 @@ class BadInputTest {
     refuses("z = x", "x=empty.npy", "z=z.npy").contains("empty.npy", "no .npy file");
     Files.writeString(folder.resolve("text.npy"), "1.0, 2.0, 3.0, 4.0\n");
     refuses("z = x", "x=text.npy", "z=z.npy").contains("text.npy", "no .npy file");
+  }
+
+  @Test
+  void an_npz_file_is_a_zip_to_unpack() throws IOException {
+    Path file = folder.resolve("several.npz");
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+      zip.putNextEntry(new ZipEntry("x.npy"));
+      zip.write(Files.readAllBytes(a));
+    }
+    refuses("z = x", "x=several.npz", "z=z.npy").contains("several.npz", ".npz files", "unzip it");
   }
 
   @Test
