@@ -9,6 +9,7 @@ import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.threads.StackReserve;
+import dev.tidepool.spi.support.VisibleText;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
@@ -387,7 +388,7 @@ public final class BufferCore {
   @Override
   public String toString() {
     return "buffer"
-        + (allocation.tag().isEmpty() ? "" : " '" + allocation.tag() + "'")
+        + (allocation.tag().isEmpty() ? "" : " '" + VisibleText.of(allocation.tag()) + "'")
         + " ("
         + type
         + "["

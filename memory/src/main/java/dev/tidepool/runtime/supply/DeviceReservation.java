@@ -6,6 +6,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.support.VisibleText;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
@@ -222,6 +223,6 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
 
   @Override
   public String toString() {
-    return name.isEmpty() ? "a reservation" : "the reservation '" + name + "'";
+    return name.isEmpty() ? "a reservation" : "the reservation '" + VisibleText.of(name) + "'";
   }
 }
