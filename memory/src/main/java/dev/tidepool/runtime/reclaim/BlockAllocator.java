@@ -115,13 +115,13 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * Takes the block of a new buffer, unless the manager is closed: the thread that closes it waits
-   * for this one, which must not wait for memory any more.
+   * Fails for a new buffer if the manager is closed: the thread that closes it waits for this one,
+   * which must not wait for memory any more.
    */
-  private PooledBlock takeForNewBuffer(
-      MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
-    context.checkOpen();
-    return pools.take(kind, bytes, alignment, pooled);
+  private void checkOpenUnless(boolean inWork) {
+    if (!inWork) {
+      context.checkOpen();
+    }
   }
 
   private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
@@ -147,17 +147,14 @@ public final class BlockAllocator implements BlockSource {
           reservation,
           () -> takeReserved(kind, bytes, alignment, pooled, placement, reservation, inWork));
     }
-    return placement.isAnywhere()
-        ? recover(
-            kind,
-            bytes,
-            inWork,
-            () ->
-                inWork
-                    ? pools.take(kind, bytes, alignment, pooled)
-                    : takeForNewBuffer(kind, bytes, alignment, pooled))
-        : recover(
-            kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
+    return recover(
+        kind,
+        bytes,
+        inWork,
+        () -> {
+          checkOpenUnless(inWork);
+          return pools.takePlaced(kind, bytes, alignment, pooled, placement);
+        });
   }
 
   /**
@@ -172,9 +169,7 @@ public final class BlockAllocator implements BlockSource {
       Placement placement,
       DeviceReservation reservation,
       boolean inWork) {
-    if (!inWork) {
-      context.checkOpen();
-    }
+    checkOpenUnless(inWork);
     try {
       return pools.takeReserved(kind, bytes, alignment, pooled, placement, reservation);
     } catch (IllegalStateException e) {
@@ -185,9 +180,7 @@ public final class BlockAllocator implements BlockSource {
     if (!inWork) {
       throw reservation.closedException();
     }
-    return placement.isAnywhere()
-        ? pools.take(kind, bytes, alignment, pooled)
-        : pools.takePlaced(kind, bytes, alignment, pooled, placement);
+    return pools.takePlaced(kind, bytes, alignment, pooled, placement);
   }
 
   /**

@@ -148,11 +148,14 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Takes a block that lies where it is told to. Page-locked ones of a node have a pool, because
-   * the driver takes long to make them; others are not kept.
+   * Takes a block that lies where it is told to, if it is told. Page-locked ones of a node have a
+   * pool, because the driver takes long to make them; others that are told are not kept.
    */
   public PooledBlock takePlaced(
       Kind kind, long bytes, long alignment, boolean pooled, Placement placement) {
+    if (placement.isAnywhere()) {
+      return take(kind, bytes, alignment, pooled);
+    }
     // Refuses a node that does not exist, whatever the kind, before it gets a pool.
     var _ = HostRequest.of(bytes).placed(placement);
     boolean kept = kind == Kind.PINNED && placement.isOnlyNode();
