@@ -2,7 +2,7 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -149,7 +149,7 @@ final class Eviction {
   }
 
   private boolean spilled(Storage storage, boolean beforeUse) {
-    SpillStore spilling = storage.context().spilling();
+    SpillFile spilling = storage.context().spilling();
     if (spilling == null) {
       return false;
     }

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PinState;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.StackReserve;
@@ -242,7 +242,7 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   private void ask(Storage storage) {
-    SpillStore spilling = storage.context().spilling();
+    SpillFile spilling = storage.context().spilling();
     if (request.evictionHelps(storage) || isClosing(storage)) {
       asked.add(new Asked(storage, new DeviceEviction(storage).request()));
     } else if (spilling != null && request.spillingHelps(storage)) {

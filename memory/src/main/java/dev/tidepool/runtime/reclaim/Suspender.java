@@ -10,7 +10,7 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Coherence;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -107,7 +107,7 @@ public final class Suspender {
 
   /** The host has no room for the bytes, or they are there already. */
   private Outcome spill(Storage storage) {
-    SpillStore spilling = context.spilling();
+    SpillFile spilling = context.spilling();
     boolean shared = storage.coherence().backing().isShared();
     if (shared && storage.byteSize() == 0) {
       return Outcome.ABSENT;

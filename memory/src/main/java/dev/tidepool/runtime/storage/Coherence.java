@@ -601,7 +601,7 @@ public final class Coherence {
    *
    * @throws dev.tidepool.TransferException if the file takes no more; nothing has changed then
    */
-  public boolean spill(SpillStore spilling) {
+  public boolean spill(SpillFile spilling) {
     List<Lease> freed;
     boolean clean;
     try (MovingLock _ = moving().locked()) {
@@ -664,7 +664,7 @@ public final class Coherence {
     if (extent == null) {
       return;
     }
-    SpillStore spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
+    SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
     boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =

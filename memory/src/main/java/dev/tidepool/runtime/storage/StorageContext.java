@@ -33,7 +33,7 @@ public final class StorageContext extends ManagerContext {
   private final Scrubber scrubber;
   private final BufferReleaser releaser;
   private final PeerPaths peers;
-  private final @Nullable SpillStore spilling;
+  private final @Nullable SpillFile spilling;
   private @Nullable BlockSource blocks;
 
   /**
@@ -61,7 +61,7 @@ public final class StorageContext extends ManagerContext {
     this.scrubber = new Scrubber(this);
     this.releaser = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
-    this.spilling = options.spillDirectory().map(SpillStore::new).orElse(null);
+    this.spilling = options.spillDirectory().map(SpillFile::open).orElse(null);
   }
 
   /** Says where further blocks come from; called once, before there are buffers. */
@@ -113,7 +113,7 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** Where idle buffers go when memory is short; null without a spill directory. */
-  public @Nullable SpillStore spilling() {
+  public @Nullable SpillFile spilling() {
     return spilling;
   }
 
