@@ -468,47 +468,20 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Keeps the memory until {@link #unhold}, though the buffer may be closed before. Keeps no work
-   * off and does not say where the bytes are.
-   *
-   * @param writing whether the host's bytes may be written until then
-   * @throws IllegalStateException if the storage is closed
-   */
-  public void hold(boolean writing) {
-    hold(onHost(writing));
-  }
-
-  private static Hold onHost(boolean writing) {
-    return writing ? Hold.HOST_WRITTEN : Hold.HOST;
-  }
-
-  /**
-   * Like {@link #hold}; the device's copy, once it is made, stays where it is as well.
+   * Keeps the memory, and what the argument says, until {@link #unhold}, though the buffer may be
+   * closed before. Keeps no work off and does not say where the bytes are.
    *
    * @throws IllegalStateException if the storage is closed
    */
-  public void holdOnDevice() {
-    hold(Hold.DEVICE);
-  }
-
-  private void hold(Hold hold) {
+  public void hold(Hold hold) {
     synchronized (this) {
       checkOpen();
       holds.hold(hold);
     }
   }
 
-  /** Ends a hold on the device, as {@link #unhold} does. */
-  public void unholdOnDevice() {
-    unhold(Hold.DEVICE);
-  }
-
   /** Ends a hold; the last one frees what was closed meanwhile. Does not wait. */
-  public void unhold(boolean writing) {
-    unhold(onHost(writing));
-  }
-
-  private void unhold(Hold hold) {
+  public void unhold(Hold hold) {
     boolean frees;
     synchronized (this) {
       holds.unhold(hold);
