@@ -488,6 +488,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         failed(block.bytes, "cleared", e);
         return false;
       }
+      return !block.isUnclean();
     }
     return true;
   }

@@ -73,6 +73,9 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
    */
   private volatile boolean credited;
 
+  // Whether it has bytes of a former tenant that could not be overwritten.
+  private boolean unclean;
+
   PooledBlock(PoolCallbacks pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
     this.pool = pool;
     this.block = block;
@@ -129,6 +132,18 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
    */
   public void discard() {
     pool.discard(this);
+  }
+
+  /**
+   * Notes that its bytes could not be overwritten. A pool that has to clear its blocks does not
+   * lease it again. For its owner.
+   */
+  public void markUnclean() {
+    unclean = true;
+  }
+
+  boolean isUnclean() {
+    return unclean;
   }
 
   /** Whether the driver was asked for it just now, so that it had no tenant before. */

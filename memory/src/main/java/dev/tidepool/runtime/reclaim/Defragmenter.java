@@ -168,9 +168,14 @@ final class Defragmenter implements BlockMover {
     return true;
   }
 
-  /** Overwrites a block that no buffer has any more, if the options ask for that. */
+  /**
+   * Overwrites a block that no buffer has any more, if the options ask for that. If it fails, the
+   * pool must not keep the block.
+   */
   private static void clean(Relocation each, PooledBlock abandoned) {
-    var _ = each.storage().context().scrubber().overwroteAbandoned(abandoned.block());
+    if (!each.storage().context().scrubber().overwroteAbandoned(abandoned.block())) {
+      abandoned.markUnclean();
+    }
   }
 
   /** Copies all bytes, concurrently where the device does it. No operation uses them meanwhile. */
