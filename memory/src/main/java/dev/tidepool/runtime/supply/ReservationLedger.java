@@ -146,9 +146,4 @@ public final class ReservationLedger {
                     + " in use)")
         .collect(Collectors.joining(", "));
   }
-
-  @Override
-  public String toString() {
-    return "reservations on " + device.info().id();
-  }
 }
