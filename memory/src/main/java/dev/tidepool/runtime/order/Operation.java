@@ -956,7 +956,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       own = thrown;
       ending = true;
     }
-    if (launch != null && stage() != Stage.DONE) {
+    if (launch != null && !isDone()) {
       Throwable first = outcome();
       launch.settle(first == null ? own : first);
     }
@@ -999,9 +999,5 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
     listener = null;
     over = true;
-  }
-
-  private synchronized Stage stage() {
-    return stage;
   }
 }

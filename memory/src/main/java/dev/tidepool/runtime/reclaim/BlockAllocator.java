@@ -188,7 +188,7 @@ public final class BlockAllocator implements BlockSource {
    * then free in the driver.
    */
   public void makeDeviceRoom(long bytes) {
-    further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), context).discard();
+    further(take(MemoryPools.Kind.DEVICE, bytes, false, false), context).discard();
   }
 
   /** For the device's copy of a buffer that was allocated on the host. */
@@ -207,7 +207,7 @@ public final class BlockAllocator implements BlockSource {
               () -> takeReserved(kind, bytes, 0, !paranoid, Placement.ANYWHERE, reservation, true)),
           tenant);
     }
-    return further(take(MemoryPools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
+    return further(take(MemoryPools.Kind.DEVICE, bytes, !paranoid, true), tenant);
   }
 
   /**
@@ -216,13 +216,13 @@ public final class BlockAllocator implements BlockSource {
    */
   @Override
   public Lease forHost(long bytes, Object tenant) {
-    return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
+    return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, true), tenant);
   }
 
   /** For bytes of a caller that may not wait for work, whose own this is not yet. */
   @Override
   public Lease forCaller(long bytes, Object tenant) {
-    return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, false), tenant);
+    return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, false), tenant);
   }
 
   /** For a buffer that comes back from a file: of its first kind. */
@@ -248,7 +248,7 @@ public final class BlockAllocator implements BlockSource {
   private Lease forMeasuring(MemoryPools.Kind kind, long bytes, boolean recovers) {
     PooledBlock block =
         recovers
-            ? take(kind, bytes, 0, !paranoid, false)
+            ? take(kind, bytes, !paranoid, false)
             : counted(() -> pools.take(kind, bytes, 0, !paranoid));
     return further(block, context);
   }
@@ -300,8 +300,8 @@ public final class BlockAllocator implements BlockSource {
   }
 
   private PooledBlock take(
-      MemoryPools.Kind kind, long bytes, long alignment, boolean pooled, boolean inWork) {
-    return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, alignment, pooled));
+      MemoryPools.Kind kind, long bytes, boolean pooled, boolean inWork) {
+    return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, 0, pooled));
   }
 
   private PooledBlock recover(

@@ -73,10 +73,7 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Attempt<>(
-              new MemoryRequest<>(
-                  context, reclaimer, bytes, onDevice, inWork, reservation, request, refused))
-          .all();
+      return new Attempt<>(bytes, onDevice, inWork, reservation, request, refused).all();
     }
   }
 
@@ -85,9 +82,7 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Attempt<>(
-              new MemoryRequest<>(context, reclaimer, bytes, false, true, null, request, refused))
-          .forStrategy();
+      return new Attempt<>(bytes, false, true, null, request, refused).forStrategy();
     }
   }
 
@@ -99,9 +94,7 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Attempt<>(
-              new MemoryRequest<>(context, reclaimer, bytes, true, false, null, request, refused))
-          .atOnce();
+      return new Attempt<>(bytes, true, false, null, request, refused).atOnce();
     }
   }
 
@@ -114,8 +107,16 @@ public final class OutOfMemoryRecovery {
     private final long end = System.nanoTime() + CLOSING_WAIT_NANOS;
     private boolean waited;
 
-    Attempt(MemoryRequest<T> request) {
-      this.request = request;
+    Attempt(
+        long bytes,
+        boolean onDevice,
+        boolean inWork,
+        @Nullable DeviceReservation reservation,
+        Supplier<T> supplier,
+        OutOfDeviceMemoryException refused) {
+      this.request =
+          new MemoryRequest<>(
+              context, reclaimer, bytes, onDevice, inWork, reservation, supplier, refused);
       this.eviction = new Eviction(reclaimer, request);
       this.leaks = unreachable.new Reclaim(request);
     }

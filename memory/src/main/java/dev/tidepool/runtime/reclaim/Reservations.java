@@ -147,7 +147,7 @@ public final class Reservations {
             DeviceReservation.of(ledger, context.manager(), name, bytes, limit, this::whenClosed));
   }
 
-  private void whenClosed(DeviceReservation closed) {
+  private void whenClosed() {
     pools.forgetEnded();
     context.waiters().released(context.device());
   }

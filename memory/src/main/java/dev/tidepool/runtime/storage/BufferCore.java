@@ -95,11 +95,11 @@ public final class BufferCore {
 
   /** Returns the core of the buffer that has a block; null if none has. */
   public static @Nullable BufferCore of(PooledBlock block) {
-    BufferCore found = find(block);
+    BufferCore found = seen(block);
     if (found == null && block.isOnItsWay()) {
       // The buffer may be about to get its storage, or be made just now.
       synchronized (block) {
-        found = find(block);
+        found = seen(block);
       }
     }
     return found;
@@ -107,10 +107,6 @@ public final class BufferCore {
 
   /** Like {@link #of}, but does not wait for a buffer that gets its storage or is being made. */
   public static @Nullable BufferCore seen(PooledBlock block) {
-    return find(block);
-  }
-
-  private static @Nullable BufferCore find(PooledBlock block) {
     PooledBlock.Dormant buffer = block.dormant();
     if (buffer == null) {
       return block.tenant() instanceof BufferCore core ? core : null;

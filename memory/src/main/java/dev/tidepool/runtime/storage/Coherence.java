@@ -174,7 +174,7 @@ public final class Coherence {
       hold();
       if (!state.isHostNewest()) {
         beginOnHost();
-        fetchAllBut(from, to, overwritten);
+        allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
       }
       return backing.host();
     }
@@ -210,7 +210,7 @@ public final class Coherence {
       yieldToDevice();
       if (!state.isDeviceNewest()) {
         beginOnDevice();
-        pushAllBut(from, to, overwritten);
+        allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
       }
       return backing.device();
     }
@@ -718,14 +718,6 @@ public final class Coherence {
 
   private void push(long from, long to) {
     transferAndMark(Direction.HOST_TO_DEVICE, state.dirtyWithin(from, to));
-  }
-
-  private void fetchAllBut(long from, long to, boolean overwritten) {
-    allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
-  }
-
-  private void pushAllBut(long from, long to, boolean overwritten) {
-    allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
   }
 
   private void allBut(Direction direction, long from, long to, boolean overwritten) {

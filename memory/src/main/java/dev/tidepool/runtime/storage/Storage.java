@@ -128,10 +128,6 @@ public final class Storage extends PendingReleases.Link {
     return core.byteSize();
   }
 
-  MemoryLocation location() {
-    return core.location();
-  }
-
   public Coherence coherence() {
     return coherence;
   }
@@ -733,16 +729,16 @@ public final class Storage extends PendingReleases.Link {
   public void record(AllocationTrace trace) {
     synchronized (this) {
       if (!closed) {
-        trace.allocated(number(), byteSize(), location());
+        trace.allocated(number(), byteSize(), core.location());
         this.trace = trace;
       }
     }
   }
 
-  /** Moves the bytes if no work under way uses them; whether it came to that. */
-  public boolean moveIfUnused(Runnable move) {
+  /** Moves the bytes if no work under way uses them. */
+  public void moveIfUnused(Runnable move) {
     try {
-      return pins().moveIfUnused(move);
+      pins().moveIfUnused(move);
     } finally {
       context.waiters().released(context.device());
     }

@@ -318,9 +318,9 @@ public final class MemoryPools implements AutoCloseable {
     trim("shortage", ofKinds(there), MemoryPool::trim);
   }
 
-  /** Trims the pools of the device's memory; how many bytes went back. */
-  public long trimDevice() {
-    return trim("suspend", lent(), MemoryPool::trim);
+  /** Trims the pools of the device's memory. */
+  public void trimDevice() {
+    trim("suspend", lent(), MemoryPool::trim);
   }
 
   private Stream<MemoryPool> ofKinds(Predicate<Kind> wanted) {
