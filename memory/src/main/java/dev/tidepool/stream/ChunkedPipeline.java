@@ -262,7 +262,7 @@ public final class ChunkedPipeline {
         && Expression.parse(expression).isExact();
   }
 
-  /** Collects what a pipeline streams; for one thread. */
+  /** Collects what a pipeline streams; not thread-safe. */
   public static final class Builder {
     private final Kernel first;
     private final List<KernelSource> further = new ArrayList<>();

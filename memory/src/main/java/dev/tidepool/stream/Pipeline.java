@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  * writes and a later one reads stays on the accelerator, a chunk at a time. Elements of a buffer
  * are taken in the order of the files.
  *
- * <p>For one thread, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
+ * <p>Not thread-safe, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
  * unless it reads a stream.
  */
 public final class Pipeline {

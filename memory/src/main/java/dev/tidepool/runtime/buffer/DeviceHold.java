@@ -21,8 +21,7 @@ import org.jspecify.annotations.Nullable;
  * The device's bytes of a buffer, which stay where they are until this ends, even if the buffer is
  * closed before. Other work on the buffer goes on. {@link HostHold} is the same on the host.
  *
- * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
- * any thread.
+ * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
  */
 public final class DeviceHold {
   private final BufferHandle<?> buffer;

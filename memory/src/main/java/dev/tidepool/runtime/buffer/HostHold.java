@@ -14,8 +14,7 @@ import org.jspecify.annotations.Nullable;
  * closed before. Unlike with a mapping, other work on the buffer goes on. Native code sees what
  * {@link UnifiedBuffer#asSegment()} shows.
  *
- * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
- * any thread.
+ * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
  */
 public final class HostHold {
   private final MemorySegment bytes;

@@ -124,7 +124,7 @@ public final class MemoryWaiters {
     }
   }
 
-  /** One request; for one thread. */
+  /** One request; not thread-safe. */
   public final class Waiter implements AutoCloseable {
     private final Object device;
     private final Thread owner = Thread.currentThread();

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
  * first, then the driver, then the strategies of {@link OutOfMemoryRecovery}. Every block is
- * counted as a hit or a miss. Safe for use by any thread.
+ * counted as a hit or a miss. Thread-safe.
  */
 public final class BlockAllocator implements BlockSource {
   private final StorageContext context;
@@ -299,8 +299,7 @@ public final class BlockAllocator implements BlockSource {
     return lease;
   }
 
-  private PooledBlock take(
-      MemoryPools.Kind kind, long bytes, boolean pooled, boolean inWork) {
+  private PooledBlock take(MemoryPools.Kind kind, long bytes, boolean pooled, boolean inWork) {
     return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, 0, pooled));
   }
 

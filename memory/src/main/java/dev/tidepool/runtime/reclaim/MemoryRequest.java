@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request for a block that was refused, while memory is freed for it: it is tried again, and says
- * which memory would help. For one thread.
+ * which memory would help. Not thread-safe.
  */
 final class MemoryRequest<T> {
   private final StorageContext context;

@@ -98,7 +98,7 @@ public final class OutOfMemoryRecovery {
     }
   }
 
-  /** The recovery for one request; for one thread. */
+  /** The recovery for one request; not thread-safe. */
   private final class Attempt<T> {
     private final MemoryRequest<T> request;
     private final Eviction eviction;

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Frees memory, in one manager or in all of the session that share its device: gives idle blocks
  * back, and moves small buffers together. Also finds buffers for a {@link Relocation}. When to do
- * which is the {@link OutOfMemoryRecovery}'s business. Safe for use by any thread.
+ * which is the {@link OutOfMemoryRecovery}'s business. Thread-safe.
  */
 public final class Reclaimer {
   /**

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Frees memory for one request that others use: it waits for them. An operation behind the work
  * that uses each buffer gives its memory up. The request waits as long as that work goes on and
  * does not wait for memory itself, ten seconds at most. It waits one second at most for buffers
- * that are lent or mapped, because the end of that is unknown. For one thread.
+ * that are lent or mapped, because the end of that is unknown. Not thread-safe.
  *
  * <p>It waits without polling; see {@link MemoryWaiters}. After each change only what was released
  * is looked at. The exception is the end: memory that a thread has just taken, or is about to give

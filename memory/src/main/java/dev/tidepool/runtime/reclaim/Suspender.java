@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each buffer is moved by an operation in its own order, one buffer after another, as the
  * recovery from full memory does. A storage remembers that it was moved until it is brought back.
- * Safe for use by any thread.
+ * Thread-safe.
  */
 public final class Suspender {
   private final StorageContext context;
@@ -138,7 +138,7 @@ public final class Suspender {
         : Outcome.left(Reason.NO_ROOM);
   }
 
-  /** The sums of one suspension; for one thread. */
+  /** The sums of one suspension; not thread-safe. */
   private static final class Tally {
     private final Map<Reason, Long> left = new EnumMap<>(Reason.class);
     private long buffers;

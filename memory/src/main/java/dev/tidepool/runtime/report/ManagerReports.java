@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * What a manager reports of its buffers: figures, the latest allocations and frees, snapshots, and
  * the dump when memory runs out.
  *
- * <p>Safe for use by any thread; threads that allocate or free never wait for a report.
+ * <p>Thread-safe; threads that allocate or free never wait for a report.
  */
 public final class ManagerReports {
   private final StorageContext context;

@@ -13,7 +13,7 @@ import dev.tidepool.spi.support.FailureLog;
  * Gives the memory of buffers back when nothing uses it any more: guard zones are inspected, the
  * buffer leaves the accounts, and then its blocks go. The only exception is a dormant buffer: the
  * atomic exchange that returns its block to the pool comes first. When that is, {@link Storage}
- * decides. Nothing here throws. Safe for use by any thread.
+ * decides. Nothing here throws. Thread-safe.
  */
 public final class BufferReleaser {
   private final StorageContext context;
