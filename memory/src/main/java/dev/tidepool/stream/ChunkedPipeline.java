@@ -425,7 +425,7 @@ public final class ChunkedPipeline {
       return arrays;
     }
 
-    /** Page-locked on the host is only what passes through the host's hands. */
+    /** Page-locked on the host is only what the host reads or writes. */
     private Map<String, MemoryLocation> locations(Set<String> arrays, boolean shared) {
       Map<String, MemoryLocation> locations = new HashMap<>();
       for (String name : arrays) {

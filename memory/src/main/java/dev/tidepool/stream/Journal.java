@@ -18,8 +18,8 @@ import java.util.TreeMap;
 import java.util.zip.CRC32;
 
 /**
- * What of some work is on disk, in a file beside its first result, so that the work can go on after
- * a crash, a kill or a power failure.
+ * Records which ranges of a computation are on disk, in a file beside its first result, so that the
+ * work can go on after a crash, a kill or a power failure.
  *
  * <p><b>Order.</b> A range is written down only after the bytes of its results were forced to the
  * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and

@@ -136,7 +136,7 @@ final class ReducedResults {
   }
 
   /**
-   * New sinks, the one first that others need.
+   * Creates the sinks; the mask is first.
    *
    * @param types of what is reduced, by name
    * @param writers of the files, by name

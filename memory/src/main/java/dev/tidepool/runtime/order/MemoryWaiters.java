@@ -137,7 +137,7 @@ public final class MemoryWaiters {
 
     private void told(@Nullable Object freedOn, @Nullable Object released) {
       if (released == null && owner.equals(Thread.currentThread())) {
-        return; // What the waiting thread does itself is no news.
+        return; // What the waiting thread does itself need not be reported to it.
       }
       changes.any = true;
       if (!device.equals(freedOn)) {

@@ -36,7 +36,7 @@ public abstract class OrderedResource extends Resumable {
   /** Whether even reads must be alone, because host and device may take the block in turn. */
   public abstract boolean isExclusive();
 
-  /** Lets work in that is asked for now, or says why not; the monitor is held. */
+  /** Admits an operation that is asked for now, or throws why not; the monitor is held. */
   public abstract void check(ResourceAccess use, long nowNanos);
 
   /** Work that it let in has its place in the order; the monitor is held. */

@@ -72,7 +72,7 @@ public final class BlockAllocator implements BlockSource {
     return pools.placeOfCaller();
   }
 
-  /** Whether blocks are kept for buffers at all. */
+  /** Returns true if pools keep the blocks of buffers. */
   public boolean areKept() {
     return keeps;
   }
@@ -219,13 +219,13 @@ public final class BlockAllocator implements BlockSource {
     return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, true), tenant);
   }
 
-  /** For bytes of a caller that may not wait for work, whose own this is not yet. */
+  /** Returns a host block through which a caller copies that must not block. */
   @Override
   public Lease forCaller(long bytes, Object tenant) {
     return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, false), tenant);
   }
 
-  /** For a buffer that comes back from a file: of its first kind. */
+  /** For a buffer that comes back from a file: of the kind it was allocated with. */
   @Override
   public Lease forReturn(long bytes, Allocation allocation, Object tenant) {
     return further(takeAsTold(bytes, allocation, true), tenant);

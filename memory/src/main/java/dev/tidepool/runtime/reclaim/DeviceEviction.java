@@ -7,7 +7,7 @@ import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 
-/** Gives the device's copy of a buffer up, its newer bytes fetched first. */
+/** Frees a buffer's device copy, after it has fetched the newer bytes. */
 final class DeviceEviction extends Relocation {
   DeviceEviction(Storage storage) {
     super(storage);

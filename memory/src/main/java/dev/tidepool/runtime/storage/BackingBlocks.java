@@ -175,7 +175,7 @@ public final class BackingBlocks {
     return !owned && !locked && ending == null;
   }
 
-  /** What tells the mapped file from others; null of all other memory. */
+  /** Returns the key that identifies the mapped file; null for all other memory. */
   public @Nullable Object file() {
     return file;
   }
@@ -217,7 +217,7 @@ public final class BackingBlocks {
     return Objects.requireNonNull(host, "no host copy");
   }
 
-  /** Bytes of the host's copy as users get them: not one is reached after the memory is gone. */
+  /** The host's copy as users get it: access fails after the memory is released. */
   public MemorySegment handedOut() {
     return adopted == null ? host() : adopted.handedOut();
   }

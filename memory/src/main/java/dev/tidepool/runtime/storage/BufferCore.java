@@ -15,7 +15,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One buffer's hold on its memory, from the first use to the close.
+ * One buffer's hold on its memory, from the allocation to the close.
  *
  * <p>A buffer is dormant at first: it has no storage, only its handle and fields in its block.
  * Short copies and segments of its memory need no storage. If the buffer is closed then, the block
@@ -228,7 +228,7 @@ public final class BufferCore {
     STORAGE.compareAndSet(this, null, fresh);
   }
 
-  /** The storage; null if the buffer is dormant, or was closed like that. */
+  /** The storage; null if the buffer is dormant, or was closed while dormant. */
   public @Nullable Storage storageIfAny() {
     if (storage == null && block != null && !block.isDormant(number)) {
       return storageUnlessClosed();

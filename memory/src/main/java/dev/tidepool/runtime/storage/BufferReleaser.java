@@ -132,7 +132,7 @@ public final class BufferReleaser {
     if (writesHistory || !block.endDormancyAtOnce(number)) {
       return false;
     }
-    // Counted before the close is over: a buffer lives no longer than its user can know.
+    // Counted first, so that statistics never show a buffer whose close() has returned.
     counters.freed(bytes);
     waiters.released(device);
     state.goOn();

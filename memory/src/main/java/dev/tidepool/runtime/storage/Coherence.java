@@ -292,7 +292,7 @@ public final class Coherence {
     }
   }
 
-  /** Sees to memory for the device's use; moves no bytes but those in the spill file. */
+  /** Allocates memory for the device's use; moves no bytes but those in the spill file. */
   public void provideDeviceMemory() {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);

@@ -247,7 +247,7 @@ public final class CoherenceState {
     }
   }
 
-  /** The parts of a range that one side has not. */
+  /** The parts of a range that differ between the two copies. */
   List<DirtyRanges.Range> dirtyWithin(long from, long to) {
     synchronized (monitor) {
       return dirty.within(from, to);

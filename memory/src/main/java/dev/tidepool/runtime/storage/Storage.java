@@ -259,7 +259,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Whether a writing view of all would be the one that was handed out last; counted as an access
+   * Returns true if the last writable view of the whole buffer is still valid; counts an access
    * then.
    */
   public boolean viewsAgain() {
@@ -627,7 +627,7 @@ public final class Storage extends PendingReleases.Link {
     Uninterruptibly.await(this, () -> freed || (freeable && holds.keepMemory()));
   }
 
-  /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
+  /** The calling thread runs work on it. Recorded only for memory that outlives the buffer. */
   @Override
   public void runs() {
     if (writeBack != null) {

@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
  * live buffers, how their memory goes back and is overwritten, the spill file, and where further
  * blocks come from.
  *
- * <p>It is whole once its manager has told it where {@linkplain #blocksFrom blocks come from},
- * before the first buffer.
+ * <p>Complete after {@link #blocksFrom}, which the manager calls before the first buffer.
  */
 public final class StorageContext extends ManagerContext {
   private final AllocationCounters counters;
@@ -64,7 +63,7 @@ public final class StorageContext extends ManagerContext {
     this.spilling = options.spillDirectory().map(SpillFile::open).orElse(null);
   }
 
-  /** Says where further blocks come from; called once, before there are buffers. */
+  /** Sets where further blocks come from; called once, before the first buffer. */
   public void blocksFrom(BlockSource source) {
     blocks = source;
   }

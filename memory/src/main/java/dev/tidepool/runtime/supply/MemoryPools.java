@@ -385,7 +385,7 @@ public final class MemoryPools implements AutoCloseable {
     return sum(MemoryPool::peakReservedBytes);
   }
 
-  /** A figure of all pools; once this manager is closed, the shared pool's is none of its own. */
+  /** A figure of all pools; once this manager is closed, the shared pool is no longer counted. */
   private long sum(ToLongFunction<MemoryPool> figure) {
     return (closed ? own.stream() : all()).mapToLong(figure).sum();
   }
@@ -402,7 +402,8 @@ public final class MemoryPools implements AutoCloseable {
 
   /**
    * Whether a thread has just taken a block that has no visible owner yet, or gives one back, or
-   * waits for a driver or the system to allocate or free one: that is no pool's, and no buffer's.
+   * waits for a driver or the system to allocate or free one: such memory belongs to neither a pool
+   * nor a buffer.
    */
   public boolean anyOnItsWay() {
     boolean[] any = new boolean[1];

@@ -36,9 +36,9 @@ public final class PinnedReclaimer {
   }
 
   /**
-   * Reserves bytes, for which idle blocks of all managers are freed if it must be, the oldest
-   * first; none, if all of them were not enough. Other threads that reserve at the same time may
-   * take what was freed.
+   * Reserves bytes, for which idle blocks of all managers are freed if necessary, the oldest first;
+   * none, if all of them were not enough. Other threads that reserve at the same time may take what
+   * was freed.
    *
    * @param asker the accelerator that needs them
    */
