@@ -41,6 +41,10 @@ final class Journal implements AutoCloseable {
    * @param value what it is now
    */
   record Trait(String what, String value) {
+    static Trait scalar(String name, Object value) {
+      return new Trait("the scalar '" + name + "'", "" + value);
+    }
+
     String line() {
       return "is " + what.replaceAll("\\s", "_") + " " + value.replaceAll("\\s+", " ");
     }

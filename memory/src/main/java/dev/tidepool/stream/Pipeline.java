@@ -477,8 +477,7 @@ public final class Pipeline {
     for (KernelSource kernel : kernels) {
       work.add(new Journal.Trait("kernel " + work.size(), kernel + contents(kernel)));
     }
-    scalars.forEach(
-        (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
+    scalars.forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
     return work;
   }
 
