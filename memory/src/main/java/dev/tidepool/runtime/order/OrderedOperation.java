@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * launches that have not ended; then the device keeps the order. No thread waits while it holds a
  * monitor.
  *
- * <p><b>Memory.</b> Only an operation that has begun {@linkplain PinState occupies} what it uses:
+ * <p><b>Memory.</b> Only an operation that has begun {@linkplain UseState occupies} what it uses:
  * the copies of storages that are only used by operations in the queue may be moved to free memory.
  *
  * <p><b>Failure.</b> When an operation that writes a storage fails, those behind it on that storage

@@ -14,7 +14,7 @@ public abstract class OrderedResource extends Resumable {
 
   private final long number = NUMBERS.getAndIncrement();
   private final OperationQueue queue = new OperationQueue();
-  private final PinState pins = new PinState(this);
+  private final UseState useState = new UseState(this);
 
   public final long number() {
     return number;
@@ -26,8 +26,8 @@ public abstract class OrderedResource extends Resumable {
   }
 
   /** What uses or moves the bytes now. */
-  public final PinState pins() {
-    return pins;
+  public final UseState useState() {
+    return useState;
   }
 
   /** What knows of the device that the bytes are for. */

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.diagnostics.Fragmentation;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -68,7 +68,7 @@ public final class Reclaimer {
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.context.storages().stream())
-        .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
+        .anyMatch(storage -> storage.useState().others() == UseState.Users.GOING_ON);
   }
 
   /** Whether any storage of the managers of the device matches. */

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -207,11 +207,11 @@ final class ReleaseWait implements AutoCloseable {
   private boolean goesOn() {
     boolean anyWaits = false;
     for (Asked each : asked) {
-      PinState.Users users = each.storage().pins().others();
-      if (users == PinState.Users.GOING_ON) {
+      UseState.Users users = each.storage().useState().others();
+      if (users == UseState.Users.GOING_ON) {
         return true;
       }
-      anyWaits |= users == PinState.Users.WAITING;
+      anyWaits |= users == UseState.Users.WAITING;
     }
     return anyWaits && reclaimer.anyWorkGoesOn();
   }
@@ -233,7 +233,7 @@ final class ReleaseWait implements AutoCloseable {
       if (asked.size() == MOST_ASKED) {
         break;
       }
-      if (storage.pins().others() != PinState.Users.NONE
+      if (storage.useState().others() != UseState.Users.NONE
           && asked.stream().noneMatch(each -> each.storage() == storage)) {
         ask(storage);
       }

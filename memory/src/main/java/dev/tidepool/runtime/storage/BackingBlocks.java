@@ -4,7 +4,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.HostAccess;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * both; or a part of a spill file while there is no room for any.
  *
  * <p>Changed only under the lock {@code moving} of {@link Coherence}, by work in the storage's
- * queue or by the thread that moves the bytes while no work {@linkplain PinState occupies} them;
+ * queue or by the thread that moves the bytes while no work {@linkplain UseState occupies} them;
  * work that begins later sees it through the storage's monitor.
  */
 public final class BackingBlocks {

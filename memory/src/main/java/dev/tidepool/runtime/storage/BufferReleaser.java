@@ -82,7 +82,7 @@ public final class BufferReleaser {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    storage.pins().freed();
+    storage.useState().freed();
     try {
       context.registry().gone(storage.core());
       storage.core().forgetMadeStorage();

@@ -12,7 +12,7 @@ import dev.tidepool.link.TransferContext;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.TransferEvent;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * the ranges, by one command or several.
  *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
- * no work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
+ * no work {@linkplain UseState occupies} the storage. Reads run side by side, and two may find that
  * the same bytes must move: the lock {@code moving} lets one of them move. The storage's monitor,
  * which guards the state, is never held while bytes move.
  */

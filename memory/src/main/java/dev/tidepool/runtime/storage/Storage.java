@@ -12,8 +12,8 @@ import dev.tidepool.runtime.metering.BufferCounters;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
-import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.runtime.storage.HoldCounts.Hold;
 import dev.tidepool.runtime.threads.KernelThreads;
 import dev.tidepool.runtime.threads.StackReserve;
@@ -292,7 +292,8 @@ public final class Storage extends PendingReleases.Link {
    */
   public <A> boolean copyInPlace(
       boolean writing, ElementType<A> type, A array, int start, long at, int count) {
-    if (!pins().enterInPlace(writing) && !(allowInPlace(writing) && pins().enterInPlace(writing))) {
+    if (!useState().enterInPlace(writing)
+        && !(allowInPlace(writing) && useState().enterInPlace(writing))) {
       return false;
     }
     try {
@@ -303,7 +304,7 @@ public final class Storage extends PendingReleases.Link {
       }
       viewed();
     } finally {
-      pins().leaveInPlace(writing);
+      useState().leaveInPlace(writing);
     }
     return true;
   }
@@ -312,7 +313,7 @@ public final class Storage extends PendingReleases.Link {
   private boolean isInPlace() {
     return !closed
         && queue().isIdle()
-        && pins().isFree()
+        && useState().isFree()
         && !holds.isMappingAsked()
         && prefetchFailure == null
         && coherence.isHostInPlace();
@@ -327,7 +328,7 @@ public final class Storage extends PendingReleases.Link {
       if (!isInPlace() || (writing && !writable)) {
         return null;
       }
-      pins().stop();
+      useState().stop();
       MemorySegment host = coherence.viewInPlace(from, to, writing);
       if (host != null) {
         holds.expose();
@@ -345,8 +346,8 @@ public final class Storage extends PendingReleases.Link {
         return false;
       }
       inPlace = coherence.backing().host();
-      pins().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
-      return pins().isAllowed(writing);
+      useState().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
+      return useState().isAllowed(writing);
     }
   }
 
@@ -399,7 +400,7 @@ public final class Storage extends PendingReleases.Link {
   public boolean isIdleWhenMoved() {
     synchronized (this) {
       if (queue().isIdle()) {
-        pins().awaitMoved();
+        useState().awaitMoved();
       }
       return isIdle();
     }
@@ -410,18 +411,18 @@ public final class Storage extends PendingReleases.Link {
    * memory back. Meanwhile some of its memory may be seen nowhere.
    */
   public boolean isInTransit() {
-    return pins().isLeaving()
-        || (coherence.isMoving() && pins().others() == PinState.Users.GOING_ON);
+    return useState().isLeaving()
+        || (coherence.isMoving() && useState().others() == UseState.Users.GOING_ON);
   }
 
   /** Whether a user has its bytes until the user ends that: it is lent, or mapped. */
   public boolean isHeldForNow() {
-    return holds.isMapped() || pins().isLent();
+    return holds.isMapped() || useState().isLent();
   }
 
   /** Whether no operation is queued, and no thread moves its bytes; the monitor is held. */
   private boolean isUnused() {
-    return queue().isIdle() && !pins().isMoving();
+    return queue().isIdle() && !useState().isMoving();
   }
 
   /** A suspension has taken its memory on the device. */
@@ -530,14 +531,14 @@ public final class Storage extends PendingReleases.Link {
       if (closed) {
         return false;
       }
-      pins().stop();
+      useState().stop();
       closed = true;
       freeable = true;
       view = View.NONE;
       frees = !holds.keepMemory();
       freesAtOnce = frees && isUnused() && context.releaser().mayFreeOnThisThread(this);
       if (freesAtOnce) {
-        pins().close();
+        useState().close();
       }
     }
     if (freesAtOnce) {
@@ -557,7 +558,7 @@ public final class Storage extends PendingReleases.Link {
       first = !closed;
       waits = mayWait(back);
       if (first) {
-        pins().stop();
+        useState().stop();
         closed = true;
         view = View.NONE;
         back.closing(coherence.backing().isDeviceForeign() && holds.isHostWritten());
@@ -668,7 +669,7 @@ public final class Storage extends PendingReleases.Link {
     boolean wasOpen;
     boolean frees;
     synchronized (this) {
-      pins().stop();
+      useState().stop();
       wasOpen = !closed;
       // What holds the memory holds a handle too, so that none does here.
       frees = wasOpen || (freeable && holds.isMappingAsked());
@@ -715,7 +716,7 @@ public final class Storage extends PendingReleases.Link {
             Operation.always(this, context.transferThreads(), this::free).failing(_ -> freeLater());
       }
       operation = release;
-      here = !pins().isMoving() && context.releaser().mayFreeOnThisThread(this);
+      here = !useState().isMoving() && context.releaser().mayFreeOnThisThread(this);
     }
     if (late != null && !late.hasEntered()) {
       late.release(false);
@@ -738,7 +739,7 @@ public final class Storage extends PendingReleases.Link {
   /** Moves the bytes if no work under way uses them. */
   public void moveIfUnused(Runnable move) {
     try {
-      pins().moveIfUnused(move);
+      useState().moveIfUnused(move);
     } finally {
       context.waiters().released(context.device());
     }
@@ -811,7 +812,7 @@ public final class Storage extends PendingReleases.Link {
 
   private void freeBlocks() {
     context.releaser().pending().remove(this);
-    pins().close();
+    useState().close();
     if (freedEarly) {
       return;
     }
