@@ -94,7 +94,7 @@ public final class UseState extends InPlaceAccess {
           continue;
         }
         Thread runner = operation == null ? null : operation.runner();
-        if (runner == null || !MemoryWaiters.isStopped(runner)) {
+        if (runner == null || !MemoryWaiters.isBlocked(runner)) {
           return Users.GOING_ON;
         }
         waits |= !runner.equals(Thread.currentThread());

@@ -259,14 +259,14 @@ final class ReleaseWait implements AutoCloseable {
   private void stop() {
     if (request.isInWork() && !stopped) {
       stopped = true;
-      context.waiters().stops();
+      context.waiters().beginBlocked();
     }
   }
 
   private void goOn() {
     if (stopped) {
       stopped = false;
-      context.waiters().goesOn();
+      context.waiters().endBlocked();
     }
   }
 

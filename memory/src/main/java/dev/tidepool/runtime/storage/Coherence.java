@@ -307,10 +307,10 @@ public final class Coherence {
     MovingLock lock = moving();
     if (!lock.tryLock()) {
       try {
-        context.waiters().stops();
+        context.waiters().beginBlocked();
         lock.lock();
       } finally {
-        context.waiters().goesOn();
+        context.waiters().endBlocked();
       }
     }
     return lock;

@@ -99,11 +99,11 @@ final class UseStateTest {
             .start(
                 () -> {
                   kernel.take();
-                  waiters.stops();
+                  waiters.beginBlocked();
                   own.set(state.others());
                   stopped.countDown();
                   Uninterruptibly.await(seen::await);
-                  waiters.goesOn();
+                  waiters.endBlocked();
                 });
     stopped.await();
     assertThat(state.others()).as("for others").isEqualTo(UseState.Users.WAITING);
