@@ -162,7 +162,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /** Whether a thread has just taken it, or is giving it back or freeing it. */
-  public boolean isOnItsWay() {
+  public boolean isInTransition() {
     return !isOccupied() && !isIdle() && !ending;
   }
 

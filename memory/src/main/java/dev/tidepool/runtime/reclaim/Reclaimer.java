@@ -60,8 +60,8 @@ public final class Reclaimer {
   }
 
   /** Whether a block is being taken, given back or freed now, in any manager of the device. */
-  boolean anyBlockOnItsWay() {
-    return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
+  boolean anyBlockInTransition() {
+    return onDevice().anyMatch(manager -> manager.pools.anyInTransition());
   }
 
   /** Whether any work of the session goes on that does not wait for memory itself. */

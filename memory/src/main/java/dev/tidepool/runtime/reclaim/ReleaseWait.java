@@ -145,7 +145,7 @@ final class ReleaseWait implements AutoCloseable {
       waitsForHeld = true;
       return heldLeft;
     }
-    return System.nanoTime() - lastHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockOnItsWay()
+    return System.nanoTime() - lastHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockInTransition()
         ? TAKING_NANOS
         : 0;
   }

@@ -96,7 +96,7 @@ public final class BufferCore {
   /** Returns the core of the buffer that has a block; null if none has. */
   public static @Nullable BufferCore of(PooledBlock block) {
     BufferCore found = seen(block);
-    if (found == null && block.isOnItsWay()) {
+    if (found == null && block.isInTransition()) {
       // The buffer may be about to get its storage, or be made just now.
       synchronized (block) {
         found = seen(block);

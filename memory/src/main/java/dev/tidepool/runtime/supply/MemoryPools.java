@@ -405,13 +405,13 @@ public final class MemoryPools implements AutoCloseable {
    * waits for a driver or the system to allocate or free one: such memory belongs to neither a pool
    * nor a buffer.
    */
-  public boolean anyOnItsWay() {
+  public boolean anyInTransition() {
     boolean[] any = new boolean[1];
     all()
         .forEach(
             pool -> {
               any[0] |= pool.isBusy();
-              pool.forEachTaken(block -> any[0] |= block.isOnItsWay());
+              pool.forEachTaken(block -> any[0] |= block.isInTransition());
             });
     return any[0];
   }
@@ -429,13 +429,13 @@ public final class MemoryPools implements AutoCloseable {
     for (MemoryPool pool : shared.all()) {
       pool.forEachTaken(
           block -> {
-            if (block.isOnItsWay()) {
+            if (block.isInTransition()) {
               arriving.add(block);
             }
           });
     }
     for (PooledBlock block : arriving) {
-      for (int tries = 0; block.isOnItsWay(); tries++) {
+      for (int tries = 0; block.isInTransition(); tries++) {
         ShortWait.pause(tries);
       }
     }
