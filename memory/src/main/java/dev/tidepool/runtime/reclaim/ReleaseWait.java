@@ -172,7 +172,7 @@ final class ReleaseWait implements AutoCloseable {
     for (Object each : released) {
       if (freed < request.bytes()
           && each instanceof Storage storage
-          && request.isServedBy(storage.context())) {
+          && request.concerns(storage.context())) {
         freed += eviction.freeQueued(storage);
       }
     }
@@ -217,13 +217,13 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   private boolean isInTransit(Storage storage) {
-    return request.isServedBy(storage.context()) && storage.isInTransit();
+    return request.concerns(storage.context()) && storage.isInTransit();
   }
 
   private boolean isHeldForNow(Storage storage) {
-    return request.isServedBy(storage.context())
+    return request.concerns(storage.context())
         && storage.isHeldForNow()
-        && (!storage.isOpen() || request.isServedBy(storage.core()));
+        && (!storage.isOpen() || request.wouldHelp(storage.core()));
   }
 
   /** Asks for further buffers that others use now; whether there are any. */
@@ -252,7 +252,7 @@ final class ReleaseWait implements AutoCloseable {
 
   /** Whether all memory of a storage goes back when the work on it has ended. */
   private boolean isClosing(Storage storage) {
-    return request.isServedBy(storage.context()) && storage.isClosing();
+    return request.concerns(storage.context()) && storage.isClosing();
   }
 
   /** Lets other requests count the work of this one as waiting for memory. */
