@@ -52,10 +52,10 @@ public abstract class OrderedResource extends Resumable {
   public abstract Throwable explained(Throwable failure);
 
   /** The calling thread runs work on it. */
-  public abstract void runs();
+  public abstract void operationStarted();
 
   /** The calling thread has run the work. */
-  public abstract void ran();
+  public abstract void operationEnded();
 
   /** Whether its bytes are in a file. */
   public abstract boolean isSpilled();

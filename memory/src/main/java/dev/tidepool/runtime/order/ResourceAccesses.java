@@ -122,14 +122,14 @@ final class ResourceAccesses {
   /** The calling thread begins to run the operation. */
   static void runs(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
-      use.storage().runs();
+      use.storage().operationStarted();
     }
   }
 
   /** The calling thread has run the operation. */
   static void ran(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
-      use.storage().ran();
+      use.storage().operationEnded();
     }
   }
 

@@ -630,17 +630,17 @@ public final class Storage extends PendingReleases.Link {
 
   /** The calling thread runs work on it. Recorded only for memory that outlives the buffer. */
   @Override
-  public void runs() {
+  public void operationStarted() {
     if (writeBack != null) {
-      writeBack.runs();
+      writeBack.operationStarted();
     }
   }
 
   /** The calling thread has run the work. */
   @Override
-  public void ran() {
+  public void operationEnded() {
     if (writeBack != null) {
-      writeBack.ran();
+      writeBack.operationEnded();
     }
   }
 

@@ -53,14 +53,14 @@ final class WriteBack {
   }
 
   /** The calling thread begins to run an operation of the storage. */
-  void runs() {
+  void operationStarted() {
     synchronized (storage) {
       runners.add(Thread.currentThread());
     }
   }
 
   /** The calling thread has run the operation. */
-  void ran() {
+  void operationEnded() {
     synchronized (storage) {
       runners.remove(Thread.currentThread());
     }
