@@ -42,7 +42,7 @@ public final class PinnedReclaimer {
    *
    * @param asker the accelerator that needs them
    */
-  boolean make(long bytes, String asker) {
+  boolean reserveByFreeing(long bytes, String asker) {
     if (budget.reserve(bytes)) {
       return true;
     }

@@ -250,7 +250,9 @@ public final class PoolFactory {
     if (!locksPages()) {
       return null;
     }
-    if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
+    if (kind == Kind.PINNED
+        ? pinned.reserveByFreeing(bytes, device.info().id())
+        : pinned.reserve(bytes)) {
       try {
         return BudgetedBlock.over(
             fromItsNode(placement, () -> allocate(BlockKind.PINNED, bytes, alignment, placement)),
