@@ -138,7 +138,7 @@ public final class Coherence {
       bringBack(true);
       boolean found = state.hostHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
-      hold();
+      acquireForHost();
       if (!found) {
         beginOnHost();
         // Shared bytes are all there at once; else only what was asked for is fetched.
@@ -171,7 +171,7 @@ public final class Coherence {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = state.isHostNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
-      hold();
+      acquireForHost();
       if (!state.isHostNewest()) {
         beginOnHost();
         allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
@@ -186,7 +186,7 @@ public final class Coherence {
       bringBack(true);
       boolean found = state.deviceHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
-      yieldToDevice();
+      releaseToDeviceUnlessMapped();
       if (!found) {
         beginOnDevice();
         push(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
@@ -207,7 +207,7 @@ public final class Coherence {
       bringBack(true);
       boolean found = state.isDeviceNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
-      yieldToDevice();
+      releaseToDeviceUnlessMapped();
       if (!state.isDeviceNewest()) {
         beginOnDevice();
         allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
@@ -460,7 +460,7 @@ public final class Coherence {
     try (MovingLock _ = lockMoving()) {
       bringBack(from > 0 || to < size);
       storage.bufferCounters().accessed(true);
-      hold();
+      acquireForHost();
       if (writesOnHost()) {
         state.hostWritten(from, to);
       } else {
@@ -475,7 +475,7 @@ public final class Coherence {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
       storage.bufferCounters().accessed(true);
-      hold();
+      acquireForHost();
       return backing.host();
     }
   }
@@ -611,7 +611,7 @@ public final class Coherence {
       SpillFile.Extent extent = spilling.reserve(size);
       try {
         writeTo(extent);
-        handBack();
+        releaseToDevice();
       } catch (RuntimeException | Error e) {
         extent.drop();
         throw e;
@@ -638,7 +638,7 @@ public final class Coherence {
 
   private void writeTo(SpillFile.Extent extent) {
     if (backing.hasHost()) {
-      hold();
+      acquireForHost();
       if (!backing.isShared() && !state.isHostNewest()) {
         fetch(0, size);
       }
@@ -769,7 +769,7 @@ public final class Coherence {
   }
 
   /** The host takes a mapped block. */
-  private void hold() {
+  private void acquireForHost() {
     if (backing.isMapped() && !hostHolds) {
       link().acquire(backing.device());
       hostHolds = true;
@@ -777,10 +777,9 @@ public final class Coherence {
   }
 
   /** The device takes a mapped block back, unless an open mapping only reads it. */
-  private void yieldToDevice() {
+  private void releaseToDeviceUnlessMapped() {
     if (hostHolds && !storage.holds().isMapped()) {
-      link().release(backing.device());
-      hostHolds = false;
+      releaseToDevice();
     }
   }
 
@@ -790,7 +789,7 @@ public final class Coherence {
    */
   public void publish() {
     try (MovingLock _ = moving().locked()) {
-      yieldToDevice();
+      releaseToDeviceUnlessMapped();
     }
   }
 
@@ -800,11 +799,11 @@ public final class Coherence {
       return; // The host never took it.
     }
     try (MovingLock _ = moving().locked()) {
-      handBack();
+      releaseToDevice();
     }
   }
 
-  private void handBack() {
+  private void releaseToDevice() {
     if (hostHolds) {
       link().release(backing.device());
       // Set last: if the release fails the host still has the block, and a failed spill goes on
