@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  * writes and a later one reads stays on the accelerator, a chunk at a time. Elements of a buffer
  * are taken in the order of the files.
  *
- * <p>For one thread, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
+ * <p>Not thread-safe, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
  * unless it reads a stream.
  */
 public final class Pipeline {
@@ -480,8 +480,7 @@ public final class Pipeline {
     for (KernelSource kernel : kernels) {
       work.add(new Journal.Trait("kernel " + work.size(), kernel + contents(kernel)));
     }
-    scalars.forEach(
-        (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
+    scalars.forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
     return work;
   }
 

@@ -9,7 +9,6 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.support.VisibleText;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +24,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
   private final String name;
   private final long bytes;
   private final @Nullable MemoryLimit limit;
-  private final Consumer<DeviceReservation> whenClosed;
+  private final Runnable whenClosed;
   private final List<MemoryPool> pools = new CopyOnWriteArrayList<>();
 
   // Guarded by the ledger; `isOpen` is also read without.
@@ -39,7 +38,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       String name,
       long bytes,
       @Nullable MemoryLimit limit,
-      Consumer<DeviceReservation> whenClosed) {
+      Runnable whenClosed) {
     this.ledger = ledger;
     this.manager = manager;
     this.name = name;
@@ -61,7 +60,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       String name,
       long bytes,
       @Nullable MemoryLimit limit,
-      Consumer<DeviceReservation> whenClosed) {
+      Runnable whenClosed) {
     DeviceReservation reservation =
         new DeviceReservation(ledger, manager, name, bytes, limit, whenClosed);
     if (limit != null) {
@@ -218,7 +217,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       limit.giveBack(back);
     }
     pools.forEach(MemoryPool::close);
-    whenClosed.accept(this);
+    whenClosed.run();
   }
 
   @Override
