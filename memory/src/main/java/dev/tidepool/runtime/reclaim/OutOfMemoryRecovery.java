@@ -117,7 +117,7 @@ public final class OutOfMemoryRecovery {
     Attempt(MemoryRequest<T> request) {
       this.request = request;
       this.eviction = new Eviction(reclaimer, request);
-      this.leaks = unreachable.new Reclaim(request);
+      this.leaks = unreachable.new Reclaim(request, new UnfinishedWork(reclaimer, request));
     }
 
     T all() {
