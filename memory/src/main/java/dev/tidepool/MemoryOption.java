@@ -313,17 +313,19 @@ public final class MemoryOption<T> {
         return option;
       }
     }
-    String nearest =
-        ALL.stream()
-            .map(MemoryOption::key)
-            .min(Comparator.comparingInt(known -> distance(known, key)))
-            .orElseThrow();
     throw new IllegalArgumentException(
-        "there is no option '" + key + "'; the nearest is '" + nearest + "'");
+        "there is no option '" + key + "'; the nearest is '" + nearest(key) + "'");
+  }
+
+  /** The option whose key is the nearest. */
+  static MemoryOption<?> nearest(String key) {
+    return ALL.stream()
+        .min(Comparator.comparingInt(known -> distance(known.key, key)))
+        .orElseThrow();
   }
 
   /** The number of characters to insert, delete or replace; Wagner and Fischer, 1974. */
-  private static int distance(String one, String other) {
+  static int distance(String one, String other) {
     int[] row = new int[other.length() + 1];
     Arrays.setAll(row, at -> at);
     for (int i = 1; i <= one.length(); i++) {

@@ -618,6 +618,7 @@ public final class MemoryOptions {
      * @throws IllegalArgumentException if an option is out of its range; the message names its key
      */
     public MemoryOptions build() {
+      MistypedOptions.warn(System.getProperties().stringPropertyNames(), System.getenv().keySet());
       Object[] set = values.clone();
       try {
         MemoryOption.all().forEach(this::override);

@@ -52,7 +52,10 @@ public class OutOfDeviceMemoryException extends TidepoolException {
     return requestedBytes;
   }
 
-  /** Bytes that were free at that time, or -1. */
+  /**
+   * Bytes that were free at that time, in the memory or under the limit of the manager, whichever
+   * is less; or -1.
+   */
   public long freeBytes() {
     return freeBytes;
   }

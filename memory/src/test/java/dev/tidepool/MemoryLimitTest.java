@@ -41,12 +41,19 @@ final class MemoryLimitTest {
       assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 2 * MIB))
           .isInstanceOfSatisfying(
               OutOfDeviceMemoryException.class,
-              e -> assertThat(e.requestedBytes()).isEqualTo(2 * MIB))
-          .hasMessageContaining("no room for 2 MiB")
-          .hasMessageContaining("3 MiB used of the memory-limit of 4 MiB")
-          .hasMessageContaining("0 bytes pooled")
-          .hasMessageContaining("'the big one' 3 MiB")
-          .hasMessageEndingWith("The last refusal: the memory-limit of 4 MiB leaves 1 MiB");
+              e -> {
+                assertThat(e.requestedBytes()).isEqualTo(2 * MIB);
+                assertThat(e.freeBytes()).isEqualTo(MIB);
+              })
+          .hasMessageStartingWith(
+              "the memory-limit of 4 MiB is reached, no room for 2 MiB on cpu:0")
+          .hasMessageContaining("Raise memory-limit or call limit(bytes), close buffers, name a")
+          .message()
+          .doesNotContain(" free")
+          .contains("3 MiB used of the memory-limit of 4 MiB")
+          .contains("0 bytes pooled")
+          .contains("'the big one' 3 MiB")
+          .endsWith("The last refusal: the memory-limit of 4 MiB leaves 1 MiB");
       memory.allocate(ElementType.BYTE, MIB).close();
     }
   }

@@ -425,6 +425,23 @@ final class SpillTest {
   }
 
   @Test
+  void theArgumentsOfAKernelThatAreTogetherBeyondTheLimitAreRefusedAsSuch() {
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited(2 * MIB).build())) {
+      List<UnifiedBuffer<int[]>> buffers = filled(memory, 3);
+      Kernel add = memory.compile(KernelSource.elementwise("z = x + y"));
+      Arguments arguments =
+          Arguments.of("x", buffers.get(0), "y", buffers.get(1), "z", buffers.get(2));
+      assertThatThrownBy(() -> add.execute(arguments))
+          .isInstanceOf(OutOfDeviceMemoryException.class)
+          .hasMessageStartingWith("the memory-limit of 2 MiB is reached, no room for 1 MiB")
+          .hasMessageContaining("such as the arguments of a kernel, must fit together")
+          .message()
+          .doesNotContain("nothing could be given back");
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
+  @Test
   void nothingIsSpilledWithoutADirectoryNorWithoutNeed() {
     try (UnifiedMemoryManager without =
             UnifiedMemoryManager.create(MemoryOptions.builder().memoryLimit(2 * MIB).build());

@@ -3,6 +3,7 @@ package dev.tidepool.opencl;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.system.LibC;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -87,6 +88,22 @@ final class DeviceMemory {
   }
 
   /**
+   * Returns the bytes of the largest block of a kind, if it is aligned as large blocks are. Shared
+   * pointers need room in their allocation for that.
+   */
+  long largest(BlockKind kind) {
+    boolean isPointer =
+        (kind != BlockKind.DEVICE || sharesHostMemory)
+            && (sharing == Sharing.FINE_POINTER || sharing == Sharing.COARSE_POINTER);
+    return device.maxAllocation() - (isPointer ? spare(MemoryAllocator.LARGE_ALIGNMENT) : 0);
+  }
+
+  /** Drivers align to their largest vector type at most; beyond that a larger block has room. */
+  private long spare(long alignment) {
+    return alignment > device.baseAlignment() ? alignment : 0;
+  }
+
+  /**
    * Allocates.
    *
    * @param service a queue for the commands that make the driver allocate now and not at first use
@@ -109,7 +126,7 @@ final class DeviceMemory {
     if (kind == BlockKind.PINNED) {
       return pinned(bytes, alignment, service);
     }
-    requireFits(bytes);
+    requireFits(bytes, largest(kind));
     if (kind == BlockKind.DEVICE && !sharesHostMemory) {
       return ofDevice(bytes, alignment, service);
     }
@@ -165,12 +182,12 @@ final class DeviceMemory {
     return block;
   }
 
-  private void requireFits(long bytes) {
-    if (bytes > device.maxAllocation()) {
+  private void requireFits(long bytes, long most) {
+    if (bytes > most) {
       throw outOfMemory(
           bytes,
           "the device allows at most "
-              + device.maxAllocation()
+              + most
               + " bytes in one block; use several buffers, or stream in chunks");
     }
   }
@@ -237,9 +254,8 @@ final class DeviceMemory {
   private SharedPointerBlock sharedPointer(long bytes, long alignment, boolean fine) {
     SvmFunctions svm = SvmFunctions.find().orElseThrow();
     long flags = OpenCL.CL_MEM_READ_WRITE | (fine ? SvmFunctions.CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
-    // Drivers align to their largest vector type at most; beyond that a larger block has room.
-    long spare = alignment > device.baseAlignment() ? alignment : 0;
-    requireFits(bytes + spare);
+    long spare = spare(alignment);
+    requireFits(bytes, device.maxAllocation() - spare);
     Optional<MemorySegment> allocation = svm.clSVMAlloc(context.handle(), flags, bytes + spare, 0);
     if (allocation.isEmpty()) {
       throw outOfMemory(bytes, "clSVMAlloc answered NULL");
@@ -283,7 +299,7 @@ final class DeviceMemory {
    * that it can copy from at full speed. Plain memory beyond what one buffer may have.
    */
   private PinnedBlock pinned(long bytes, long alignment, long service) {
-    long spare = alignment > device.baseAlignment() ? alignment : 0;
+    long spare = spare(alignment);
     if (bytes + spare > device.maxAllocation()) {
       Arena arena = Arena.ofShared();
       try {

@@ -57,7 +57,7 @@ final class OpenClDevice implements Device {
             "OpenCL " + properties.versionName() + ", driver " + properties.driver(),
             kind(properties),
             capabilities(properties, memory),
-            properties.maxAllocation());
+            memory.largest(BlockKind.DEVICE));
     this.service = OpenCL.clCreateCommandQueue(context.handle(), properties.handle());
   }
 
@@ -107,6 +107,11 @@ final class OpenClDevice implements Device {
   @Override
   public MemoryInfo memory() {
     return memory.info();
+  }
+
+  @Override
+  public long largestBlock(BlockKind kind) {
+    return memory.largest(kind);
   }
 
   @Override

@@ -37,6 +37,34 @@ class AllocationTest {
 
   @ParameterizedTest
   @EnumSource
+  void theMaximumHasRoomForTheAlignmentOfLargeBlocks(MemoryMode mode) {
+    try (Device device = mode.open()) {
+      long most = ((OpenClDevice) device).properties().maxAllocation();
+      boolean pointers = mode.name().endsWith("SHARED_POINTERS");
+      assertThat(device.info().maximumAllocation()).isEqualTo(pointers ? most - 4096 : most);
+      assertThat(device.info().maximumAllocation())
+          .isEqualTo(device.largestBlock(BlockKind.DEVICE));
+    }
+  }
+
+  @Test
+  void aBlockOfTheMaximumIsAllocated() {
+    try (Device device = Pocl.device(Map.of())) {
+      OpenClDevice opencl = (OpenClDevice) device;
+      DeviceMemory small =
+          new DeviceMemory(
+              "opencl:0",
+              ChangedProperties.withMaximum(opencl.properties(), 1 << 20),
+              opencl.context(),
+              new Settings(Settings.Svm.AUTO, true, false));
+      Block block = small.allocate(small.largest(BlockKind.DEVICE), 4096, BlockKind.DEVICE, 0);
+      assertThat(block.byteSize()).isEqualTo((1 << 20) - 4096);
+      block.free();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
   void freeMemoryIsAnEstimateThatFollowsTheBlocks(MemoryMode mode) {
     try (Device device = mode.open()) {
       long before = device.memory().freeBytes();

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
@@ -18,6 +21,9 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -96,6 +102,60 @@ class OutOfMemoryRecoveryTest {
       memory.allocate(ElementType.BYTE, 2 * MEBIBYTE, MemoryLocation.UNIFIED).fill((byte) i);
     }
     assertThat(memory.statistics().leaks()).isPositive();
+  }
+
+  /** A collection that ran while the work was under way has not found them. */
+  @Test
+  void unreachableBuffersAreReclaimedWhenTheWorkOnThemHasEnded() throws InterruptedException {
+    open(Cause.LIMIT);
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = y + 1"));
+    simulated.device("simulated:0").pause();
+    runOnForgotten(kernel);
+    runOnForgotten(kernel);
+    Thread resumes =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1));
+                  simulated.device("simulated:0").resume();
+                });
+    buffer(2).close();
+    resumes.join();
+    assertThat(memory.statistics().leaks()).isEqualTo(2);
+  }
+
+  @Test
+  void theFutureOfWorkThatHasEndedKeepsNoBuffer() {
+    open(Cause.LIMIT);
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = y + 1"));
+    List<CompletableFuture<Void>> kept = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      kept.add(runOnForgotten(kernel));
+      kept.getLast().join();
+    }
+    buffer(4).close();
+    assertThat(memory.statistics().leaks()).isEqualTo(4);
+    assertThat(kept).allMatch(CompletableFuture::isDone);
+  }
+
+  private CompletableFuture<Void> runOnForgotten(Kernel kernel) {
+    return kernel.executeAsync(Arguments.of("y", buffer(2)));
+  }
+
+  /** Work that holds what the program uses still does not hold up a request that must fail. */
+  @Test
+  void aRequestThatMustFailFailsSoonBesideWorkThatDoesNotEnd() {
+    open(Cause.LIMIT);
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = y + 1"));
+    try (UnifiedBuffer<byte[]> busy = buffer(2)) {
+      simulated.device("simulated:0").pause();
+      CompletableFuture<Void> run = kernel.executeAsync(Arguments.of("y", busy));
+      long start = System.nanoTime();
+      assertThatThrownBy(() -> buffer(3)).isInstanceOf(OutOfDeviceMemoryException.class);
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(8));
+      assertThat(run).isNotDone();
+      simulated.device("simulated:0").resume();
+    }
   }
 
   @ParameterizedTest

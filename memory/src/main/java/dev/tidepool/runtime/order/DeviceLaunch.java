@@ -75,7 +75,8 @@ public final class DeviceLaunch {
   }
 
   private final LaunchQueues queues;
-  private final Command command;
+  // Null when it has settled, so that no buffer that it used stays reachable through it.
+  private @Nullable Command command;
   // The foreign queue of a lending; null for launches and for the library's own queues.
   private final @Nullable NativeQueue foreign;
   private final boolean isLending;
@@ -184,7 +185,8 @@ public final class DeviceLaunch {
   boolean mayRunHere() {
     try {
       StackReserve.check();
-      return command.isInPlace();
+      Command asked = command;
+      return asked != null && asked.isInPlace();
     } catch (RuntimeException | Error e) {
       // The body fails with it, on another thread.
       return false;
@@ -449,6 +451,10 @@ public final class DeviceLaunch {
 
   /** Tells how the operation ended. May be called again when that was interrupted. */
   void settle(@Nullable Throwable failure) {
-    command.settled(failure);
+    Command told = command;
+    if (told != null) {
+      told.settled(failure);
+      command = null;
+    }
   }
 }

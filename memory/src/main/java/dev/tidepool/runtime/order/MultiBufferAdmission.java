@@ -19,6 +19,9 @@ public final class MultiBufferAdmission {
 
   /** Work that has buffers, whose memory others may take until it is its turn. */
   public interface Holder {
+    /** Whether it uses more than one buffer. */
+    boolean usesSeveral();
+
     /** Lets the buffers be moved. */
     void vacate();
 
@@ -31,6 +34,8 @@ public final class MultiBufferAdmission {
     private final long number = NUMBERS.incrementAndGet();
     private final ReentrantLock lock = new ReentrantLock(true);
     private final MemoryWaiters waiters;
+    // Guarded by the lock.
+    private boolean forSeveral;
 
     /**
      * Creates a turn that no work has.
@@ -41,13 +46,18 @@ public final class MultiBufferAdmission {
       this.waiters = waiters;
     }
 
+    /** Whether the calling thread provides memory for several buffers together. */
+    public boolean isForSeveral() {
+      return lock.isHeldByCurrentThread() && forSeveral;
+    }
+
     private void end() {
       if (lock.isHeldByCurrentThread()) {
         lock.unlock();
       }
     }
 
-    private void take() {
+    private void take(Holder holder) {
       if (!lock.tryLock()) {
         try {
           waiters.beginBlocked();
@@ -56,6 +66,7 @@ public final class MultiBufferAdmission {
           waiters.endBlocked();
         }
       }
+      forSeveral = holder.usesSeveral();
     }
   }
 
@@ -69,7 +80,7 @@ public final class MultiBufferAdmission {
     List<Turn> ordered =
         turns.stream().distinct().sorted(Comparator.comparingLong(turn -> turn.number)).toList();
     try {
-      ordered.forEach(Turn::take);
+      ordered.forEach(turn -> turn.take(holder));
       holder.occupy();
       provide.run();
     } finally {

@@ -41,7 +41,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     DONE
   }
 
-  private final Runnable body;
+  // Null when it has ended, so that no buffer that it used stays reachable through it.
+  private @Nullable Runnable body;
   private final Executor executor;
   // The thread that looks for its next task when it has ended this, and may take what comes behind;
   // null if none does. Another thread may end it instead.
@@ -832,7 +833,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     try {
       ResourceAccesses.runs(uses);
       bringBack();
-      body.run();
+      Objects.requireNonNull(body, "it has not ended").run();
       return null;
     } catch (Throwable e) {
       return explained(e);
@@ -966,6 +967,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       failing = null;
     }
     leave();
+    body = null;
     synchronized (this) {
       if (stage != Stage.DONE) {
         close(own);

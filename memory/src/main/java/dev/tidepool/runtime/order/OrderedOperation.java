@@ -345,6 +345,11 @@ public abstract class OrderedOperation extends LaunchedOperation
     occupies = false;
   }
 
+  @Override
+  public boolean usesSeveral() {
+    return uses.length > 1;
+  }
+
   /**
    * Keeps what it uses from being moved; waits while it is. Call without a monitor, or when nothing
    * is being moved.

@@ -1,6 +1,8 @@
 package dev.tidepool.runtime.order;
 
 import dev.tidepool.spi.support.Uninterruptibly;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,6 +103,21 @@ public final class UseState extends InPlaceAccess {
       }
       return waits ? Users.WAITING : Users.NONE;
     }
+  }
+
+  /** Returns the operations that use the copies now and do not wait for memory themselves. */
+  public List<OrderedOperation> goingOn() {
+    List<OrderedOperation> operations = new ArrayList<>();
+    synchronized (monitor) {
+      for (ResourceAccess use = firstUser; use != null; use = use.userAfter) {
+        OrderedOperation operation = use.operation;
+        Thread runner = operation == null ? null : operation.runner();
+        if (operation != null && (runner == null || !MemoryWaiters.isBlocked(runner))) {
+          operations.add(operation);
+        }
+      }
+    }
+    return operations;
   }
 
   /** Returns whether a thread moves the bytes elsewhere, or gives their memory back. */

@@ -6,6 +6,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.runtime.supply.MemoryRefusedException;
 import dev.tidepool.runtime.supply.ReservationLedger;
 import dev.tidepool.spi.support.VisibleText;
 import java.math.BigDecimal;
@@ -72,20 +73,49 @@ public final class OutOfMemoryMessages {
 
   OutOfDeviceMemoryException exhausted(
       long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
+    MemoryLimit reached =
+        MemoryRefusedException.isBy(MemoryRefusedException.Source.LIMIT, refused) ? limit : null;
     return exception(
         bytes,
-        context.accelerator().id()
-            + " has no room for "
-            + ByteSize.format(bytes)
-            + ": "
+        (reached == null ? deviceIsFull(bytes) : isReached(reached, bytes))
             + holders()
             + spilled()
-            + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
-            + ". Close buffers, "
+            + "; "
+            + outcome(tried)
+            + (reached == null
+                ? ". Close buffers, "
+                : ". Raise memory-limit or call limit(bytes), close buffers, ")
             + (context.spilling() == null ? "name a spill-directory, " : "")
             + "or work in smaller chunks. The last refusal: "
             + refused.getMessage(),
         refused);
+  }
+
+  private String deviceIsFull(long bytes) {
+    return context.accelerator().id()
+        + " has no room for "
+        + ByteSize.format(bytes)
+        + ": "
+        + free();
+  }
+
+  /** What the device has free does not count. */
+  private String isReached(MemoryLimit limit, long bytes) {
+    return "the memory-limit of "
+        + ByteSize.format(limit.limitBytes())
+        + " is reached, no room for "
+        + ByteSize.format(bytes)
+        + " on "
+        + context.accelerator().id()
+        + ": ";
+  }
+
+  private String outcome(List<String> tried) {
+    if (context.admission().isForSeveral()) {
+      return "the buffers of one operation, such as the arguments of a kernel, must fit together"
+          + (tried.isEmpty() ? "" : "; " + String.join(", ", tried));
+    }
+    return tried.isEmpty() ? "nothing could be given back" : String.join(", ", tried);
   }
 
   /** For a reservation that is larger than what there is in all. */
@@ -113,6 +143,7 @@ public final class OutOfMemoryMessages {
             + seconds(timeout)
             + (wasFirst ? "" : ", behind requests that wait longer")
             + ": "
+            + free()
             + holders()
             + ". Close reservations and buffers, or wait longer");
   }
@@ -125,10 +156,9 @@ public final class OutOfMemoryMessages {
         + " s";
   }
 
-  /** What is free, and what has the rest. */
+  /** What has the bytes that are not free. */
   private String holders() {
-    return free()
-        + limit()
+    return limit()
         + pooled()
         + ByteSize.format(context.counters().live())
         + " in live buffers"
@@ -153,7 +183,7 @@ public final class OutOfMemoryMessages {
     return new OutOfDeviceMemoryException(
         message,
         bytes,
-        info.freeBytes(),
+        limit == null ? info.freeBytes() : Math.min(info.freeBytes(), limit.freeBytes()),
         info.totalBytes(),
         pools.idleBytes(),
         pools.largestIdleBytes());

@@ -118,7 +118,7 @@ public final class OutOfMemoryRecovery {
           new MemoryRequest<>(
               context, reclaimer, bytes, onDevice, inWork, reservation, supplier, refused);
       this.eviction = new Eviction(reclaimer, request);
-      this.leaks = unreachable.new Reclaim(request);
+      this.leaks = unreachable.new Reclaim(request, new UnfinishedWork(reclaimer, request));
     }
 
     T all() {

@@ -49,14 +49,18 @@ public final class UnreachableBuffers {
   /** What is done for one request; not thread-safe. */
   final class Reclaim {
     private final MemoryRequest<?> request;
+    private final UnfinishedWork work;
     private final long before = leaks();
     private boolean begun;
+    // Whether the collector has run when no work was under way.
     private boolean collected;
+    private boolean lastCollected;
     private boolean collects;
     private long deadline;
 
-    Reclaim(MemoryRequest<?> request) {
+    Reclaim(MemoryRequest<?> request, UnfinishedWork work) {
       this.request = request;
+      this.work = work;
     }
 
     /** Closes what is known to be unreachable, and asks the collector for more once in a while. */
@@ -67,7 +71,7 @@ public final class UnreachableBuffers {
         long now = System.nanoTime();
         long last = lastCollection.get();
         if (now - last >= COLLECTOR_REST_NANOS && lastCollection.compareAndSet(last, now)) {
-          return collect();
+          return collect(before);
         }
         return leaks() - before;
       }
@@ -76,25 +80,34 @@ public final class UnreachableBuffers {
 
     /**
      * Like {@link #free}, when nothing else frees memory: runs the collector, unless it has run.
+     * Work that was under way then held the buffers that it uses, so its end is waited for first.
      */
     long freeAtLast(long bytes) {
-      if (!collected) {
+      if (!lastCollected && (!collected || work.isAny())) {
+        lastCollected = true;
+        work.await();
+        // Other threads may have allocated since the last time.
+        reclaim.accept(0);
         lastCollection.set(System.nanoTime());
-        return collect();
+        return collect(leaks());
       }
       return collects ? reclaimMore() : 0;
     }
 
-    private long collect() {
-      collected = true;
+    /** Runs the collector, unless more buffers are reclaimed by now than {@code known}. */
+    private long collect(long known) {
       if (context.counters().live() == 0) {
         return leaks() - before;
       }
-      long late = leaks() == before ? runCollector() : 0;
+      long late = 0;
+      if (leaks() == known) {
+        collected = !work.isAny();
+        late = runCollector();
+      }
       collects = true;
       deadline = System.nanoTime() + Math.max(QUEUEING_WAIT_NANOS, late);
       reclaim.accept(0);
-      return leaks() > before ? 1 : reclaimMore();
+      return leaks() > known ? 1 : reclaimMore();
     }
 
     /** Waits for more that the collector found. */

@@ -41,6 +41,10 @@ public final class MemoryLimit {
     return usedBytes;
   }
 
+  public synchronized long freeBytes() {
+    return limitBytes - usedBytes;
+  }
+
   /**
    * Sets another limit. Threads that do so wait for one another.
    *
