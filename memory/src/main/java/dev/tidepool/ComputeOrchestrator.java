@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Runs kernels by name on whichever accelerator suits. Safe for use by any thread.
+ * Runs kernels by name on whichever accelerator suits. Thread-safe.
  *
  * {@snippet :
  * float[] x = {1, 2, 3};

@@ -3,7 +3,7 @@ package dev.tidepool;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A kernel of one manager. Safe for use by any thread.
+ * A kernel of one manager. Thread-safe.
  *
  * {@snippet :
  * try (Kernel saxpy = memory.compile(KernelSource.elementwise("y = a * x + y"));

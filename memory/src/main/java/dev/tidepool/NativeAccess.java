@@ -18,7 +18,7 @@ package dev.tidepool;
  * {@link IllegalStateException}: on a buffer that is lent for writing all copies, views, mappings
  * and kernels, on one that is lent for reading those that write. Native code may use the handles
  * until its work on {@link #queue()} ends, not only until this is closed. What native code does
- * with the handles is not checked. Safe for use by any thread.
+ * with the handles is not checked. Thread-safe.
  */
 public interface NativeAccess extends AutoCloseable {
   /**

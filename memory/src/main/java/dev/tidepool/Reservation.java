@@ -30,7 +30,7 @@ package dev.tidepool;
  * from then on they are as if they were allocated without a reservation. The manager's close ends
  * its reservations.
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public interface Reservation extends AutoCloseable {
   /** What messages call it; empty if it was not named. */

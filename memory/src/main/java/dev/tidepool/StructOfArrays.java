@@ -33,7 +33,7 @@ import java.util.concurrent.CompletableFuture;
  * sees half of it. It reads and writes the newest side of each buffer and makes no second copy, as
  * {@link UnifiedBuffer#copyFrom(UnifiedBuffer)} does. Offsets, counts and lengths are in records.
  *
- * <p>Safe for use by any thread. Every method of a closed one but {@link #close()} throws {@link
+ * <p>Thread-safe. Every method of a closed one but {@link #close()} throws {@link
  * IllegalStateException}.
  *
  * @param <R> the record

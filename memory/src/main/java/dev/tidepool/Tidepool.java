@@ -21,7 +21,7 @@ import java.util.function.Predicate;
  * }
  * }
  *
- * <p>Safe for use by any thread. Closing it closes its managers.
+ * <p>Thread-safe. Closing it closes its managers.
  */
 public final class Tidepool implements AutoCloseable {
   private final TidepoolRuntime.Session session;

@@ -33,8 +33,8 @@ import java.util.function.Predicate;
  * }
  * }
  *
- * <p>Safe for use by any thread. Every method of a closed manager but {@link #close()}, {@link
- * #accelerator()}, {@link #limit()} and {@link #statistics()} throws {@link IllegalStateException}.
+ * <p>Thread-safe. Every method of a closed manager but {@link #close()}, {@link #accelerator()},
+ * {@link #limit()} and {@link #statistics()} throws {@link IllegalStateException}.
  */
 public interface UnifiedMemoryManager extends AutoCloseable {
   /**

@@ -70,7 +70,7 @@ final class Evaluation {
         Selection selection =
             Selection.open(List.of(request.device().split(",", -1)), MemoryOptions.defaults())) {
       if (!evaluation.resumption().isEmpty()) {
-        err.println("tidepool: " + evaluation.resumption());
+        err.println("tidepool: " + Failures.oneLine(evaluation.resumption()));
       }
       evaluation.allowCriticalCalls();
       List<String> warnings = new ArrayList<>();

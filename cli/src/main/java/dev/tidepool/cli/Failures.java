@@ -4,11 +4,12 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.spi.support.FailureText;
+import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.spi.support.VisibleText;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.file.AccessDeniedException;
-import java.util.HexFormat;
+import java.nio.file.FileSystemException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
@@ -49,10 +50,11 @@ final class Failures {
     return switch (cause) {
       case ExpressionException shown -> String.valueOf(shown.getMessage());
       // The lines that follow are the compiler's.
-      case KernelCompilationException _ -> firstLine(FailureText.of(cause));
+      case KernelCompilationException _ -> oneLine(firstLine(FailureText.of(cause)));
       case TidepoolException _, WrongArguments _ -> oneLine(FailureText.of(cause));
-      case AccessDeniedException _ -> oneLine(FailureText.of(cause) + ": permission denied");
-      case IOException _ -> oneLine(FailureText.of(cause));
+      case FileSystemException e when e.getFile() != null && e.getOtherFile() == null ->
+          oneLine(e.getFile() + ": " + FileErrors.reason(e));
+      case IOException e -> oneLine(FileErrors.reason(e));
       case OutOfMemoryError _ ->
           oneLine("out of memory (" + FailureText.of(cause) + "); give a smaller --memory-limit");
       default -> oneLine("internal error: " + cause + "; --debug shows where, please report it");
@@ -66,22 +68,6 @@ final class Failures {
 
   /** A text with its control characters escaped, such as those in the name of a file. */
   static String oneLine(String text) {
-    StringBuilder line = new StringBuilder();
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      switch (c) {
-        case '\n' -> line.append("\\n");
-        case '\r' -> line.append("\\r");
-        case '\t' -> line.append("\\t");
-        default -> {
-          if (Character.isISOControl(c)) {
-            line.append("\\u00").append(HexFormat.of().toHexDigits((byte) c));
-          } else {
-            line.append(c);
-          }
-        }
-      }
-    }
-    return line.toString();
+    return VisibleText.of(text);
   }
 }

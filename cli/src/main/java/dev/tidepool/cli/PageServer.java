@@ -7,6 +7,7 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import dev.tidepool.diagnostics.SnapshotPage;
 import dev.tidepool.spi.support.FailureText;
+import dev.tidepool.spi.support.FileErrors;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.BindException;
@@ -64,7 +65,7 @@ final class PageServer implements AutoCloseable {
           e);
     } catch (IOException e) {
       throw new WrongArguments(
-          "cannot listen on " + host + ":" + port + ": " + FailureText.of(e), e);
+          "cannot listen on " + host + ":" + port + ": " + FileErrors.reason(e), e);
     }
     server.setExecutor(threads);
     server.createContext("/", this::answer);

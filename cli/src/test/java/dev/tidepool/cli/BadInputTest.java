@@ -11,6 +11,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -34,6 +36,18 @@ class BadInputTest {
   }
 
   @Test
+  void a_link_that_leads_nowhere_is_told_with_its_end() throws IOException {
+    Path first = Files.createSymbolicLink(folder.resolve("first.npy"), Path.of("second.npy"));
+    Files.createSymbolicLink(folder.resolve("second.npy"), Path.of("gone.npy"));
+    refusesAsIs("z = x", "x=" + first, "z=" + folder.resolve("z.npy"))
+        .contains(
+            first
+                + " is a symbolic link to "
+                + folder.resolve("gone.npy")
+                + ", which does not exist");
+  }
+
+  @Test
   void a_name_with_control_characters_is_shown_whole_on_one_line() {
     refuses("z = x", "x=a\nb\u001b.npy", "z=z.npy").contains("/a\\nb\\u001b.npy does not exist");
   }
@@ -50,6 +64,16 @@ class BadInputTest {
     refuses("z = x", "x=empty.npy", "z=z.npy").contains("empty.npy", "no .npy file");
     Files.writeString(folder.resolve("text.npy"), "1.0, 2.0, 3.0, 4.0\n");
     refuses("z = x", "x=text.npy", "z=z.npy").contains("text.npy", "no .npy file");
+  }
+
+  @Test
+  void an_npz_file_is_a_zip_to_unpack() throws IOException {
+    Path file = folder.resolve("several.npz");
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+      zip.putNextEntry(new ZipEntry("x.npy"));
+      zip.write(Files.readAllBytes(a));
+    }
+    refuses("z = x", "x=several.npz", "z=z.npy").contains("several.npz", ".npz files", "unzip it");
   }
 
   @Test

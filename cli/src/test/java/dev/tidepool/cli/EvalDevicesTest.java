@@ -6,6 +6,8 @@ import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -47,6 +49,29 @@ class EvalDevicesTest {
     assertThat(both.err()).contains("on opencl:0 (").contains(" and cpu:0 (");
     assertThat(both.out()).isEqualTo(alone.out()).isNotBlank();
     assertThat(Files.mismatch(one, two)).isEqualTo(-1);
+  }
+
+  /** PoCL's own functions are undefined for such constants, and all results were zero. */
+  @Test
+  void infinite_constants_are_rounded_as_on_the_cpu() throws IOException {
+    OpenClDevices.assumePresent();
+    Path x = NpyFiles.floats(folder.resolve("x.npy"), -2.5f, -0.3f, -0.0f, 0.5f, 1.5f, 1e30f);
+    String expression =
+        "y = 1e400; a = floor(y) + x; b = ceil(-y) + x; c = rint(y*10) + x; d = y//2 != y//2;"
+            + " e = floor(x); f = ceil(x); g = rint(x); h = x//0.7";
+    for (String device : new String[] {"cpu:0", "opencl:0"}) {
+      Path results = Files.createDirectory(folder.resolve(device.replace(':', '-')));
+      List<String> files = new ArrayList<>(List.of("x=" + x));
+      for (String name : "yabcdefgh".split("")) {
+        files.add(name + "=" + results.resolve(name + ".npy"));
+      }
+      Command.Result result = eval(expression, device, files.toArray(String[]::new));
+      assertThat(result.status()).as(result.err()).isZero();
+    }
+    for (String name : "yabcdefgh".split("")) {
+      assertThat(folder.resolve("opencl-0").resolve(name + ".npy"))
+          .hasSameBinaryContentAs(folder.resolve("cpu-0").resolve(name + ".npy"));
+    }
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.tidepool.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.awt.image.BufferedImage;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -63,6 +64,20 @@ class PageInBrowserTest {
     assertThat(elements)
         .contains("<title>Tidepool memory of cpu:0</title>")
         .contains("&lt;/script&gt;&lt;script&gt;document.title");
+  }
+
+  @Test
+  void control_characters_of_tags_are_shown_and_do_nothing() throws Exception {
+    Path snapshot = Snapshots.withLeak(folder.resolve("odd.json"), 2000);
+    String json = Files.readString(snapshot);
+    Files.writeString(snapshot, json.replace("\"session cache\"", "\"a\\u202eb\\u001b\\u2067\""));
+    assertThat(Command.run("view", snapshot.toString()).status()).isZero();
+    String address = folder.resolve("odd.html").toUri().toString();
+    String elements = browser.elements(address + "#tag=a%E2%80%AEb%1B%E2%81%A7");
+    String drawn = elements.substring(elements.indexOf("id=\"suspect\""));
+    assertThat(drawn)
+        .contains("Goes on growing: a\\u202eb\\u001b\\u2067<", "Selected block")
+        .doesNotContain("\u202e", "\u001b", "\u2067");
   }
 
   @Test

@@ -34,7 +34,7 @@ public record GuardReport(
             ? "before the first byte, from byte " + offset + " on,"
             : "behind the last byte, from byte " + offset + " on,")
         + " of the buffer"
-        + (tag.isEmpty() ? "" : " '" + tag + "'")
+        + (tag.isEmpty() ? "" : " '" + ReportText.visible(tag) + "'")
         + " of "
         + elementType
         + " on "

@@ -41,7 +41,7 @@ public record LeakReport(
   public String toString() {
     boolean one = buffers == 1;
     return (one ? "1 buffer" : buffers + " buffers")
-        + (tag.isEmpty() ? "" : " '" + tag + "'")
+        + (tag.isEmpty() ? "" : " '" + ReportText.visible(tag) + "'")
         + " of "
         + elementType
         + " in "

@@ -30,7 +30,7 @@ public record LostResultReport(
   @Override
   public String toString() {
     return "the buffer"
-        + (tag.isEmpty() ? "" : " '" + tag + "'")
+        + (tag.isEmpty() ? "" : " '" + ReportText.visible(tag) + "'")
         + " of "
         + elementType
         + " in "

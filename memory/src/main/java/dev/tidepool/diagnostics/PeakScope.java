@@ -5,7 +5,7 @@ import dev.tidepool.UnifiedMemoryManager;
 /**
  * The most bytes that were live in a manager's buffers since {@link UnifiedMemoryManager#pushPeak}.
  * Scopes nest, and may overlap; each counts what all threads allocate, whatever the scope was
- * opened for. Safe for use by any thread.
+ * opened for. Thread-safe.
  *
  * <p><b>How exact.</b> The peak is that of a running sum over all threads, not of samples. What
  * another thread allocates at the moment at which the scope opens, or at which a higher peak is

@@ -1,13 +1,30 @@
 package dev.tidepool.diagnostics;
 
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
-/** How diagnostic reports end: how long ago it was, and where. */
+/** Parts of diagnostic reports. */
 final class ReportText {
+  private static final Pattern CONTROL =
+      Pattern.compile("[\\p{Cc}\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]");
+
   private ReportText() {}
 
-  /** Such as {@code 1.5 s before, at} and the frames of the site, if that is known. */
+  /**
+   * A tag with its control characters escaped, so that it forges no line of a log and sends nothing
+   * to a terminal.
+   */
+  static String visible(String tag) {
+    return CONTROL
+        .matcher(tag)
+        .replaceAll(found -> "\\\\u" + HexFormat.of().toHexDigits(found.group().charAt(0)));
+  }
+
+  /**
+   * How reports end, such as {@code 1.5 s before, at} and the frames of the site, if that is known.
+   */
   static String origin(Duration age, String site) {
     return String.format(Locale.ROOT, "%.1f s before", age.toNanos() / 1e9)
         + (site.isEmpty() ? "" : ", at\n    " + site.replace("\n", "\n    "));

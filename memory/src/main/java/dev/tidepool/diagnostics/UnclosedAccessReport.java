@@ -19,7 +19,7 @@ public record UnclosedAccessReport(
   public String toString() {
     return "a NativeAccess to "
         + (buffers == 1 ? "1 buffer" : buffers + " buffers")
-        + (tag.isEmpty() ? "" : " ('" + tag + "')")
+        + (tag.isEmpty() ? "" : " ('" + ReportText.visible(tag) + "')")
         + " of "
         + accelerator
         + " with "

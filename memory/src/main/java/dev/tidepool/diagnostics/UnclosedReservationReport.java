@@ -21,7 +21,7 @@ public record UnclosedReservationReport(String accelerator, String tag, long byt
 
   @Override
   public String toString() {
-    return (tag.isEmpty() ? "a reservation" : "the reservation '" + tag + "'")
+    return (tag.isEmpty() ? "a reservation" : "the reservation '" + ReportText.visible(tag) + "'")
         + " of "
         + bytes
         + " bytes of "

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * than a native call that takes the memory; so a thread makes one, of the C library's {@code
  * bsearch}, whose comparison comes back to Java and waits. The function itself touches nothing.
  *
- * <p>Costs a platform thread: for few and long-lived memories. Safe for use by any thread.
+ * <p>Costs a platform thread: for few and long-lived memories. Thread-safe.
  */
 public final class ArenaKeepAlive implements AutoCloseable {
   private static final int STACK_BYTES = 128 << 10;

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A block's segment works until the block is freed, and then fails with an {@link
  * IllegalStateException}. Making and freeing a block costs 50 to 150 microseconds, nearly all of it
- * for ending the segment on every thread: keep blocks in a pool. Safe for use by any thread.
+ * for ending the segment on every thread: keep blocks in a pool. Thread-safe.
  */
 public final class MemoryAllocator {
   /** The alignment of small blocks, in bytes: a cache line. */

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * How much memory may be page-locked, by all managers that share the budget: locked pages are taken
- * from every other program on the machine. Safe for use by any thread.
+ * from every other program on the machine. Thread-safe.
  */
 public final class PinnedBudget {
   private final long limitBytes;

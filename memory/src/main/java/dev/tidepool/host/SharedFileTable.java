@@ -4,6 +4,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.ExitAction;
 import dev.tidepool.spi.support.FailureLog;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -308,6 +309,6 @@ final class SharedFileTable {
 
   private static TransferException failed(String verb, Path path, IOException cause) {
     return new TransferException(
-        "cannot " + verb + " the shared buffer " + path + ": " + cause, cause);
+        "cannot " + verb + " the shared buffer " + path + ": " + FileErrors.reason(cause), cause);
   }
 }

@@ -4,6 +4,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.host.system.LibC;
 import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.Platform;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -77,9 +78,9 @@ public record SharedFolder(Path path) {
     } catch (IOException e) {
       throw new TransferException(
           path
-              + " cannot hold shared buffers ("
-              + e
-              + "); choose another folder with the option shared-directory",
+              + " cannot hold shared buffers: "
+              + FileErrors.reason(e)
+              + "; choose another folder with the option shared-directory",
           e);
     }
   }

@@ -26,8 +26,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * fail with an {@link InternalError}, vector instructions and native code end the process. {@link
  * MemoryOperations} and buffers take care of that; {@link MemorySegment#mismatch} does not.
  *
- * <p>Safe for use by any thread; the processes agree among themselves on which of them writes where
- * and when.
+ * <p>Thread-safe; the processes agree among themselves on which of them writes where and when.
  */
 public final class SharedMemory implements AutoCloseable {
   private final SharedFileTable.Entry entry;

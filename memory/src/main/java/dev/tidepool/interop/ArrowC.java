@@ -22,8 +22,7 @@ import java.util.Objects;
  * }
  *
  * <p>Arrow asks both sides to take data that they share for immutable. Nothing here enforces that,
- * unless {@link #open(UnifiedMemoryManager, long, long, MapMode)} is asked to. Safe for use by any
- * thread.
+ * unless {@link #open(UnifiedMemoryManager, long, long, MapMode)} is asked to. Thread-safe.
  */
 public final class ArrowC {
   private ArrowC() {}

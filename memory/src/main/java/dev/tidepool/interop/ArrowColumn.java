@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A column of another library, whose data is a buffer without a copy, as {@link
  * UnifiedMemoryManager#adopt adopted} memory is. The bits that mark nulls are a buffer of their
- * own. {@link #close()} closes both. After their last use the array is released, once. Safe for use
- * by any thread.
+ * own. {@link #close()} closes both. After their last use the array is released, once. Thread-safe.
  */
 public final class ArrowColumn implements AutoCloseable {
   private final String name;

@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
  * moved, so close it after the consumer has imported.
  *
  * <p>An export that becomes unreachable unclosed is reported in the log, and its structures stay.
- * The array can be released by any thread, also one that Java does not know. Safe for use by any
- * thread.
+ * The array can be released by any thread, also one that Java does not know. Thread-safe.
  */
 public final class ArrowExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");

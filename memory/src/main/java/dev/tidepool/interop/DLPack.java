@@ -40,7 +40,7 @@ import java.util.Objects;
  * for consumers that ask for capsules named {@code dltensor}, as NumPy does before 2.1. The address
  * of a structure does not tell which of the two it is.
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public final class DLPack {
   private DLPack() {}

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * called by any thread, also one that Java does not know. It frees the structure and no longer
  * holds the buffer; it does not wait. A second call of the deleter, soon after the first, is
  * reported in the log and does nothing else. An export that becomes unreachable before either is
- * reported in the log, and its memory stays. Safe for use by any thread.
+ * reported in the log, and its memory stays. Thread-safe.
  */
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");

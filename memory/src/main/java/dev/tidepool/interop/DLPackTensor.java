@@ -18,8 +18,7 @@ import java.util.Objects;
  * nothing refers to this any more.
  *
  * <p>A buffer has its elements one after another. A tensor with other strides, or that is not
- * aligned to its elements, has no such buffer: {@link #copyTo} copies it. Safe for use by any
- * thread.
+ * aligned to its elements, has no such buffer: {@link #copyTo} copies it. Thread-safe.
  */
 public final class DLPackTensor implements AutoCloseable {
   private static final long CHUNK = 1 << 20;

@@ -4,8 +4,8 @@ import dev.tidepool.link.StagingModel.Plan;
 
 /**
  * What staged transfers of one direction take, corrected by every chunk that was measured: the
- * machine may be busier now than when it was calibrated. Safe for use by any thread; of two that
- * measure at the same moment one may be lost.
+ * machine may be busier now than when it was calibrated. Thread-safe; of two that measure at the
+ * same moment one may be lost.
  */
 final class AdaptiveCostModel {
   /** The weight of a new measurement; the old ones fade after some thirty chunks. */

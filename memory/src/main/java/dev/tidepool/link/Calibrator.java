@@ -22,7 +22,7 @@ import java.util.Objects;
  *
  * <p>Each leg is moved a few times small and then ever larger, up to 4 MiB, until a movement takes
  * half a millisecond. The least time of a size counts: whatever else happens on the machine only
- * adds to it. A calibration takes some 50 milliseconds. Blocks a platform thread; for one thread.
+ * adds to it. A calibration takes some 50 milliseconds. Blocks a platform thread; not thread-safe.
  */
 public final class Calibrator {
   /** Bytes of device memory that it measures with. */

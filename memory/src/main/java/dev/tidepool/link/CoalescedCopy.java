@@ -17,8 +17,8 @@ import java.util.Objects;
  * by one command; on their way back one command gathers them there. Where the device cannot do
  * that, or it is not cheaper, each has a command of its own, submitted as soon as its bytes are
  * there, and nothing is waited for before a block is full. Two staging blocks take turns, so that
- * the host fills or empties one while the device is at the other. Blocks a platform thread. Safe
- * for use by any thread.
+ * the host fills or empties one while the device is at the other. Blocks a platform thread.
+ * Thread-safe.
  */
 public final class CoalescedCopy {
   /** The alignment that a device copies fast, at both ends of a {@link Piece}. */
@@ -144,7 +144,7 @@ public final class CoalescedCopy {
     }
   }
 
-  /** A staging block, the moves in it, and the commands that use it; for one thread. */
+  /** A staging block, the moves in it, and the commands that use it; not thread-safe. */
   private final class Batch implements AutoCloseable {
     /** Bytes of the host and their place in the block. */
     private record Staged(HostRegion bytes, MemorySegment place) {}

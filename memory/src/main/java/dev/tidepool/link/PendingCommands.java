@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * The commands that a thread has submitted and not waited for yet, the oldest first. Closing waits
  * for what is left, so that no command is under way any more when its transfer has failed.
  *
- * <p>A place for a command is reserved before it is submitted: a full heap loses none. For one
- * thread.
+ * <p>A place for a command is reserved before it is submitted: a full heap loses none. Not
+ * thread-safe.
  */
 final class PendingCommands implements AutoCloseable {
   private @Nullable Event[] events;

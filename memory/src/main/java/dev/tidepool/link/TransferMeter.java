@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** Adds up what was moved. Safe for use by any thread; exact when no transfer is under way. */
+/** Adds up what was moved. Thread-safe; exact when no transfer is under way. */
 public final class TransferMeter {
   /** What went one way in one direction. */
   private static final class Sums {

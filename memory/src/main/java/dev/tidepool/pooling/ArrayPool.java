@@ -20,8 +20,8 @@ import dev.tidepool.TidepoolRuntime;
  * <p>The pool knows every array that is in use. So it always detects the return of a foreign array,
  * and a second return.
  *
- * <p>Safe for use by any thread, also by virtual ones. What a thread did with an array before its
- * return happens before what the next holder does with it.
+ * <p>Thread-safe, also for virtual threads. What a thread did with an array before its return
+ * happens before what the next holder does with it.
  *
  * @param <A> the arrays, such as {@code float[]}
  */

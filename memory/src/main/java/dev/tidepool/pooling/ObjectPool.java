@@ -32,8 +32,8 @@ import java.util.function.ToLongFunction;
  * is logged; an {@link Error} is also thrown. If {@code create} fails, {@link #get()} throws the
  * failure, and the pool is unchanged.
  *
- * <p>Safe for use by any thread, also by virtual ones. What a thread did with an object before its
- * return happens before what the next holder does with it.
+ * <p>Thread-safe, also for virtual threads. What a thread did with an object before its return
+ * happens before what the next holder does with it.
  *
  * @param <T> the objects; they are told apart by identity
  */

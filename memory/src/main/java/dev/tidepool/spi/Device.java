@@ -12,7 +12,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An opened accelerator. Safe for use by any thread.
+ * An opened accelerator. Thread-safe.
  *
  * <p>Ownership: the runtime owns blocks, queues and programs and frees all of them before it closes
  * the device.

@@ -10,7 +10,7 @@ import java.nio.file.Path;
  * backend keeps in it, and how it passes the memory on, is its own business. What a killed process
  * leaves in the folder is removed by the next call of any process.
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public interface DeviceSharing {
   /**

@@ -1,8 +1,8 @@
 package dev.tidepool.spi;
 
 /**
- * The end of a command. Closed by the code that got it; closing does not affect the command. Safe
- * for use by any thread.
+ * The end of a command. Closed by the code that got it; closing does not affect the command.
+ * Thread-safe.
  */
 public interface Event extends AutoCloseable {
   /** Whether the command ended, well or not. Never blocks. */

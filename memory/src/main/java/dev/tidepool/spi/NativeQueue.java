@@ -2,7 +2,7 @@ package dev.tidepool.spi;
 
 /**
  * A queue that code outside of Tidepool submits commands to: one of Tidepool's own, or one that
- * such code made. Safe for use by any thread.
+ * such code made. Thread-safe.
  */
 public interface NativeQueue extends AutoCloseable {
   /** The driver's handle; 0 where the device has no queues, and for CUDA's default stream. */

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 
-/** Which of the host's memory a driver has locked. Safe for use by any thread. */
+/** Which of the host's memory a driver has locked. Thread-safe. */
 public final class PinnedRanges {
   private final ConcurrentSkipListMap<Long, Long> ends = new ConcurrentSkipListMap<>();
 

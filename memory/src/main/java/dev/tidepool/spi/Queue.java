@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Commands are handed to the device at once and do not wait for it (a device that computes on
  * the calling thread may be done when they return); each begins when those before it in the queue
- * have ended. A command that fails does not stop those after it. Safe for use by any thread.
- * Offsets and counts are in bytes; counts of zero are legal and do nothing. Callers have checked
- * ranges, keep blocks and segments alive until the event is done, and ensure that no other command
- * uses the same bytes at the same time.
+ * have ended. A command that fails does not stop those after it. Thread-safe. Offsets and counts
+ * are in bytes; counts of zero are legal and do nothing. Callers have checked ranges, keep blocks
+ * and segments alive until the event is done, and ensure that no other command uses the same bytes
+ * at the same time.
  *
  * <p>All commands may throw {@link dev.tidepool.AcceleratorException} when they are refused at
  * once.

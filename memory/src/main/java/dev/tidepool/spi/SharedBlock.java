@@ -1,6 +1,6 @@
 package dev.tidepool.spi;
 
-/** One process's use of memory that {@link DeviceSharing} shares. Safe for use by any thread. */
+/** One process's use of memory that {@link DeviceSharing} shares. Thread-safe. */
 public interface SharedBlock extends AutoCloseable {
   /**
    * The memory; at least one byte, also for no elements. It belongs to this object: {@link #close},

@@ -63,12 +63,9 @@ final class ArrayWorker implements Runnable {
 
     /** The work in Java arrays; null if it is better or only done in buffers. */
     static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, StreamOptions options) {
-      long widest = 0;
-      long perElement = 0;
-      for (ElementType<?> type : work.arrays().values()) {
-        widest = Math.max(widest, type.byteSize());
-        perElement += type.byteSize();
-      }
+      long widest =
+          work.arrays().values().stream().mapToLong(ElementType::byteSize).max().orElse(0);
+      long perElement = work.arrays().values().stream().mapToLong(ElementType::byteSize).sum();
       boolean fits =
           plan.chunk() * widest <= LARGEST_ARRAY_BYTES
               && plan.workers() * plan.chunk() * (perElement + widest) <= options.memoryLimit();

@@ -65,12 +65,8 @@ public final class ChunkedPipeline {
   private ChunkedPipeline(Builder builder, StreamOptions options) {
     StagePlan stagePlan = builder.plan();
     Map<String, ElementType<?>> arrays = stagePlan.arrays();
-    long widest = 0;
-    long perElement = 0;
-    for (ElementType<?> type : arrays.values()) {
-      widest = Math.max(widest, type.byteSize());
-      perElement += type.byteSize();
-    }
+    long widest = arrays.values().stream().mapToLong(ElementType::byteSize).max().orElse(0);
+    long perElement = arrays.values().stream().mapToLong(ElementType::byteSize).sum();
     this.bytesPerElement = builder.movedBytesPerElement();
     this.length = builder.length;
     this.progress = options.progress();
@@ -266,7 +262,7 @@ public final class ChunkedPipeline {
         && Expression.parse(expression).isExact();
   }
 
-  /** Collects what a pipeline streams; for one thread. */
+  /** Collects what a pipeline streams; not thread-safe. */
   public static final class Builder {
     private final Kernel first;
     private final List<KernelSource> further = new ArrayList<>();
@@ -311,10 +307,9 @@ public final class ChunkedPipeline {
      * The part of the arrays that is still to be done, and a listener for ranges that all sinks
      * have taken. The threads that carried the ranges call it.
      */
-    Builder resuming(List<ChunkScheduler.Range> ranges, Consumer<ChunkScheduler.Range> listener) {
+    void resuming(List<ChunkScheduler.Range> ranges, Consumer<ChunkScheduler.Range> listener) {
       open = ranges;
       written = listener;
-      return this;
     }
 
     /**
@@ -430,7 +425,7 @@ public final class ChunkedPipeline {
       return arrays;
     }
 
-    /** Page-locked on the host is only what passes through the host's hands. */
+    /** Page-locked on the host is only what the host reads or writes. */
     private Map<String, MemoryLocation> locations(Set<String> arrays, boolean shared) {
       Map<String, MemoryLocation> locations = new HashMap<>();
       for (String name : arrays) {

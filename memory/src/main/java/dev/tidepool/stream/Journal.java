@@ -18,8 +18,8 @@ import java.util.TreeMap;
 import java.util.zip.CRC32;
 
 /**
- * What of some work is on disk, in a file beside its first result, so that the work can go on after
- * a crash, a kill or a power failure.
+ * Records which ranges of a computation are on disk, in a file beside its first result, so that the
+ * work can go on after a crash, a kill or a power failure.
  *
  * <p><b>Order.</b> A range is written down only after the bytes of its results were forced to the
  * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and
@@ -41,6 +41,10 @@ final class Journal implements AutoCloseable {
    * @param value what it is now
    */
   record Trait(String what, String value) {
+    static Trait scalar(String name, Object value) {
+      return new Trait("the scalar '" + name + "'", "" + value);
+    }
+
     String line() {
       return "is " + what.replaceAll("\\s", "_") + " " + value.replaceAll("\\s+", " ");
     }

@@ -247,10 +247,7 @@ public final class NpyEvaluation implements AutoCloseable {
   private List<Journal.Trait> work() {
     List<Journal.Trait> work = new ArrayList<>(inputs.traits());
     work.add(new Journal.Trait("the expression", request.expression()));
-    request
-        .scalars()
-        .forEach(
-            (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
+    request.scalars().forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
     return work;
   }
 

@@ -39,6 +39,10 @@ public record NpyHeader(
   static final int PREFIX_BYTES = 12;
 
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+  /** How a zip file begins, as an int in little endian. */
+  private static final int ZIP_MAGIC = 0x04034b50;
+
   private static final Set<String> KEYS = Set.of("descr", "fortran_order", "shape");
   private static final int ALIGNMENT = 64;
   // Room in which NumPy lets the growing dimension of a file be rewritten in place.
@@ -199,6 +203,11 @@ public record NpyHeader(
           "it has only " + start.remaining() + " bytes and is no .npy file");
     }
     ByteBuffer bytes = start.slice().order(ByteOrder.LITTLE_ENDIAN);
+    if (bytes.getInt(0) == ZIP_MAGIC) {
+      throw new NpyFormatException(
+          "it is no .npy file but a zip file, as .npz files with several arrays are; unzip it, and"
+              + " name the .npy file of one array");
+    }
     for (byte expected : MAGIC) {
       if (bytes.get() != expected) {
         throw new NpyFormatException(

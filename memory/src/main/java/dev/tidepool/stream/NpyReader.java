@@ -24,9 +24,9 @@ import java.nio.file.Path;
  * the {@code lz4} command compressed is read as if it was not, if the module {@code
  * dev.tidepool.lz4} is present. The first bytes of the file decide, not its name.
  *
- * <p>Safe for use by any thread; reads of several threads run side by side and interrupts neither
- * stop them nor get lost. The file must not be changed while it is open: a file that shrinks is a
- * {@link TransferException}, other changes are not noticed.
+ * <p>Thread-safe; reads of several threads run side by side and interrupts neither stop them nor
+ * get lost. The file must not be changed while it is open: a file that shrinks is a {@link
+ * TransferException}, other changes are not noticed.
  */
 public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;

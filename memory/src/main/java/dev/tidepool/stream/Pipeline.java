@@ -9,7 +9,10 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.stream.reduction.Reducer;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -47,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  * writes and a later one reads stays on the accelerator, a chunk at a time. Elements of a buffer
  * are taken in the order of the files.
  *
- * <p>For one thread, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
+ * <p>Not thread-safe, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
  * unless it reads a stream.
  */
 public final class Pipeline {
@@ -499,19 +502,25 @@ public final class Pipeline {
     for (KernelSource kernel : kernels) {
       work.add(new Journal.Trait("kernel " + work.size(), kernel + contents(kernel)));
     }
-    scalars.forEach(
-        (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
+    scalars.forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
     return work;
   }
 
   /** What a kernel's text does not tell of it. */
   private static String contents(KernelSource kernel) {
-    if (!(kernel instanceof KernelSource.CudaImage compiled)) {
-      return "";
-    }
+    return switch (kernel) {
+      case KernelSource.CudaImage compiled -> digest(compiled.image());
+      // With the methods that it calls and the constants that it uses.
+      case KernelSource.Method method ->
+          digest(StandardCharsets.UTF_8.encode(MethodReader.read(method).toString()));
+      default -> "";
+    };
+  }
+
+  private static String digest(ByteBuffer contents) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(compiled.image());
+      digest.update(contents);
       return " " + HexFormat.of().formatHex(digest.digest());
     } catch (NoSuchAlgorithmException e) {
       throw new AssertionError("every Java platform has SHA-256", e);

@@ -94,7 +94,7 @@ final class PythonLiteralParser {
       if (!(value() instanceof String key)) {
         throw new NpyFormatException("its header has a key that is no string");
       }
-      expect(':');
+      colon();
       if (dict.put(key, value()) != null) {
         throw new NpyFormatException("its header has the key " + quoted(key) + " twice");
       }
@@ -199,10 +199,10 @@ final class PythonLiteralParser {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   }
 
-  private void expect(char wanted) {
+  private void colon() {
     skipSpace();
-    if (peek() != wanted) {
-      throw error("'" + wanted + "'");
+    if (peek() != ':') {
+      throw error("':'");
     }
     at++;
   }

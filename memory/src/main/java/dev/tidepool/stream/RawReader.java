@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * Reads a {@link RawFile} at positions. Safe for use by any thread.
+ * Reads a {@link RawFile} at positions. Thread-safe.
  *
  * @param bytes where the elements are
  */

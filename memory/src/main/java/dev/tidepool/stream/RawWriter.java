@@ -6,7 +6,7 @@ import dev.tidepool.stream.file.AtomicFile;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
-/** Writes a {@link RawFile}, which appears whole or not at all. Safe for use by any thread. */
+/** Writes a {@link RawFile}, which appears whole or not at all. Thread-safe. */
 record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
     implements ElementSink, AutoCloseable {
   /**

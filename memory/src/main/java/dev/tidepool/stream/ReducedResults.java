@@ -50,7 +50,7 @@ final class ReducedResults {
     this.request = request;
     this.reductions = List.copyOf(reductions);
     this.shape = List.copyOf(shape);
-    this.length = shape.stream().reduce(1L, (a, b) -> a * b);
+    this.length = count(shape);
     this.fortran = fortran;
     checkAxis();
   }
@@ -152,7 +152,7 @@ final class ReducedResults {
   }
 
   /**
-   * New sinks, the one first that others need.
+   * Creates the sinks; the mask is first.
    *
    * @param types of what is reduced, by name
    * @param writers of the files, by name

@@ -8,6 +8,8 @@ import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
 import dev.tidepool.methods.analysis.MethodParameters;
+import dev.tidepool.methods.analysis.OwnElements;
+import dev.tidepool.methods.bytecode.MethodReader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -33,8 +35,8 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @param scalars values by name
    * @param wanted names that are wanted as arrays, whatever later kernels read
    * @param files what given arrays are read from, by name, for messages; of some or none
-   * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, or
-   *     takes another type
+   * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, takes
+   *     another type, or is a method that uses other elements than its item's
    * @throws dev.tidepool.expression.syntax.ExpressionException if an expression does not fit what
    *     it gets
    */
@@ -52,6 +54,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       if (kernels.get(i) instanceof KernelSource.Elementwise(String expression)) {
         type(Expression.parse(expression), arrays, scalars, needed);
       } else {
+        checkOwnElements(kernels.get(i));
         type(kernels.get(i), arrays, scalars, files);
       }
       Set<String> bound = new LinkedHashSet<>(names(kernels.get(i)));
@@ -59,6 +62,19 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       taken.add(bound);
     }
     return new StagePlan(arrays, taken);
+  }
+
+  /** Refuses a method whose results would be others when it runs over chunks of the arrays. */
+  private static void checkOwnElements(KernelSource kernel) {
+    if (kernel instanceof KernelSource.Method method) {
+      OwnElements.besides(MethodReader.read(method))
+          .ifPresent(
+              other -> {
+                throw new IllegalArgumentException(
+                    "kernel '%s' uses %s; arrays are streamed in chunks, and it would see one chunk at a time: copy them to buffers, and launch it over those"
+                        .formatted(method.name(), other));
+              });
+    }
   }
 
   /**
@@ -172,8 +188,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       case KernelSource.CudaImage image -> "kernel '" + image.entry() + "'";
       case KernelSource.Metal metal -> "kernel '" + metal.entry() + "'";
       case KernelSource.Java _ -> "the kernel in Java";
-      case KernelSource.Method method ->
-          "kernel '" + method.owner().getName() + "." + method.name() + "'";
+      case KernelSource.Method method -> "kernel '" + method.name() + "'";
     };
   }
 

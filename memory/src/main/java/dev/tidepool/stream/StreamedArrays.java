@@ -7,7 +7,7 @@ import java.util.Map;
 
 /**
  * A stream of arrays as the source of a pipeline: a window of some of them at a time, so that it
- * may be longer than memory. For one thread, and for one run.
+ * may be longer than memory. Not thread-safe; for one run.
  *
  * @param <A> the array that carries elements
  */

@@ -3,10 +3,12 @@
  * accelerator in chunks.
  *
  * <p>This package owns the file format, the partial files beside their targets, and the workers of
- * a pipeline; it computes nothing itself. It may use every package below it and nothing uses it but
- * programs. Files are read and written at positions through reused blocks, never mapped: on a page
- * cache that is faster than page faults, it bounds the memory that stays resident, and a file that
- * shrinks under us is an error of ours, not a fault of the machine.
+ * a pipeline. Accelerators compute, except for reductions over chunks, and for expressions over
+ * files on the CPU, which {@code ArrayWorker} computes in arrays. It may use every package below
+ * it. No package uses it; {@code runtime.kernel} finds {@code StreamedKernels} as a service. Files
+ * are read and written at positions through reused blocks, never mapped: on a page cache that is
+ * faster than page faults, it bounds the memory that stays resident, and a file that shrinks under
+ * us is an error of ours, not a fault of the machine.
  */
 @NullMarked
 package dev.tidepool.stream;

@@ -33,9 +33,9 @@ import java.util.concurrent.CompletableFuture;
  * most 1001 buffers take part in one call, where slices of one buffer count once; more are an
  * {@link IllegalArgumentException}.
  *
- * <p>Safe for use by any thread. Every method throws {@link IllegalStateException} once the
- * Tidepool is closed, and {@link IllegalArgumentException} for an accelerator of another one, or
- * for an accelerator and itself.
+ * <p>Thread-safe. Every method throws {@link IllegalStateException} once the Tidepool is closed,
+ * and {@link IllegalArgumentException} for an accelerator of another one, or for an accelerator and
+ * itself.
  */
 public interface PeerAccess {
   /** Whether copies take a way. */

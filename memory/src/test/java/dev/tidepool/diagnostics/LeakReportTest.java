@@ -81,6 +81,17 @@ final class LeakReportTest {
   }
 
   @Test
+  void aTagForgesNoLineOfTheLog() {
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(reported(DiagnosticsLevel.OFF));
+        UnifiedBuffer<float[]> open = lost(memory, "a\nWARNING b\u001b[2J\u202e")) {
+      assertThat(open.toString()).contains("'a\\nWARNING b\\u001b[2J\\u202e'");
+      memory.close();
+      assertThat(log.all().getLast()).contains("'a\\u000aWARNING b\\u001b[2J\\u202e'");
+      assertThat(reports.peek().tag()).isEqualTo("a\nWARNING b\u001b[2J\u202e");
+    }
+  }
+
+  @Test
   void withoutSitesTheReportSaysHowToSeeThem() {
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(reported(DiagnosticsLevel.OFF))) {

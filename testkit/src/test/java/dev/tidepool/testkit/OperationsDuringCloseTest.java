@@ -2,6 +2,7 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
@@ -16,6 +17,8 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
@@ -359,6 +362,47 @@ class OperationsDuringCloseTest {
     }
     assertThat(endedAtReturn).isTrue();
     assertThat(discrete.violations()).isEmpty();
+  }
+
+  static Stream<Allocation> placements() {
+    Allocation anywhere = Allocation.at(MemoryLocation.DEVICE);
+    return Stream.of(anywhere, anywhere.hugePages());
+  }
+
+  @ParameterizedTest
+  @MethodSource("placements")
+  void aRefusedAllocationIsNotTriedAgainOnceTheManagerIsClosed(Allocation allocation)
+      throws Exception {
+    SimulatedProvider full =
+        new SimulatedProvider(
+            SimulatedHardware.discrete().withMemory(1 << 20).withMaximumAllocation(1 << 20));
+    HeldCalls calls = new HeldCalls(full);
+    try (Tidepool tidepool = open(calls)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      // Of another user, so that no strategy helps.
+      Block all = full.device("simulated:0").allocate(1 << 20, 1, BlockKind.DEVICE);
+      calls.hold("allocate");
+      CompletableFuture<?> outcome =
+          CompletableFuture.runAsync(() -> memory.allocate(ElementType.BYTE, 1000, allocation));
+      calls.awaitArrival();
+      Thread closer = Thread.ofPlatform().daemon().start(memory::close);
+      await().until(() -> isClosed(memory));
+      calls.release();
+      assertWellEnded(outcome.handle((_, failure) -> failure.getCause()).join());
+      closer.join();
+      all.free();
+    }
+    assertThat(calls.misdeeds()).isEmpty();
+    assertThat(full.violations()).isEmpty();
+  }
+
+  private static boolean isClosed(UnifiedMemoryManager memory) {
+    try {
+      memory.buffers();
+      return false;
+    } catch (IllegalStateException e) {
+      return true;
+    }
   }
 
   @Test

@@ -265,8 +265,9 @@ public final class CGenerator {
       case ABS -> "fabs(" + args.getFirst() + ")";
       case MIN -> extreme("<", node.type(), args);
       case MAX -> extreme(">", node.type(), args);
-      case FLOOR, CEIL, RINT, FMA -> node.op().functionName() + "(" + String.join(", ", args) + ")";
-      case DIVIDE, SQRT, FLOOR_DIVIDE, REMAINDER -> prelude.call(node.op(), node.type(), args);
+      case FMA -> node.op().functionName() + "(" + String.join(", ", args) + ")";
+      case DIVIDE, SQRT, FLOOR_DIVIDE, REMAINDER, FLOOR, CEIL, RINT ->
+          prelude.call(node.op(), node.type(), args);
       default -> {
         if (single && dialect.hasFloatFunctions()) {
           String name = dialect.floatFunction(node.op().functionName());

@@ -37,10 +37,13 @@ final class CPrelude {
     if (isNative(op, type)) {
       return op == Op.SQRT ? "sqrt(" + args.getFirst() + ")" : args.get(0) + " / " + args.get(1);
     }
+    if (isRounding(op) && !dialect.definesRounding()) {
+      return op.functionName() + "(" + args.getFirst() + ")";
+    }
     String name = op.name().toLowerCase(Locale.ROOT) + "_" + type.numpyName();
     if (!functions.containsKey(name)) {
       String text = type.isFloating() ? floating(op, type) : integer(op, type);
-      functions.put(name, define(name, op == Op.SQRT, type, text));
+      functions.put(name, define(name, args.size() == 1, type, text));
     }
     return name + "(" + String.join(", ", args) + ")";
   }
@@ -48,6 +51,10 @@ final class CPrelude {
   private boolean isNative(Op op, ScalarType type) {
     return (op == Op.DIVIDE || op == Op.SQRT)
         && (type == ScalarType.FLOAT64 || traits.exactFloatDivision());
+  }
+
+  private static boolean isRounding(Op op) {
+    return op == Op.FLOOR || op == Op.CEIL || op == Op.RINT;
   }
 
   private String define(String name, boolean unary, ScalarType type, String text) {
@@ -69,6 +76,9 @@ final class CPrelude {
       // A double has more than twice a float's digits, so rounding twice changes nothing.
       case DIVIDE -> "return (T)((double)a / (double)b);";
       case SQRT -> "return (T)sqrt((double)a);";
+      case FLOOR -> rounded(type, "copysign(r > a ? r - 1 : r, a)");
+      case CEIL -> rounded(type, "copysign(r < a ? r + 1 : r, a)");
+      case RINT -> rounded(type, "copysign(r, a)");
       case REMAINDER ->
           """
           const T r = %s(a, b);
@@ -92,15 +102,28 @@ final class CPrelude {
           if (q == 0) {
             return copysign((T)0, %1$s);
           }
-          const T f = floor(q);
+          const T f = %4$s;
           return q - f > (T)0.5 ? f + 1 : f;
           """
               .formatted(
                   call(Op.DIVIDE, type, List.of("a", "b")),
                   call(Op.DIVIDE, type, List.of("q", "b")),
-                  fmod(type));
+                  fmod(type),
+                  call(Op.FLOOR, type, List.of("q")));
       default -> throw new AssertionError(op);
     };
+  }
+
+  /** The body of a function that rounds {@code a} by way of {@code r}, the nearest whole number. */
+  private static String rounded(ScalarType type, String result) {
+    return """
+    const T m = %s;
+    const T n = (fabs(a) + m) - m;
+    const T r = a < 0 ? -n : n;
+    return fabs(a) < m ? %s : a;
+    """
+        // From here on all numbers are whole.
+        .formatted(type == ScalarType.FLOAT32 ? "8388608.0f" : "4503599627370496.0", result);
   }
 
   private String fmod(ScalarType type) {

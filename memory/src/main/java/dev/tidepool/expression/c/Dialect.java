@@ -45,6 +45,13 @@ public enum Dialect {
       return "get_global_id(0)";
     }
 
+    // PoCL's floor, ceil and rint of a constant that is not finite are undefined: its compiler
+    // removes the whole kernel.
+    @Override
+    boolean definesRounding() {
+      return true;
+    }
+
     @Override
     public String functionQualifier() {
       return "static inline";
@@ -205,6 +212,11 @@ public enum Dialect {
   /** How a work item computes several elements where memory is what it waits for; null for one. */
   @Nullable Unrolling unrolling() {
     return null;
+  }
+
+  /** Whether kernels define floor, ceil and rint, and do not call those of the language. */
+  boolean definesRounding() {
+    return false;
   }
 
   /** A new signature of a kernel, without parameters yet. */

@@ -1,6 +1,7 @@
 package dev.tidepool.expression.syntax;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.spi.support.VisibleText;
 
 /**
  * A source that the elementwise language refuses. The message ends with the line in question and a
@@ -38,9 +39,11 @@ public final class ExpressionException extends KernelCompilationException {
     boolean isLong = end - start > LONGEST;
     int from = isLong ? Math.max(start, position - SHOWN + 1) : start;
     int to = isLong ? Math.min(end, position + SHOWN) : end;
-    String before = (from > start ? ELLIPSIS : "") + source.substring(from, position);
-    String text = before + source.substring(position, to);
-    text = to < end ? text + ELLIPSIS : text.stripTrailing();
+    String before =
+        (from > start ? ELLIPSIS : "") + VisibleText.withTabs(source.substring(from, position));
+    String after = source.substring(position, to);
+    String text =
+        before + VisibleText.withTabs(to < end ? after + ELLIPSIS : after.stripTrailing());
     // Tabs stay tabs, so that the caret stands under its character whatever a tab's width is.
     String indent = before.replaceAll("[^\t]", " ");
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;

@@ -1,5 +1,6 @@
 package dev.tidepool.expression.syntax;
 
+import dev.tidepool.spi.support.VisibleText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -56,7 +57,7 @@ final class Lexer {
             source,
             position,
             "unexpected character '"
-                + Character.toString(source.codePointAt(position))
+                + VisibleText.of(Character.toString(source.codePointAt(position)))
                 + "'"
                 + hint(source, position, tokens));
       }

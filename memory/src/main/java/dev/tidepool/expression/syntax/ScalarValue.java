@@ -22,16 +22,19 @@ public final class ScalarValue {
   }
 
   private static long integerBits(BigInteger value, ScalarType type) {
-    int width = 8 * type.byteSize();
-    boolean fits =
-        type.isSigned()
-            ? value.bitLength() < width
-            : value.signum() >= 0 && value.bitLength() <= width;
-    if (!fits) {
+    if (!fits(value, type)) {
       throw new ArithmeticException(
           "the integer " + abbreviated(value) + " is out of bounds for " + type.numpyName());
     }
     return value.longValue();
+  }
+
+  /** Whether an integer is in the range of a type of integers. */
+  public static boolean fits(BigInteger value, ScalarType type) {
+    int width = 8 * type.byteSize();
+    return type.isSigned()
+        ? value.bitLength() < width
+        : value.signum() >= 0 && value.bitLength() <= width;
   }
 
   public static String abbreviated(BigInteger value) {

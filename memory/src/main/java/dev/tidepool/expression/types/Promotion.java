@@ -8,6 +8,7 @@ import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.syntax.ScalarValue;
 import dev.tidepool.expression.types.TypedProgram.Uniform;
 import dev.tidepool.expression.types.TypedProgram.UniformSource;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -21,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Where this language departs from NumPy: float16 is float32; scalars stay weak through
  * functions and operators; two integers to a power are computed by wrapping multiplication, and a
- * negative power that an array holds gives the truncated value; a scalar out of the bounds of the
- * 8-, 16- or 32-bit integers that it is compared with is compared in int64.
+ * negative power that an array holds gives the truncated value; a parameter out of the bounds of
+ * the 8-, 16- or 32-bit integers that it is compared with is compared in int64, and one out of the
+ * bounds of the 64-bit integers is refused.
  */
 final class Promotion {
   private record UniformKey(WeakScalar scalar, ScalarType type) {
@@ -186,6 +188,12 @@ final class Promotion {
         return special;
       }
     }
+    if (op.isComparison()) {
+      Node known = comparedWithConstant(op, args);
+      if (known != null) {
+        return known;
+      }
+    }
     if (op.isComparison() && isOfBothSigns(args)) {
       return comparedExactly(
           op, ((Value.Typed) args.get(0)).node(), ((Value.Typed) args.get(1)).node());
@@ -270,6 +278,26 @@ final class Promotion {
       }
     }
     return signed && unsigned;
+  }
+
+  /**
+   * As NumPy 2: an integer that is out of the range of the array's type is less, or greater, than
+   * each of its elements. Null if the constant is in the range, or there is none.
+   */
+  private @Nullable Node comparedWithConstant(Op op, List<Value> args) {
+    boolean first = args.getFirst() instanceof Value.Weak;
+    if (!(args.get(first ? 1 : 0) instanceof Value.Typed(Node array))
+        || !array.type().isInteger()
+        || !(args.get(first ? 0 : 1) instanceof Value.Weak(WeakScalar scalar))
+        || !(scalar.constant() instanceof BigInteger constant)
+        || ScalarValue.fits(constant, array.type())) {
+      return null;
+    }
+    // Zero stands for the elements: it is in the range of each type.
+    List<Object> values =
+        first ? List.of(constant, BigInteger.ZERO) : List.of(BigInteger.ZERO, constant);
+    long result = WeakArithmetic.compute(op, values).equals(true) ? 1 : 0;
+    return nodes.node(Op.CONSTANT, ScalarType.BOOL, List.of(), result);
   }
 
   /** As NumPy 1.25 and later: a negative number is less than any other, the rest is uint64. */

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A small text file of Linux that is read again and again, and stays open for that: opening and
- * closing cost several times the reading. Safe for use by any thread.
+ * closing cost several times the reading. Thread-safe.
  */
 public final class HeldFile {
   private static final int USUAL_BYTES = 4096;

@@ -19,7 +19,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
  * to other code is not in here, and a segment that was found here before its memory ended fails by
  * its own scope.
  *
- * <p>Safe for use by any thread, without locks. A question costs 10 to 50 nanoseconds.
+ * <p>Thread-safe, without locks. A question costs 10 to 50 nanoseconds.
  */
 public final class OwnMemory {
   /** The end of each range, by its beginning. Ranges are apart. */

@@ -3,9 +3,6 @@ package dev.tidepool.methods.analysis;
 import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
-import dev.tidepool.methods.tree.KernelExpression.Conversion;
-import dev.tidepool.methods.tree.KernelExpression.Convert;
-import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Atomic;
@@ -64,11 +61,6 @@ public final class ArrayAccesses {
     }
   }
 
-  /** Whether an index is the item's own in dimension 0. */
-  private static boolean isOwn(KernelExpression index) {
-    return index.equals(new Convert(Conversion.L2I, new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0)));
-  }
-
   /** What has been stored to behind statements; null if their end is never reached. */
   private @Nullable Set<Integer> follow(List<Statement> statements, Set<Integer> before) {
     Set<Integer> now = before;
@@ -84,7 +76,8 @@ public final class ArrayAccesses {
 
   private @Nullable Set<Integer> follow(Statement statement, Set<Integer> before) {
     switch (statement) {
-      case Store(KernelArray.Argument array, KernelExpression index, _, _) when isOwn(index) -> {
+      case Store(KernelArray.Argument array, KernelExpression index, _, _)
+          when OwnElements.isOwn(index) -> {
         Set<Integer> more = new HashSet<>(before);
         more.add(array.index());
         return more;

@@ -18,6 +18,7 @@ import java.util.Set;
 /** Which numbers of its items a kernel uses, and whether it uses groups. */
 public final class ItemNumbers {
   private final Set<Integer> ints = new HashSet<>();
+  private int dimensions;
   private boolean usesGroups;
 
   private ItemNumbers() {}
@@ -42,6 +43,9 @@ public final class ItemNumbers {
   }
 
   private void record(KernelExpression expression) {
+    if (expression instanceof ItemNumber number) {
+      dimensions = Math.max(dimensions, number.dimension() + 1);
+    }
     switch (expression) {
       case Convert(Conversion conversion, ItemNumber number)
           when conversion == Conversion.L2I && number.kind() == ItemNumber.Kind.GLOBAL_ID ->
@@ -59,6 +63,11 @@ public final class ItemNumbers {
   /** Whether the index of items in a dimension is cast to an int. */
   public boolean isInt(int dimension) {
     return ints.contains(dimension);
+  }
+
+  /** The dimensions that the kernel uses numbers of; 0 if it uses none. */
+  public int dimensions() {
+    return dimensions;
   }
 
   /** Whether the kernel uses groups: their memory, their barriers, or numbers of theirs. */

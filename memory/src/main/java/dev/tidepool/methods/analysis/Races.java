@@ -8,6 +8,7 @@ import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Statement.Barrier;
+import dev.tidepool.methods.tree.Statement.Divide;
 import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.Variable;
@@ -23,9 +24,9 @@ import java.util.stream.Collectors;
 
 /**
  * Arrays of which one item may read what another one writes at the same time. This is a guess from
- * the indices: an array is one if it is loaded at an index at which the item does not store, or
- * stored to at an index that was itself loaded. Kernels with barriers are taken to know what they
- * do.
+ * the indices: an array is one if it is loaded, and at an index at which the item does not store,
+ * or stored to at an index that was computed from what was loaded, or stored to at one index by
+ * several items. Kernels with barriers are taken to know what they do.
  */
 public final class Races {
   /** Longer values stay behind their variables: each can hold the one before it twice. */
@@ -46,7 +47,7 @@ public final class Races {
   public static Set<String> in(KernelTree tree) {
     Races races = new Races();
     Walk.statements(tree.body(), races::record);
-    return races.found();
+    return races.found(tree.body());
   }
 
   private void record(Statement statement) {
@@ -63,6 +64,11 @@ public final class Races {
       }
       case Store(KernelArray.Argument array, KernelExpression index, _, _) ->
           stores.computeIfAbsent(array, _ -> new HashSet<>()).add(index);
+      case Divide divide -> {
+        if (readsOneOf(loaded, divide.dividend()) || readsOneOf(loaded, divide.divisor())) {
+          loaded.add(divide.target());
+        }
+      }
       case Assign assign -> assigned.add(assign);
       case Barrier _ -> hasBarriers = true;
       default -> {
@@ -71,18 +77,20 @@ public final class Races {
     }
   }
 
-  private Set<String> found() {
+  private Set<String> found(List<Statement> body) {
     Set<String> names = new TreeSet<>();
     if (hasBarriers) {
       return names;
     }
     assigned.forEach(this::resolve);
+    Set<KernelArray.Argument> shared = SharedElements.of(body, this::resolved, loaded);
     stores.forEach(
         (array, indices) -> {
           Set<KernelExpression> stored = resolved(indices);
           Set<KernelExpression> read = resolved(loads.getOrDefault(array, Set.of()));
           boolean isAnywhere = stored.stream().anyMatch(index -> readsOneOf(loaded, index));
-          if (!read.isEmpty() && (isAnywhere || !stored.containsAll(read))) {
+          if (!read.isEmpty()
+              && (isAnywhere || shared.contains(array) || !stored.containsAll(read))) {
             names.add(array.name());
           }
         });

@@ -49,6 +49,8 @@ import java.lang.classfile.instruction.StackInstruction;
 import java.lang.classfile.instruction.StoreInstruction;
 import java.lang.classfile.instruction.SwitchCase;
 import java.lang.classfile.instruction.TableSwitchInstruction;
+import java.lang.constant.ConstantDesc;
+import java.lang.constant.ConstantDescs;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -109,6 +111,11 @@ final class BlockTranslator {
   private @Nullable Exit step(Instruction instruction) {
     switch (instruction) {
       case NopInstruction _ -> {}
+      case ConstantInstruction _ when isNameOfParameter() -> {
+        // An argument of a launch is never null.
+        pop();
+        at++;
+      }
       case ConstantInstruction constant -> push(constant(constant));
       case LoadInstruction load -> load(load);
       case StoreInstruction store -> store(store);
@@ -254,6 +261,14 @@ final class BlockTranslator {
 
   // Instructions
 
+  /** Whether Kotlin's compiler tests here that a parameter is not null: the next is the call. */
+  private boolean isNameOfParameter() {
+    return at + 1 < block.end()
+        && code.instructions().get(at + 1) instanceof InvokeInstruction call
+        && call.owner().asInternalName().equals("kotlin/jvm/internal/Intrinsics")
+        && call.name().equalsString("checkNotNullParameter");
+  }
+
   private Constant constant(ConstantInstruction constant) {
     return switch (constant.constantValue()) {
       case Integer value -> Constant.of(value);
@@ -261,6 +276,8 @@ final class BlockTranslator {
       case Float value -> new Constant(ValueType.FLOAT, Float.floatToRawIntBits(value));
       case Double value -> new Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(value));
       case String _ -> throw refuse("a string", "use numbers");
+      case ConstantDesc value when value.equals(ConstantDescs.NULL) ->
+          throw refuse("null", "use numbers and arrays");
       default -> throw refuse("a constant that is no number", "use numbers");
     };
   }

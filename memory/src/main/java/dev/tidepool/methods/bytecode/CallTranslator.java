@@ -26,6 +26,9 @@ import java.lang.constant.MethodTypeDesc;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +36,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class CallTranslator {
   private static final String WORK_ITEM = WorkItem.class.getName();
+
+  private static final Set<String> BOXES =
+      Stream.of(
+              Boolean.class,
+              Byte.class,
+              Character.class,
+              Double.class,
+              Float.class,
+              Integer.class,
+              Long.class,
+              Short.class)
+          .map(Class::getName)
+          .collect(Collectors.toUnmodifiableSet());
 
   private final MethodTranslator method;
   private final BlockTranslator block;
@@ -50,8 +66,9 @@ final class CallTranslator {
     MethodTypeDesc type = call.typeSymbol();
     if (call.opcode() != Opcode.INVOKESTATIC) {
       if (!owner.equals(WORK_ITEM)) {
+        refuseBoxes(owner, name);
         throw place.refuse(
-            "the call of " + shown(owner, name) + ", which is no static method",
+            "the call of " + shown(owner, name) + ", which is no static method,",
             "call static methods over numbers and arrays");
       }
       itemCall(name, type);
@@ -100,8 +117,18 @@ final class CallTranslator {
     }
   }
 
+  /** The compiler puts calls around values that are boxed, which are no calls of the source. */
+  private void refuseBoxes(String owner, String name) {
+    if (BOXES.contains(owner) && (name.equals("valueOf") || name.endsWith("Value"))) {
+      throw place.refuse("a boxed value", "use a primitive type, such as int in place of Integer");
+    }
+  }
+
   private void staticCall(InvokeInstruction call, String owner, String name, MethodTypeDesc type) {
     refuseSwitchOverObject(owner, name);
+    if (TypeKind.from(type.returnType()) == TypeKind.REFERENCE) {
+      refuseBoxes(owner, name);
+    }
     MethodCode called = code(call.owner().asInternalName(), shown(owner, name), name, type);
     List<StackOperand> operands = new ArrayList<>();
     type.parameterList().forEach(_ -> operands.addFirst(block.pop()));

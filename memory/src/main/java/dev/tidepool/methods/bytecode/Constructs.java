@@ -43,6 +43,12 @@ final class Constructs {
     };
   }
 
+  /** Whether an instruction is one of the handler that the compiler puts around record patterns. */
+  static boolean isOfRecordPattern(Instruction instruction) {
+    return instruction instanceof NewObjectInstruction created
+        && created.className().asInternalName().equals("java/lang/MatchException");
+  }
+
   /** What the compiler made a call site of that is linked at run time. */
   private static String dynamic(InvokeDynamicInstruction call) {
     return switch (call.bootstrapMethod().owner().displayName()) {

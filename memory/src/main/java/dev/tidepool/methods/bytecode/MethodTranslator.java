@@ -40,7 +40,7 @@ final class MethodTranslator {
   private final MethodCode code;
   private final ClassFiles files;
   private final FieldConstants fields;
-  private final List<String> callers;
+  private final List<MethodCode> callers;
   // Where this method is called, where the caller is called, and so on.
   private final List<StackTraceElement> calls;
   private final Numbers made;
@@ -56,7 +56,7 @@ final class MethodTranslator {
       MethodCode code,
       ClassFiles files,
       FieldConstants fields,
-      List<String> callers,
+      List<MethodCode> callers,
       List<StackTraceElement> calls,
       Numbers made,
       boolean isCalled) {
@@ -85,7 +85,7 @@ final class MethodTranslator {
       FieldConstants fields,
       Numbers numbers,
       List<StackOperand> operands) {
-    return new MethodTranslator(code, files, fields, List.of(key(code)), List.of(), numbers, false)
+    return new MethodTranslator(code, files, fields, List.of(code), List.of(), numbers, false)
         .translate(operands);
   }
 
@@ -94,12 +94,11 @@ final class MethodTranslator {
 
   /** Translates a method that this one calls. */
   Called call(MethodCode called, List<StackOperand> operands, Place place) {
-    String key = key(called);
-    if (callers.contains(key)) {
+    if (callers.stream().map(MethodTranslator::key).anyMatch(key(called)::equals)) {
       throw place.refuse("the recursive call of " + called.shown(), "write it as a loop");
     }
-    List<String> path = new ArrayList<>(callers);
-    path.add(key);
+    List<MethodCode> path = new ArrayList<>(callers);
+    path.add(called);
     MethodTranslator translator =
         new MethodTranslator(called, files, fields, path, frames(place), made, true);
     List<Statement> statements;
@@ -131,12 +130,14 @@ final class MethodTranslator {
           .refuse("synchronized", "use the atomic operations of WorkItem");
     }
     if (code.firstTry().isPresent()) {
-      throw new Place(code, code.firstTry().getAsInt())
-          .refuse("try", "check before instead of catching");
+      Place place = new Place(code, code.firstTry().getAsInt());
+      throw code.instructions().stream().anyMatch(Constructs::isOfRecordPattern)
+          ? place.refuse("a pattern of a record", "use numbers and arrays")
+          : place.refuse("try", "check before instead of catching");
     }
     if (made.count(code.instructions().size()) > MOST_INSTRUCTIONS) {
       throw Refusal.of(
-          callers.getFirst(),
+          callers.getFirst().shown(),
           "has, with the methods that it calls, more than "
               + MOST_INSTRUCTIONS
               + " instructions; divide it into several kernels");

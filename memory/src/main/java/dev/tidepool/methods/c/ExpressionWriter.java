@@ -112,7 +112,14 @@ final class ExpressionWriter {
 
   /** A condition, true where an int is not 0. */
   String condition(KernelExpression condition) {
-    return condition instanceof Compare ? of(condition) : of(condition) + " != 0";
+    return condition instanceof Compare compare ? comparison(compare) : of(condition) + " != 0";
+  }
+
+  /** A comparison without parentheses around it, of which compilers warn in conditions. */
+  private String comparison(Compare compare) {
+    String text =
+        of(compare.left()) + " " + compare.comparison().symbol() + " " + of(compare.right());
+    return compare.negated() ? "!(" + text + ")" : text;
   }
 
   /** The text of an expression, in parentheses where it needs them. */
@@ -135,11 +142,7 @@ final class ExpressionWriter {
       case Negate(KernelExpression operand) -> negate(operand);
       case Convert convert -> convert(convert);
       case Binary binary -> binary(binary);
-      case Compare compare -> {
-        String text =
-            of(compare.left()) + " " + compare.comparison().symbol() + " " + of(compare.right());
-        yield compare.negated() ? "(!(" + text + "))" : "(" + text + ")";
-      }
+      case Compare compare -> "(" + comparison(compare) + ")";
       case Order order -> order(order);
       case Call call -> call(call.function(), call.arguments(), false);
     };

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
  * no place is freed later: by the next miss, by {@link #drain}, or by the next trim.
  *
- * <p>Safe for use by any thread, virtual ones too.
+ * <p>Thread-safe, also for virtual threads.
  */
 public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MemoryPool.class.getName());
@@ -488,6 +488,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         failed(block.bytes, "cleared", e);
         return false;
       }
+      return !block.isUnclean();
     }
     return true;
   }

@@ -73,6 +73,9 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
    */
   private volatile boolean credited;
 
+  // Whether it has bytes of a former tenant that could not be overwritten.
+  private boolean unclean;
+
   PooledBlock(PoolCallbacks pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
     this.pool = pool;
     this.block = block;
@@ -131,6 +134,18 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     pool.discard(this);
   }
 
+  /**
+   * Notes that its bytes could not be overwritten. A pool that has to clear its blocks does not
+   * lease it again. For its owner.
+   */
+  public void markUnclean() {
+    unclean = true;
+  }
+
+  boolean isUnclean() {
+    return unclean;
+  }
+
   /** Whether the driver was asked for it just now, so that it had no tenant before. */
   public boolean isFresh() {
     return hits == 0;
@@ -147,7 +162,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /** Whether a thread has just taken it, or is giving it back or freeing it. */
-  public boolean isOnItsWay() {
+  public boolean isInTransition() {
     return !isOccupied() && !isIdle() && !ending;
   }
 

@@ -2,7 +2,7 @@ package dev.tidepool.pool.object;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A shared limit of what may lie idle, in any unit. Safe for use by any thread. */
+/** A shared limit of what may lie idle, in any unit. Thread-safe. */
 final class IdleQuota {
   private final long most;
   private final AtomicLong charged = new AtomicLong();

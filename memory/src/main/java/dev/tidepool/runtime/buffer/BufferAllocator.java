@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Allocates a manager's buffers over blocks of its pools. The fast path needs one handle and one
- * idle block. The slow path does everything else. Safe for use by any thread.
+ * idle block. The slow path does everything else. Thread-safe.
  */
 public final class BufferAllocator {
   private final StorageContext context;

@@ -5,6 +5,7 @@ import dev.tidepool.NativeKind;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.HoldCounts.Hold;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.StackReserve;
@@ -20,8 +21,7 @@ import org.jspecify.annotations.Nullable;
  * The device's bytes of a buffer, which stay where they are until this ends, even if the buffer is
  * closed before. Other work on the buffer goes on. {@link HostHold} is the same on the host.
  *
- * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
- * any thread.
+ * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
  */
 public final class DeviceHold {
   private final BufferHandle<?> buffer;
@@ -52,11 +52,11 @@ public final class DeviceHold {
     StackReserve.check();
     handle.checkOpen();
     Storage storage = handle.storage();
-    storage.holdOnDevice();
+    storage.hold(Hold.DEVICE);
     try {
       return new DeviceHold(handle, fetched(handle, storage, writing, atStart));
     } catch (RuntimeException | Error e) {
-      storage.unholdOnDevice();
+      storage.unhold(Hold.DEVICE);
       throw e;
     }
   }
@@ -144,7 +144,7 @@ public final class DeviceHold {
 
   private void unhold(Storage storage) {
     try {
-      storage.unholdOnDevice();
+      storage.unhold(Hold.DEVICE);
     } finally {
       // Reachable until here, or the storage would be reclaimed at the same time.
       Reference.reachabilityFence(buffer);

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Creates buffers over memory that no pool owns: a segment of the caller, memory of another
  * library, a mapped file, or memory that processes share. What is opened for a buffer is closed
- * with the buffer, or at once if the buffer cannot be created. Safe for use by any thread.
+ * with the buffer, or at once if the buffer cannot be created. Thread-safe.
  */
 public final class ExternalBuffers {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");

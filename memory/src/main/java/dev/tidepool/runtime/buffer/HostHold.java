@@ -2,6 +2,7 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.Capability;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.storage.HoldCounts.Hold;
 import dev.tidepool.runtime.storage.Storage;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -13,18 +14,17 @@ import org.jspecify.annotations.Nullable;
  * closed before. Unlike with a mapping, other work on the buffer goes on. Native code sees what
  * {@link UnifiedBuffer#asSegment()} shows.
  *
- * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
- * any thread.
+ * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
  */
 public final class HostHold {
   private final MemorySegment bytes;
-  private final boolean writing;
+  private final Hold hold;
   // The reference keeps the buffer reachable.
   private final AtomicReference<@Nullable UnifiedBuffer<?>> held;
 
-  private HostHold(MemorySegment bytes, boolean writing, UnifiedBuffer<?> buffer) {
+  private HostHold(MemorySegment bytes, Hold hold, UnifiedBuffer<?> buffer) {
     this.bytes = bytes;
-    this.writing = writing;
+    this.hold = hold;
     this.held = new AtomicReference<>(buffer);
   }
 
@@ -44,12 +44,13 @@ public final class HostHold {
     }
     handle.checkOpen();
     Storage storage = handle.storage();
-    storage.hold(writing);
+    Hold hold = kind(writing);
+    storage.hold(hold);
     try {
       MemorySegment bytes = writing ? handle.asSegment() : handle.asReadOnlySegment();
-      return new HostHold(bytes, writing, handle);
+      return new HostHold(bytes, hold, handle);
     } catch (RuntimeException | Error e) {
-      storage.unhold(writing);
+      storage.unhold(hold);
       throw e;
     }
   }
@@ -65,7 +66,7 @@ public final class HostHold {
     if (writing && buffer.asSegment().isReadOnly()) {
       throw new UnsupportedOperationException(buffer + " may only be read");
     }
-    return new HostHold(bytes, writing, buffer);
+    return new HostHold(bytes, kind(writing), buffer);
   }
 
   /**
@@ -101,11 +102,15 @@ public final class HostHold {
     UnifiedBuffer<?> buffer = held.getAndSet(null);
     if (buffer instanceof BufferHandle<?> handle) {
       try {
-        handle.storage().unhold(writing);
+        handle.storage().unhold(hold);
       } finally {
         // Reachable until here, or the storage would be reclaimed at the same time.
         Reference.reachabilityFence(buffer);
       }
     }
+  }
+
+  private static Hold kind(boolean writing) {
+    return writing ? Hold.HOST_WRITTEN : Hold.HOST;
   }
 }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Operations that use the device outside of any buffer's order, such as compiling or allocating,
  * pass an {@link OperationGate}. A closing manager lets no more of them in, and waits for those
- * that are inside before it ends. Safe for use by any thread.
+ * that are inside before it ends. Thread-safe.
  */
 public final class ManagerState {
   private final String accelerator;

@@ -12,8 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * operations of users are refused, and the library's own maintenance still enters. Once it has
  * ended, nothing enters; a gate ends only while nothing is inside.
  *
- * <p>Safe for use by any thread. Entering and leaving take no lock; the monitor is for those that
- * wait.
+ * <p>Thread-safe. Entering and leaving take no lock; the monitor is for those that wait.
  */
 public final class OperationGate {
   private static final int CLOSED = 1;

@@ -8,8 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One run of a kernel as an operation of its manager, from binding the arguments to the end: the
- * manager waits for it when it closes, and the kernel's programs stay as long. Safe for use by any
- * thread.
+ * manager waits for it when it closes, and the kernel's programs stay as long. Thread-safe.
  */
 final class KernelRun implements AutoCloseable {
   private static final AtomicIntegerFieldUpdater<KernelRun> ENDED =

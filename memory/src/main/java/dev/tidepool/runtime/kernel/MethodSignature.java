@@ -155,6 +155,13 @@ final class MethodSignature implements Signature {
                 + "; pass slices");
       }
     }
+    if (asked == null && numbers.dimensions() > 1) {
+      throw new IllegalArgumentException(
+          declared.kernel()
+              + " uses the numbers of its items in "
+              + numbers.dimensions()
+              + " dimensions, and a launch without a range has one; pass a LaunchRange");
+    }
     LaunchRange range = declared.range(parameters, lengths, asked);
     if (isLine && range.global().size() > 1) {
       throw new IllegalArgumentException(

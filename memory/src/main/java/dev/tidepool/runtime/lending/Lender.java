@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lends the memory of one manager's buffers to native code, and knows what is lent: an access that
- * is unreachable and was not closed is ended here. Safe for use by any thread.
+ * is unreachable and was not closed is ended here. Thread-safe.
  */
 public final class Lender {
   private final StorageContext context;

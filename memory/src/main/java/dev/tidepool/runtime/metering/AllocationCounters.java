@@ -16,7 +16,7 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A manager's counts of buffers. Safe for use by any thread.
+ * A manager's counts of buffers. Thread-safe.
  *
  * <p><b>Tallies.</b> A total is the sum over the tallies of all stripes of threads. A platform
  * thread that finds its stripe's tally without an owner becomes its owner, and counts there with

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The latest allocations and frees of a manager, in a ring: a new entry replaces the oldest.
  *
- * <p>Safe for use by any thread. No thread waits: a reader misses entries that are overwritten
- * while it reads.
+ * <p>Thread-safe. No thread waits: a reader misses entries that are overwritten while it reads.
  */
 public final class AllocationHistory {
   private final long createdNanos;

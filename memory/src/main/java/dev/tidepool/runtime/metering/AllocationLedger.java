@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Records each allocation and each free: counts all, and keeps the latest ones if options ask for
- * that. Safe for use by any thread.
+ * that. Thread-safe.
  */
 public final class AllocationLedger {
   private static final int USUAL_HISTORY = 100_000;

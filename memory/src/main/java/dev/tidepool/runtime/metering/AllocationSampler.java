@@ -14,8 +14,8 @@ import java.util.concurrent.ThreadLocalRandom;
  * doubles the distance with each further one, until {@link #restart} some moments later: a stripe
  * that allocates without end takes about thirty stacks in that time, whatever its sizes.
  *
- * <p>Safe for use by any thread. Threads of a stripe count without synchronization, because a
- * sample more or less does no harm.
+ * <p>Thread-safe. Threads of a stripe count without synchronization, because a sample more or less
+ * does no harm.
  */
 final class AllocationSampler {
   private static final int STRIPES = 8;

@@ -10,8 +10,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stacks of the user's program that ask for allocations, each kept once. Safe for use by any
- * thread.
+ * The stacks of the user's program that ask for allocations, each kept once. Thread-safe.
  *
  * <p>Frames are compared by where they are in the bytecode; what people read (files and lines) is
  * looked up when a stack is first seen.

@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What was moved for one storage, and how often its bytes were where they were needed. Safe for use
- * by any thread; views that several threads take at the same moment may count as fewer.
+ * What was moved for one storage, and how often its bytes were where they were needed. Thread-safe;
+ * views that several threads take at the same moment may count as fewer.
  */
 public final class BufferCounters {
   private static final VarHandle VIEWS;

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The log is written at once, by the thread that asks. The listener is the user's and may block,
  * so a thread of its own calls it, with one report after another in their order. That thread is a
  * daemon, which exists only while there are reports: closing the manager waits for it, for a
- * limited time. Safe for use by any thread; the listener is called under no lock.
+ * limited time. Thread-safe; the listener is called under no lock.
  */
 public final class DiagnosticSink {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");

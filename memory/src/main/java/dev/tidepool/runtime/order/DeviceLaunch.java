@@ -76,8 +76,7 @@ public final class DeviceLaunch {
 
   private final LaunchQueues queues;
   private final Command command;
-  // What commands go to that are not the library's; null for launches, and where that is one of the
-  // library's own queues.
+  // The foreign queue of a lending; null for launches and for the library's own queues.
   private final @Nullable NativeQueue foreign;
   private final boolean isLending;
   private final boolean comesBehindLaunches;

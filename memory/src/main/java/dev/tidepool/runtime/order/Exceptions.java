@@ -9,7 +9,7 @@ import dev.tidepool.spi.support.FailureText;
 public final class Exceptions {
   private Exceptions() {}
 
-  /** The failure as something that may be thrown anywhere. */
+  /** Returns the failure as an unchecked exception; throws it if it is an {@code Error}. */
   public static RuntimeException unchecked(Throwable failure) {
     if (failure instanceof Error error) {
       throw error;

@@ -178,7 +178,7 @@ abstract class InPlaceAccess {
 
   /** Whether {@link #enterInPlace} may succeed. */
   public final boolean isAllowed(boolean writing) {
-    return (word & (writing ? WRITABLE : READABLE)) != 0;
+    return allows(word, writing);
   }
 
   /** Allows copies, as the state of the bytes is now; the storage's monitor is held. */

@@ -46,31 +46,35 @@ public record KernelBody(
    *     that the work comes after
    */
   static void checkMayAwait(OrderedOperation awaited) {
-    for (KernelBody body = current(); body != null; body = body.outer) {
-      if (awaited.isOrComesAfter(body.operation)) {
-        String what =
-            awaited
-                .storageSharedWith(body.operation)
-                .map(storage -> "work on " + storage)
-                .orElse("work");
-        throw new IllegalStateException(
-            "the body of "
-                + body
-                + " would wait for itself: "
-                + what
-                + " comes after the kernel; wait for that outside of the body");
-      }
+    KernelBody body = bodyBefore(awaited);
+    if (body != null) {
+      String what =
+          awaited
+              .storageSharedWith(body.operation)
+              .map(storage -> "work on " + storage)
+              .orElse("work");
+      throw new IllegalStateException(
+          "the body of "
+              + body
+              + " would wait for itself: "
+              + what
+              + " comes after the kernel; wait for that outside of the body");
     }
   }
 
   /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
   public static boolean mayAwait(OrderedOperation awaited) {
+    return bodyBefore(awaited) == null;
+  }
+
+  /** Returns a body that the calling thread computes and that work waits for; null if none. */
+  private static @Nullable KernelBody bodyBefore(OrderedOperation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       if (awaited.isOrComesAfter(body.operation)) {
-        return false;
+        return body;
       }
     }
-    return true;
+    return null;
   }
 
   /**

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A bounded number is under way: what is not submitted can still be cancelled, and drivers block
  * the thread that submits to a full queue. One thread waits for the ends, in the order of
  * submission, as long as there are any. Where many come fast, it waits for several at once, as
- * network drivers moderate interrupts: to wake it takes longer than a small kernel. Safe for use by
- * any thread. Nothing else is called under the monitor, except that an operation gives its turn up.
+ * network drivers moderate interrupts: waking it takes longer than a small kernel. Thread-safe.
+ * Nothing else is called under the monitor, except that an operation gives its turn up.
  */
 final class LaunchQueue extends Resumable implements Runnable {
   /**

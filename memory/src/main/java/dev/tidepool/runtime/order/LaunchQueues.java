@@ -7,7 +7,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The queues of one manager for launches that the device orders. Safe for use by any thread.
+ * The queues of one manager for launches that the device orders. Thread-safe.
  *
  * <p>Launches that come after others go to the queue of those. If the device orders launches across
  * queues, others go to the first queue whose launches have ended, or, if all are busy, take turns;

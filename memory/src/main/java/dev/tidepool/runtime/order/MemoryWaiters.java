@@ -26,7 +26,7 @@ public final class MemoryWaiters {
   private static final int MOST_TOLD = 4096;
 
   // A thread waits in one place at a time.
-  private static final Set<Thread> STOPPED = ConcurrentHashMap.newKeySet();
+  private static final Set<Thread> BLOCKED = ConcurrentHashMap.newKeySet();
 
   // Guarded by this.
   private final List<Waiter> waiters = new ArrayList<>();
@@ -71,23 +71,23 @@ public final class MemoryWaiters {
     notifyAll();
   }
 
-  /** The calling thread waits in the middle of an operation until {@link #goesOn}. */
-  public void stops() {
-    STOPPED.add(Thread.currentThread());
+  /** The calling thread waits in the middle of an operation until {@link #endBlocked}. */
+  public void beginBlocked() {
+    BLOCKED.add(Thread.currentThread());
     // What others wait for does not go on any more.
     if (waiting > 0) {
       tell(null, null);
     }
   }
 
-  /** The calling thread goes on. */
-  public void goesOn() {
-    STOPPED.remove(Thread.currentThread());
+  /** The calling thread waits no longer. */
+  public void endBlocked() {
+    BLOCKED.remove(Thread.currentThread());
   }
 
   /** Whether a thread waits for memory, or for its turn to get it. */
-  public static boolean isStopped(Thread thread) {
-    return STOPPED.contains(thread);
+  public static boolean isBlocked(Thread thread) {
+    return BLOCKED.contains(thread);
   }
 
   /** What happened since the last wait. */
@@ -124,7 +124,7 @@ public final class MemoryWaiters {
     }
   }
 
-  /** One request; for one thread. */
+  /** One request; not thread-safe. */
   public final class Waiter implements AutoCloseable {
     private final Object device;
     private final Thread owner = Thread.currentThread();
@@ -137,7 +137,7 @@ public final class MemoryWaiters {
 
     private void told(@Nullable Object freedOn, @Nullable Object released) {
       if (released == null && owner.equals(Thread.currentThread())) {
-        return; // What the waiting thread does itself is no news.
+        return; // What the waiting thread does itself need not be reported to it.
       }
       changes.any = true;
       if (!device.equals(freedOn)) {

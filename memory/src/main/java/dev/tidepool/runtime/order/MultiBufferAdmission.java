@@ -50,10 +50,10 @@ public final class MultiBufferAdmission {
     private void take() {
       if (!lock.tryLock()) {
         try {
-          waiters.stops();
+          waiters.beginBlocked();
           lock.lock();
         } finally {
-          waiters.goesOn();
+          waiters.endBlocked();
         }
       }
     }

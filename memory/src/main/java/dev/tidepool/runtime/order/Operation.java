@@ -60,7 +60,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   private Stage stage = Stage.WAITING;
   // What failed beside the body, before the end had begun: the body does not run any more.
   private @Nullable Throwable lost;
-  // Whether a thread has taken it to run it; a second thread that comes with it returns.
+  // Whether a thread has taken it to run it; another thread that runs it returns at once.
   private boolean taken;
   // Whether the thread that was ending it has gone before it had done that.
   private boolean endInterrupted;
@@ -261,8 +261,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   /**
-   * Asks for the work and waits for its end. What may throw is called inside of the one block that
-   * takes the work out of its queues.
+   * Asks for the work and waits for its end. Everything that may throw is inside the try block
+   * whose handler removes the operation.
    *
    * @param onlyIfIdle whether it is asked for only if nothing is ahead
    * @return whether it was asked for
@@ -956,7 +956,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
       own = thrown;
       ending = true;
     }
-    if (launch != null && stage() != Stage.DONE) {
+    if (launch != null && !isDone()) {
       Throwable first = outcome();
       launch.settle(first == null ? own : first);
     }
@@ -999,9 +999,5 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
     listener = null;
     over = true;
-  }
-
-  private synchronized Stage stage() {
-    return stage;
   }
 }

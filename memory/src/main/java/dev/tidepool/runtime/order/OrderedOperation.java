@@ -23,15 +23,15 @@ import org.jspecify.annotations.Nullable;
  * launches that have not ended; then the device keeps the order. No thread waits while it holds a
  * monitor.
  *
- * <p><b>Memory.</b> Only an operation that has begun {@linkplain PinState occupies} what it uses:
+ * <p><b>Memory.</b> Only an operation that has begun {@linkplain UseState occupies} what it uses:
  * the copies of storages that are only used by operations in the queue may be moved to free memory.
  *
  * <p><b>Failure.</b> When an operation that writes a storage fails, those behind it on that storage
  * fail with the same exception, without being started, except those that must always run (the
  * release of memory). An operation that enters later starts afresh.
  *
- * <p><b>Errors.</b> To enter is done as a whole or not at all: memory and stack for it are made
- * sure of before. To leave takes no memory, and goes on where it was interrupted.
+ * <p><b>Errors.</b> Entering is atomic; it allocates and checks the stack first. Leaving allocates
+ * nothing and can be resumed.
  *
  * <p>The subclass runs the operation and ends it. The monitor of this object guards the list of the
  * operations behind it.
@@ -126,7 +126,7 @@ public abstract class OrderedOperation extends LaunchedOperation
   public abstract boolean isLent();
 
   /**
-   * Waits for the end, without a word on failure.
+   * Waits for the end; does not report a failure.
    *
    * @throws IllegalStateException if the thread computes a kernel that must end before
    */
@@ -345,7 +345,10 @@ public abstract class OrderedOperation extends LaunchedOperation
     occupies = false;
   }
 
-  /** Keeps what it uses from being moved; waits while it is. No monitor is held, or none moves. */
+  /**
+   * Keeps what it uses from being moved; waits while it is. Call without a monitor, or when nothing
+   * is being moved.
+   */
   @Override
   public void occupy() {
     ResourceAccesses.occupy(uses);

@@ -14,7 +14,7 @@ public abstract class OrderedResource extends Resumable {
 
   private final long number = NUMBERS.getAndIncrement();
   private final OperationQueue queue = new OperationQueue();
-  private final PinState pins = new PinState(this);
+  private final UseState useState = new UseState(this);
 
   public final long number() {
     return number;
@@ -26,8 +26,8 @@ public abstract class OrderedResource extends Resumable {
   }
 
   /** What uses or moves the bytes now. */
-  public final PinState pins() {
-    return pins;
+  public final UseState useState() {
+    return useState;
   }
 
   /** What knows of the device that the bytes are for. */
@@ -36,7 +36,7 @@ public abstract class OrderedResource extends Resumable {
   /** Whether even reads must be alone, because host and device may take the block in turn. */
   public abstract boolean isExclusive();
 
-  /** Lets work in that is asked for now, or says why not; the monitor is held. */
+  /** Admits an operation that is asked for now, or throws why not; the monitor is held. */
   public abstract void check(ResourceAccess use, long nowNanos);
 
   /** Work that it let in has its place in the order; the monitor is held. */
@@ -52,10 +52,10 @@ public abstract class OrderedResource extends Resumable {
   public abstract Throwable explained(Throwable failure);
 
   /** The calling thread runs work on it. */
-  public abstract void runs();
+  public abstract void operationStarted();
 
   /** The calling thread has run the work. */
-  public abstract void ran();
+  public abstract void operationEnded();
 
   /** Whether its bytes are in a file. */
   public abstract boolean isSpilled();

@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Futures that a manager handed out and has not completed yet. Safe for use by any thread. */
+/** Futures that a manager handed out and has not completed yet. Thread-safe. */
 // Futures are told apart by identity, as they have no other equality.
 @SuppressWarnings("CollectionUndefinedEquality")
 public final class PendingFutures {

@@ -17,7 +17,7 @@ public final class ResourceAccess {
   private final boolean forgives;
 
   // All guarded by the storage's monitor; the first five are the queue's, the others
-  // those of PinState.
+  // those of UseState.
   @Nullable OrderedOperation operation;
   boolean entered;
   boolean reads;

@@ -52,7 +52,7 @@ final class ResourceAccesses {
   /** Ends copies in place; the monitors of the storages are held. */
   static void stopInPlace(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
-      use.storage().pins().stop();
+      use.storage().useState().stop();
     }
   }
 
@@ -67,7 +67,7 @@ final class ResourceAccesses {
   /** Keeps the storages from being moved; waits while they are. */
   static void occupy(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
-      use.storage().pins().begin(use);
+      use.storage().useState().begin(use);
     }
   }
 
@@ -81,7 +81,7 @@ final class ResourceAccesses {
   /** Ends the use of the copies, if it has begun, and tells requests that wait for memory. */
   static void vacate(ResourceAccess use) {
     OrderedResource storage = use.storage();
-    if (!storage.pins().end(use)) {
+    if (!storage.useState().end(use)) {
       return;
     }
     ResourceContext context = storage.context();
@@ -96,7 +96,7 @@ final class ResourceAccesses {
   static boolean isAnyMoving(ResourceAccess[] uses) {
     boolean any = false;
     for (ResourceAccess use : uses) {
-      any |= use.storage().pins().isMoving();
+      any |= use.storage().useState().isMoving();
     }
     return any;
   }
@@ -122,14 +122,14 @@ final class ResourceAccesses {
   /** The calling thread begins to run the operation. */
   static void runs(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
-      use.storage().runs();
+      use.storage().operationStarted();
     }
   }
 
   /** The calling thread has run the operation. */
   static void ran(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
-      use.storage().ran();
+      use.storage().operationEnded();
     }
   }
 

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
  * first, then the driver, then the strategies of {@link OutOfMemoryRecovery}. Every block is
- * counted as a hit or a miss. Safe for use by any thread.
+ * counted as a hit or a miss. Thread-safe.
  */
 public final class BlockAllocator implements BlockSource {
   private final StorageContext context;
@@ -72,7 +72,7 @@ public final class BlockAllocator implements BlockSource {
     return pools.placeOfCaller();
   }
 
-  /** Whether blocks are kept for buffers at all. */
+  /** Returns true if pools keep the blocks of buffers. */
   public boolean areKept() {
     return keeps;
   }
@@ -115,13 +115,13 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * Takes the block of a new buffer, unless the manager is closed: the thread that closes it waits
-   * for this one, which must not wait for memory any more.
+   * Fails for a new buffer if the manager is closed: the thread that closes it waits for this one,
+   * which must not wait for memory any more.
    */
-  private PooledBlock takeForNewBuffer(
-      MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
-    context.checkOpen();
-    return pools.take(kind, bytes, alignment, pooled);
+  private void checkOpenUnless(boolean inWork) {
+    if (!inWork) {
+      context.checkOpen();
+    }
   }
 
   private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
@@ -147,17 +147,14 @@ public final class BlockAllocator implements BlockSource {
           reservation,
           () -> takeReserved(kind, bytes, alignment, pooled, placement, reservation, inWork));
     }
-    return placement.isAnywhere()
-        ? recover(
-            kind,
-            bytes,
-            inWork,
-            () ->
-                inWork
-                    ? pools.take(kind, bytes, alignment, pooled)
-                    : takeForNewBuffer(kind, bytes, alignment, pooled))
-        : recover(
-            kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
+    return recover(
+        kind,
+        bytes,
+        inWork,
+        () -> {
+          checkOpenUnless(inWork);
+          return pools.takePlaced(kind, bytes, alignment, pooled, placement);
+        });
   }
 
   /**
@@ -172,9 +169,7 @@ public final class BlockAllocator implements BlockSource {
       Placement placement,
       DeviceReservation reservation,
       boolean inWork) {
-    if (!inWork) {
-      context.checkOpen();
-    }
+    checkOpenUnless(inWork);
     try {
       return pools.takeReserved(kind, bytes, alignment, pooled, placement, reservation);
     } catch (IllegalStateException e) {
@@ -185,9 +180,7 @@ public final class BlockAllocator implements BlockSource {
     if (!inWork) {
       throw reservation.closedException();
     }
-    return placement.isAnywhere()
-        ? pools.take(kind, bytes, alignment, pooled)
-        : pools.takePlaced(kind, bytes, alignment, pooled, placement);
+    return pools.takePlaced(kind, bytes, alignment, pooled, placement);
   }
 
   /**
@@ -195,7 +188,7 @@ public final class BlockAllocator implements BlockSource {
    * then free in the driver.
    */
   public void makeDeviceRoom(long bytes) {
-    further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), context).discard();
+    further(take(MemoryPools.Kind.DEVICE, bytes, false, false), context).discard();
   }
 
   /** For the device's copy of a buffer that was allocated on the host. */
@@ -214,7 +207,7 @@ public final class BlockAllocator implements BlockSource {
               () -> takeReserved(kind, bytes, 0, !paranoid, Placement.ANYWHERE, reservation, true)),
           tenant);
     }
-    return further(take(MemoryPools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
+    return further(take(MemoryPools.Kind.DEVICE, bytes, !paranoid, true), tenant);
   }
 
   /**
@@ -223,16 +216,16 @@ public final class BlockAllocator implements BlockSource {
    */
   @Override
   public Lease forHost(long bytes, Object tenant) {
-    return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
+    return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, true), tenant);
   }
 
-  /** For bytes of a caller that may not wait for work, whose own this is not yet. */
+  /** Returns a host block through which a caller copies that must not block. */
   @Override
   public Lease forCaller(long bytes, Object tenant) {
-    return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, false), tenant);
+    return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, false), tenant);
   }
 
-  /** For a buffer that comes back from a file: of its first kind. */
+  /** For a buffer that comes back from a file: of the kind it was allocated with. */
   @Override
   public Lease forReturn(long bytes, Allocation allocation, Object tenant) {
     return further(takeAsTold(bytes, allocation, true), tenant);
@@ -255,7 +248,7 @@ public final class BlockAllocator implements BlockSource {
   private Lease forMeasuring(MemoryPools.Kind kind, long bytes, boolean recovers) {
     PooledBlock block =
         recovers
-            ? take(kind, bytes, 0, !paranoid, false)
+            ? take(kind, bytes, !paranoid, false)
             : counted(() -> pools.take(kind, bytes, 0, !paranoid));
     return further(block, context);
   }
@@ -306,9 +299,8 @@ public final class BlockAllocator implements BlockSource {
     return lease;
   }
 
-  private PooledBlock take(
-      MemoryPools.Kind kind, long bytes, long alignment, boolean pooled, boolean inWork) {
-    return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, alignment, pooled));
+  private PooledBlock take(MemoryPools.Kind kind, long bytes, boolean pooled, boolean inWork) {
+    return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, 0, pooled));
   }
 
   private PooledBlock recover(

@@ -46,11 +46,11 @@ final class Defragmenter implements BlockMover {
   }
 
   /**
-   * A buffer on its way.
+   * A buffer that changes its block.
    *
    * @param lease of the block that it goes to
    */
-  private record Relocation(Storage storage, PooledBlock from, PooledBlock to, Lease lease) {
+  private record BufferMove(Storage storage, PooledBlock from, PooledBlock to, Lease lease) {
     BackingBlocks backing() {
       return storage.coherence().backing();
     }
@@ -93,28 +93,28 @@ final class Defragmenter implements BlockMover {
   @Override
   public boolean move(List<Move> moves) {
     try {
-      List<Relocation> relocations = new ArrayList<>();
+      List<BufferMove> bufferMoves = new ArrayList<>();
       for (Move move : moves) {
         Storage storage = holder(move.from());
         if (storage == null) {
           return false;
         }
-        relocations.add(new Relocation(storage, move.from(), move.to(), new Lease(move.to())));
+        bufferMoves.add(new BufferMove(storage, move.from(), move.to(), new Lease(move.to())));
       }
-      return moveTogether(relocations);
+      return moveTogether(bufferMoves);
     } catch (RuntimeException | Error e) {
       FailureLog.warn("defragmentation was stopped", e);
       return false;
     }
   }
 
-  private boolean moveTogether(List<Relocation> relocations) {
+  private boolean moveTogether(List<BufferMove> moves) {
     MoveOutcome outcome = new MoveOutcome();
     Operation operation =
         Operation.moving(
-            relocations.stream().map(Relocation::storage).toList(),
+            moves.stream().map(BufferMove::storage).toList(),
             SessionExecutors.evictions(),
-            () -> move(relocations, outcome));
+            () -> move(moves, outcome));
     try {
       operation.performIfIdle(!Thread.currentThread().isVirtual());
     } catch (RuntimeException | Error e) {
@@ -128,37 +128,37 @@ final class Defragmenter implements BlockMover {
     return core == null ? null : core.storageUnlessClosed();
   }
 
-  private void move(List<Relocation> relocations, MoveOutcome outcome) {
+  private void move(List<BufferMove> moves, MoveOutcome outcome) {
     if (!outcome.compareAndSet(Stage.ASKED, Stage.UNDER_WAY)) {
       return;
     }
     Stage end = Stage.STAYED;
     try {
-      if (relocations.stream().allMatch(Relocation::isPossible)) {
-        end = moved(relocations) ? Stage.MOVED : Stage.STAYED;
+      if (moves.stream().allMatch(BufferMove::isPossible)) {
+        end = moved(moves) ? Stage.MOVED : Stage.STAYED;
         boolean hasMoved = end == Stage.MOVED;
-        relocations.forEach(each -> clean(each, hasMoved ? each.from() : each.to()));
+        moves.forEach(each -> clean(each, hasMoved ? each.from() : each.to()));
       }
     } finally {
       outcome.set(end);
     }
   }
 
-  private boolean moved(List<Relocation> relocations) {
+  private boolean moved(List<BufferMove> moves) {
     // All that is needed for the change, which nothing may stop half-way.
-    @Nullable MemorySegment[] bytes = new @Nullable MemorySegment[relocations.size()];
+    @Nullable MemorySegment[] bytes = new @Nullable MemorySegment[moves.size()];
     try {
       for (int i = 0; i < bytes.length; i++) {
-        Relocation each = relocations.get(i);
+        BufferMove each = moves.get(i);
         bytes[i] = each.backing().isShared() ? each.backing().segment(each.lease()) : null;
       }
-      copyAll(relocations);
+      copyAll(moves);
     } catch (RuntimeException | Error e) {
       FailureLog.debug("buffers could not be moved together; they stay where they are", e);
       return false;
     }
     for (int i = 0; i < bytes.length; i++) {
-      Relocation each = relocations.get(i);
+      BufferMove each = moves.get(i);
       each.to().occupy(each.storage().core());
       each.storage().context().registry().relocated(each.storage().core());
       each.backing().moved(each.lease(), bytes[i]).surrender();
@@ -168,18 +168,23 @@ final class Defragmenter implements BlockMover {
     return true;
   }
 
-  /** Overwrites a block that no buffer has any more, if the options ask for that. */
-  private static void clean(Relocation each, PooledBlock abandoned) {
-    var _ = each.storage().context().scrubber().overwroteAbandoned(abandoned.block());
+  /**
+   * Overwrites a block that no buffer has any more, if the options ask for that. If it fails, the
+   * pool must not keep the block.
+   */
+  private static void clean(BufferMove each, PooledBlock abandoned) {
+    if (!each.storage().context().scrubber().overwroteAbandoned(abandoned.block())) {
+      abandoned.markUnclean();
+    }
   }
 
   /** Copies all bytes, concurrently where the device does it. No operation uses them meanwhile. */
-  private static void copyAll(List<Relocation> relocations) {
-    Event[] events = new Event[relocations.size()];
+  private static void copyAll(List<BufferMove> moves) {
+    Event[] events = new Event[moves.size()];
     int submitted = 0;
     Throwable failure = null;
     try {
-      for (Relocation each : relocations) {
+      for (BufferMove each : moves) {
         if (each.backing().isShared()) {
           copyOnHost(each);
         } else {
@@ -206,7 +211,7 @@ final class Defragmenter implements BlockMover {
     }
   }
 
-  private static void copyOnHost(Relocation each) {
+  private static void copyOnHost(BufferMove each) {
     MemorySegment from = Objects.requireNonNull(each.from().block().segment());
     MemorySegment to = Objects.requireNonNull(each.to().block().segment());
     MemorySegment.copy(from, 0, to, 0, each.storage().byteSize());

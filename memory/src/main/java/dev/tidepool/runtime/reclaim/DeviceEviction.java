@@ -4,10 +4,10 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.events.EvictionEvent;
 import dev.tidepool.runtime.events.FlightEvents;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 
-/** Gives the device's copy of a buffer up, its newer bytes fetched first. */
+/** Frees a buffer's device copy, after it has fetched the newer bytes. */
 final class DeviceEviction extends Relocation {
   DeviceEviction(Storage storage) {
     super(storage);
@@ -31,7 +31,7 @@ final class DeviceEviction extends Relocation {
     try {
       lease = storage.coherence().evictDevice();
     } catch (OutOfDeviceMemoryException noPlaceOnHost) {
-      SpillStore spilling = storage.context().spilling();
+      SpillFile spilling = storage.context().spilling();
       if (spilling == null) {
         throw noPlaceOnHost;
       }

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Frees memory of buffers for one request: their device copies are given up, or they go to the
  * spill file. Idle buffers are taken first, the least recently used of them before the others. Then
- * come buffers whose queued operations have not begun. For one thread.
+ * come buffers whose queued operations have not begun. Not thread-safe.
  *
  * <p>Of the idle buffers that {@link EvictionCandidates} remembers, one gives up its device copy;
  * if none has one, one goes to the file. Only then all buffers are searched, in the same order. So
@@ -149,7 +149,7 @@ final class Eviction {
   }
 
   private boolean spilled(Storage storage, boolean beforeUse) {
-    SpillStore spilling = storage.context().spilling();
+    SpillFile spilling = storage.context().spilling();
     if (spilling == null) {
       return false;
     }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request for a block that was refused, while memory is freed for it: it is tried again, and says
- * which memory would help. For one thread.
+ * which memory would help. Not thread-safe.
  */
 final class MemoryRequest<T> {
   private final StorageContext context;
@@ -131,12 +131,13 @@ final class MemoryRequest<T> {
     return MemoryRefusedException.isBy(Source.LIMIT, refused);
   }
 
-  boolean isServedBy(ManagerContext owner) {
+  /** Returns true if memory of a manager may help. */
+  boolean concerns(ManagerContext owner) {
     return owner == context || (!isOwnOnly() && owner.device().equals(context.device()));
   }
 
   /** Whether the memory of a buffer would help, if nothing used it; makes no storage. */
-  boolean isServedBy(BufferCore core) {
+  boolean wouldHelp(BufferCore core) {
     return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
   }
 

@@ -7,6 +7,7 @@ import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.ReservationLedger;
+import dev.tidepool.spi.support.VisibleText;
 import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.List;
@@ -189,7 +190,7 @@ public final class OutOfMemoryMessages {
   }
 
   private static String named(String tag) {
-    return tag.isEmpty() ? "untagged" : "'" + tag + "'";
+    return tag.isEmpty() ? "untagged" : "'" + VisibleText.of(tag) + "'";
   }
 
   private String biggestTags() {

@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Frees memory when it runs out, whether a driver, the system or the manager's limit refused a
  * request. One {@linkplain RecoveryStrategy strategy} after another frees memory, the cheapest
- * first. The request is tried again each time a strategy freed something: blocks on their way back,
- * idle blocks of the pools, unreachable buffers, small buffers moved together, idle buffers, those
- * that only work waits for which has not begun, and last what others use. Only then the request
- * fails.
+ * first. The request is tried again each time a strategy freed something: closed buffers, at once
+ * or after a wait, idle blocks of the pools, unreachable buffers, small buffers moved together,
+ * idle buffers, buffers whose queued operations have not begun, those that others use, after a
+ * wait, and last what the garbage collector finds. Only then the request fails.
  *
  * <p>Bounded, as each strategy is. A strategy that itself needs memory gets it from fewer
  * strategies, which move nothing to the host, so the depth is two. Holds no lock, except that of
@@ -73,10 +73,7 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Attempt<>(
-              new MemoryRequest<>(
-                  context, reclaimer, bytes, onDevice, inWork, reservation, request, refused))
-          .all();
+      return new Attempt<>(bytes, onDevice, inWork, reservation, request, refused).all();
     }
   }
 
@@ -85,9 +82,7 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Attempt<>(
-              new MemoryRequest<>(context, reclaimer, bytes, false, true, null, request, refused))
-          .forStrategy();
+      return new Attempt<>(bytes, false, true, null, request, refused).forStrategy();
     }
   }
 
@@ -99,13 +94,11 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Attempt<>(
-              new MemoryRequest<>(context, reclaimer, bytes, true, false, null, request, refused))
-          .atOnce();
+      return new Attempt<>(bytes, true, false, null, request, refused).atOnce();
     }
   }
 
-  /** The recovery for one request; for one thread. */
+  /** The recovery for one request; not thread-safe. */
   private final class Attempt<T> {
     private final MemoryRequest<T> request;
     private final Eviction eviction;
@@ -114,8 +107,16 @@ public final class OutOfMemoryRecovery {
     private final long end = System.nanoTime() + CLOSING_WAIT_NANOS;
     private boolean waited;
 
-    Attempt(MemoryRequest<T> request) {
-      this.request = request;
+    Attempt(
+        long bytes,
+        boolean onDevice,
+        boolean inWork,
+        @Nullable DeviceReservation reservation,
+        Supplier<T> supplier,
+        OutOfDeviceMemoryException refused) {
+      this.request =
+          new MemoryRequest<>(
+              context, reclaimer, bytes, onDevice, inWork, reservation, supplier, refused);
       this.eviction = new Eviction(reclaimer, request);
       this.leaks = unreachable.new Reclaim(request);
     }
@@ -176,7 +177,7 @@ public final class OutOfMemoryRecovery {
       return request.attempt();
     }
 
-    /** What has nothing more to give after the first time. */
+    /** Wraps a strategy that frees memory only once. */
     private static RecoveryStrategy once(LongSupplier free) {
       boolean[] done = new boolean[1];
       return _ -> {
@@ -195,8 +196,8 @@ public final class OutOfMemoryRecovery {
     }
 
     /**
-     * Waits for closed buffers whose last operations are under way, for the one first that was
-     * closed first. Threads of the library do not wait here, because those operations may be queued
+     * Waits for closed buffers whose last operations are under way, in the order in which they were
+     * closed. Threads of the library do not wait here, because those operations may be queued
      * behind theirs.
      */
     private long waitForClosing(long bytes) {

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.diagnostics.Fragmentation;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Frees memory, in one manager or in all of the session that share its device: gives idle blocks
  * back, and moves small buffers together. Also finds buffers for a {@link Relocation}. When to do
- * which is the {@link OutOfMemoryRecovery}'s business. Safe for use by any thread.
+ * which is the {@link OutOfMemoryRecovery}'s business. Thread-safe.
  */
 public final class Reclaimer {
   /**
@@ -60,15 +60,15 @@ public final class Reclaimer {
   }
 
   /** Whether a block is being taken, given back or freed now, in any manager of the device. */
-  boolean anyBlockOnItsWay() {
-    return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
+  boolean anyBlockInTransition() {
+    return onDevice().anyMatch(manager -> manager.pools.anyInTransition());
   }
 
   /** Whether any work of the session goes on that does not wait for memory itself. */
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.context.storages().stream())
-        .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
+        .anyMatch(storage -> storage.useState().others() == UseState.Users.GOING_ON);
   }
 
   /** Whether any storage of the managers of the device matches. */

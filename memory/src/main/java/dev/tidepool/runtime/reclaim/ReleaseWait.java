@@ -2,8 +2,8 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.PinState;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.order.UseState;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.StackReserve;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Frees memory for one request that others use: it waits for them. An operation behind the work
  * that uses each buffer gives its memory up. The request waits as long as that work goes on and
  * does not wait for memory itself, ten seconds at most. It waits one second at most for buffers
- * that are lent or mapped, because the end of that is unknown. For one thread.
+ * that are lent or mapped, because the end of that is unknown. Not thread-safe.
  *
  * <p>It waits without polling; see {@link MemoryWaiters}. After each change only what was released
  * is looked at. The exception is the end: memory that a thread has just taken, or is about to give
@@ -145,7 +145,7 @@ final class ReleaseWait implements AutoCloseable {
       waitsForHeld = true;
       return heldLeft;
     }
-    return System.nanoTime() - lastHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockOnItsWay()
+    return System.nanoTime() - lastHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockInTransition()
         ? TAKING_NANOS
         : 0;
   }
@@ -172,7 +172,7 @@ final class ReleaseWait implements AutoCloseable {
     for (Object each : released) {
       if (freed < request.bytes()
           && each instanceof Storage storage
-          && request.isServedBy(storage.context())) {
+          && request.concerns(storage.context())) {
         freed += eviction.freeQueued(storage);
       }
     }
@@ -207,23 +207,23 @@ final class ReleaseWait implements AutoCloseable {
   private boolean goesOn() {
     boolean anyWaits = false;
     for (Asked each : asked) {
-      PinState.Users users = each.storage().pins().others();
-      if (users == PinState.Users.GOING_ON) {
+      UseState.Users users = each.storage().useState().others();
+      if (users == UseState.Users.GOING_ON) {
         return true;
       }
-      anyWaits |= users == PinState.Users.WAITING;
+      anyWaits |= users == UseState.Users.WAITING;
     }
     return anyWaits && reclaimer.anyWorkGoesOn();
   }
 
   private boolean isInTransit(Storage storage) {
-    return request.isServedBy(storage.context()) && storage.isInTransit();
+    return request.concerns(storage.context()) && storage.isInTransit();
   }
 
   private boolean isHeldForNow(Storage storage) {
-    return request.isServedBy(storage.context())
+    return request.concerns(storage.context())
         && storage.isHeldForNow()
-        && (!storage.isOpen() || request.isServedBy(storage.core()));
+        && (!storage.isOpen() || request.wouldHelp(storage.core()));
   }
 
   /** Asks for further buffers that others use now; whether there are any. */
@@ -233,7 +233,7 @@ final class ReleaseWait implements AutoCloseable {
       if (asked.size() == MOST_ASKED) {
         break;
       }
-      if (storage.pins().others() != PinState.Users.NONE
+      if (storage.useState().others() != UseState.Users.NONE
           && asked.stream().noneMatch(each -> each.storage() == storage)) {
         ask(storage);
       }
@@ -242,7 +242,7 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   private void ask(Storage storage) {
-    SpillStore spilling = storage.context().spilling();
+    SpillFile spilling = storage.context().spilling();
     if (request.evictionHelps(storage) || isClosing(storage)) {
       asked.add(new Asked(storage, new DeviceEviction(storage).request()));
     } else if (spilling != null && request.spillingHelps(storage)) {
@@ -252,21 +252,21 @@ final class ReleaseWait implements AutoCloseable {
 
   /** Whether all memory of a storage goes back when the work on it has ended. */
   private boolean isClosing(Storage storage) {
-    return request.isServedBy(storage.context()) && storage.isClosing();
+    return request.concerns(storage.context()) && storage.isClosing();
   }
 
   /** Lets other requests count the work of this one as waiting for memory. */
   private void stop() {
     if (request.isInWork() && !stopped) {
       stopped = true;
-      context.waiters().stops();
+      context.waiters().beginBlocked();
     }
   }
 
   private void goOn() {
     if (stopped) {
       stopped = false;
-      context.waiters().goesOn();
+      context.waiters().endBlocked();
     }
   }
 

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The first in the queue tries, with the room that can be made at once, and again whenever
  * memory was given back; see {@link MemoryWaiters}. It holds nothing while it waits, so that a
- * manager that closes does not wait for it. Safe for use by any thread.
+ * manager that closes does not wait for it. Thread-safe.
  */
 public final class Reservations {
   private final StorageContext context;
@@ -147,7 +147,7 @@ public final class Reservations {
             DeviceReservation.of(ledger, context.manager(), name, bytes, limit, this::whenClosed));
   }
 
-  private void whenClosed(DeviceReservation closed) {
+  private void whenClosed() {
     pools.forgetEnded();
     context.waiters().released(context.device());
   }

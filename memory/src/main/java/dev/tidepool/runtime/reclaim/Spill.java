@@ -3,14 +3,14 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.SpillEvent;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 
 /** Takes a buffer's bytes to the spill file, from which they come back when they are touched. */
 final class Spill extends Relocation {
-  private final SpillStore store;
+  private final SpillFile store;
 
-  Spill(Storage storage, SpillStore store) {
+  Spill(Storage storage, SpillFile store) {
     super(storage);
     this.store = store;
   }

@@ -10,7 +10,7 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Coherence;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each buffer is moved by an operation in its own order, one buffer after another, as the
  * recovery from full memory does. A storage remembers that it was moved until it is brought back.
- * Safe for use by any thread.
+ * Thread-safe.
  */
 public final class Suspender {
   private final StorageContext context;
@@ -107,7 +107,7 @@ public final class Suspender {
 
   /** The host has no room for the bytes, or they are there already. */
   private Outcome spill(Storage storage) {
-    SpillStore spilling = context.spilling();
+    SpillFile spilling = context.spilling();
     boolean shared = storage.coherence().backing().isShared();
     if (shared && storage.byteSize() == 0) {
       return Outcome.ABSENT;
@@ -138,7 +138,7 @@ public final class Suspender {
         : Outcome.left(Reason.NO_ROOM);
   }
 
-  /** The sums of one suspension; for one thread. */
+  /** The sums of one suspension; not thread-safe. */
   private static final class Tally {
     private final Map<Reason, Long> left = new EnumMap<>(Reason.class);
     private long buffers;

@@ -10,8 +10,7 @@ import java.util.function.LongConsumer;
 
 /**
  * Frees the memory of one manager's buffers that were never closed and cannot be reached. The
- * collector is asked to run once in a while, and when nothing else frees memory. Safe for use by
- * any thread.
+ * collector is asked to run once in a while, and when nothing else frees memory. Thread-safe.
  */
 public final class UnreachableBuffers {
   /**
@@ -47,7 +46,7 @@ public final class UnreachableBuffers {
     this.reclaim = reclaim;
   }
 
-  /** What is done for one request; for one thread. */
+  /** What is done for one request; not thread-safe. */
   final class Reclaim {
     private final MemoryRequest<?> request;
     private final long before = leaks();

@@ -15,7 +15,7 @@ import java.util.Set;
 
 /**
  * Handles buffers that were not closed. Closes those that have no handle left, and reports those
- * that were open when their manager closed. Safe for use by any thread.
+ * that were open when their manager closed. Thread-safe.
  */
 public final class LeakReclaimer {
   private final StorageContext context;

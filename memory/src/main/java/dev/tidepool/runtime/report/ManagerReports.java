@@ -10,7 +10,7 @@ import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.storage.BufferRegistry;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.ReservationLedger;
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * What a manager reports of its buffers: figures, the latest allocations and frees, snapshots, and
  * the dump when memory runs out.
  *
- * <p>Safe for use by any thread; threads that allocate or free never wait for a report.
+ * <p>Thread-safe; threads that allocate or free never wait for a report.
  */
 public final class ManagerReports {
   private final StorageContext context;
@@ -69,7 +69,7 @@ public final class ManagerReports {
     long allocatedBytes = counters.allocatedBytes();
     long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
     long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
-    SpillStore spilling = context.spilling();
+    SpillFile spilling = context.spilling();
     return new MemoryStatistics(
         live,
         pools.idleBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 /**
  * Writes snapshots to a folder of the user when memory runs out. The folder gets a few at most,
  * whichever process writes them, so that a program that fails again and again does not fill the
- * disk. Safe for use by any thread.
+ * disk. Thread-safe.
  */
 public final class OutOfMemoryDumps {
   static final int MOST = 8;

@@ -56,7 +56,7 @@ import dev.tidepool.runtime.report.ManagerReports;
 import dev.tidepool.runtime.report.OutOfMemoryDumps;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.GuardInspection;
-import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
@@ -676,7 +676,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     Closing.surviving("pools", pools);
     // A buffer that was allocated meanwhile closes itself and gives its block back.
     pools.awaitReturned();
-    SpillStore spilling = context.spilling();
+    SpillFile spilling = context.spilling();
     if (spilling != null) {
       Closing.surviving("the spill file", spilling);
     }

@@ -118,7 +118,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     this.reservations =
         devices.stream()
             .collect(Collectors.toUnmodifiableMap(Function.identity(), ReservationLedger::new));
-    this.hostPools = PoolFactory.hostPools(allocator, resources, hostReservations(), options);
+    this.hostPools = PoolFactory.hostPools(allocator, resources, hostReservations(), null, options);
     this.workers = new SessionExecutors(options.concurrentTransfers(), SmallTransferBatch::next);
     this.peers =
         new PeerLinks(this, accelerators, options.peerAccess(), workers.callbackExecutor());

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Gives memory of other libraries back whose buffers became unreachable. Another library's release
- * may wait for a lock, as Python's does, that the thread has which waits for this library: so no
- * thread that others wait for may run it. One thread does, while there is such memory.
+ * may wait for a lock, as Python's does, held by a thread that waits for this library: so no thread
+ * that others wait for may run it. One thread does, while there is such memory.
  */
 final class AbandonedMemory {
   private static final ThreadPoolExecutor RELEASES = executor();

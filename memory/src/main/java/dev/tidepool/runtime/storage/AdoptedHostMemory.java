@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A segment that is handed out ends before the memory does, so that its use after that fails
  * with an exception. While a native call holds the segment open, the memory stays. Most buffers
  * hand out no segment, and ending one is a handshake with every thread of the process, so the
- * segment is made when it is first asked for. Safe for use by any thread.
+ * segment is made when it is first asked for. Thread-safe.
  */
 public final class AdoptedHostMemory implements Runnable {
   private static final MemoryAllocator ALLOCATOR = new MemoryAllocator();

@@ -4,7 +4,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.HostAccess;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * both; or a part of a spill file while there is no room for any.
  *
  * <p>Changed only under the lock {@code moving} of {@link Coherence}, by work in the storage's
- * queue or by the thread that moves the bytes while no work {@linkplain PinState occupies} them;
+ * queue or by the thread that moves the bytes while no work {@linkplain UseState occupies} them;
  * work that begins later sees it through the storage's monitor.
  */
 public final class BackingBlocks {
@@ -175,7 +175,7 @@ public final class BackingBlocks {
     return !owned && !locked && ending == null;
   }
 
-  /** What tells the mapped file from others; null of all other memory. */
+  /** Returns the key that identifies the mapped file; null for all other memory. */
   public @Nullable Object file() {
     return file;
   }
@@ -217,7 +217,7 @@ public final class BackingBlocks {
     return Objects.requireNonNull(host, "no host copy");
   }
 
-  /** Bytes of the host's copy as users get them: not one is reached after the memory is gone. */
+  /** The host's copy as users get it: access fails after the memory is released. */
   public MemorySegment handedOut() {
     return adopted == null ? host() : adopted.handedOut();
   }

@@ -17,7 +17,7 @@ public interface BlockSource {
   /** For a buffer that comes back from a file: of the kind that it was made with. */
   Lease forReturn(long bytes, Allocation allocation, Object tenant);
 
-  /** For bytes of a caller that may not wait for work, whose own this is not yet. */
+  /** Returns a host block through which a caller copies that must not block. */
   Lease forCaller(long bytes, Object tenant);
 
   /** For bytes on their way; fails rather than free memory. */

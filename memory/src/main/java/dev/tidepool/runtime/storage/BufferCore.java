@@ -9,13 +9,14 @@ import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.threads.StackReserve;
+import dev.tidepool.spi.support.VisibleText;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One buffer's hold on its memory, from the first use to the close.
+ * One buffer's hold on its memory, from the allocation to the close.
  *
  * <p>A buffer is dormant at first: it has no storage, only its handle and fields in its block.
  * Short copies and segments of its memory need no storage. If the buffer is closed then, the block
@@ -95,11 +96,11 @@ public final class BufferCore {
 
   /** Returns the core of the buffer that has a block; null if none has. */
   public static @Nullable BufferCore of(PooledBlock block) {
-    BufferCore found = find(block);
-    if (found == null && block.isOnItsWay()) {
+    BufferCore found = seen(block);
+    if (found == null && block.isInTransition()) {
       // The buffer may be about to get its storage, or be made just now.
       synchronized (block) {
-        found = find(block);
+        found = seen(block);
       }
     }
     return found;
@@ -107,10 +108,6 @@ public final class BufferCore {
 
   /** Like {@link #of}, but does not wait for a buffer that gets its storage or is being made. */
   public static @Nullable BufferCore seen(PooledBlock block) {
-    return find(block);
-  }
-
-  private static @Nullable BufferCore find(PooledBlock block) {
     PooledBlock.Dormant buffer = block.dormant();
     if (buffer == null) {
       return block.tenant() instanceof BufferCore core ? core : null;
@@ -232,7 +229,7 @@ public final class BufferCore {
     STORAGE.compareAndSet(this, null, fresh);
   }
 
-  /** The storage; null if the buffer is dormant, or was closed like that. */
+  /** The storage; null if the buffer is dormant, or was closed while dormant. */
   public @Nullable Storage storageIfAny() {
     if (storage == null && block != null && !block.isDormant(number)) {
       return storageUnlessClosed();
@@ -387,7 +384,7 @@ public final class BufferCore {
   @Override
   public String toString() {
     return "buffer"
-        + (allocation.tag().isEmpty() ? "" : " '" + allocation.tag() + "'")
+        + (allocation.tag().isEmpty() ? "" : " '" + VisibleText.of(allocation.tag()) + "'")
         + " ("
         + type
         + "["

@@ -13,7 +13,7 @@ import dev.tidepool.spi.support.FailureLog;
  * Gives the memory of buffers back when nothing uses it any more: guard zones are inspected, the
  * buffer leaves the accounts, and then its blocks go. The only exception is a dormant buffer: the
  * atomic exchange that returns its block to the pool comes first. When that is, {@link Storage}
- * decides. Nothing here throws. Safe for use by any thread.
+ * decides. Nothing here throws. Thread-safe.
  */
 public final class BufferReleaser {
   private final StorageContext context;
@@ -82,7 +82,7 @@ public final class BufferReleaser {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    storage.pins().freed();
+    storage.useState().freed();
     try {
       context.registry().gone(storage.core());
       storage.core().forgetMadeStorage();
@@ -132,7 +132,7 @@ public final class BufferReleaser {
     if (writesHistory || !block.endDormancyAtOnce(number)) {
       return false;
     }
-    // Counted before the close is over: a buffer lives no longer than its user can know.
+    // Counted first, so that statistics never show a buffer whose close() has returned.
     counters.freed(bytes);
     waiters.released(device);
     state.goOn();

@@ -12,7 +12,7 @@ import dev.tidepool.link.TransferContext;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.TransferEvent;
-import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * the ranges, by one command or several.
  *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
- * no work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
+ * no work {@linkplain UseState occupies} the storage. Reads run side by side, and two may find that
  * the same bytes must move: the lock {@code moving} lets one of them move. The storage's monitor,
  * which guards the state, is never held while bytes move.
  */
@@ -138,7 +138,7 @@ public final class Coherence {
       bringBack(true);
       boolean found = state.hostHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
-      hold();
+      acquireForHost();
       if (!found) {
         beginOnHost();
         // Shared bytes are all there at once; else only what was asked for is fetched.
@@ -171,10 +171,10 @@ public final class Coherence {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = state.isHostNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
-      hold();
+      acquireForHost();
       if (!state.isHostNewest()) {
         beginOnHost();
-        fetchAllBut(from, to, overwritten);
+        allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
       }
       return backing.host();
     }
@@ -186,7 +186,7 @@ public final class Coherence {
       bringBack(true);
       boolean found = state.deviceHasNewest(from, to);
       storage.bufferCounters().accessed(found || backing.isShared());
-      yieldToDevice();
+      releaseToDeviceUnlessMapped();
       if (!found) {
         beginOnDevice();
         push(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
@@ -207,10 +207,10 @@ public final class Coherence {
       bringBack(true);
       boolean found = state.isDeviceNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
-      yieldToDevice();
+      releaseToDeviceUnlessMapped();
       if (!state.isDeviceNewest()) {
         beginOnDevice();
-        pushAllBut(from, to, overwritten);
+        allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
       }
       return backing.device();
     }
@@ -292,7 +292,7 @@ public final class Coherence {
     }
   }
 
-  /** Sees to memory for the device's use; moves no bytes but those in the spill file. */
+  /** Allocates memory for the device's use; moves no bytes but those in the spill file. */
   public void provideDeviceMemory() {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -307,10 +307,10 @@ public final class Coherence {
     MovingLock lock = moving();
     if (!lock.tryLock()) {
       try {
-        context.waiters().stops();
+        context.waiters().beginBlocked();
         lock.lock();
       } finally {
-        context.waiters().goesOn();
+        context.waiters().endBlocked();
       }
     }
     return lock;
@@ -460,7 +460,7 @@ public final class Coherence {
     try (MovingLock _ = lockMoving()) {
       bringBack(from > 0 || to < size);
       storage.bufferCounters().accessed(true);
-      hold();
+      acquireForHost();
       if (writesOnHost()) {
         state.hostWritten(from, to);
       } else {
@@ -475,7 +475,7 @@ public final class Coherence {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
       storage.bufferCounters().accessed(true);
-      hold();
+      acquireForHost();
       return backing.host();
     }
   }
@@ -601,7 +601,7 @@ public final class Coherence {
    *
    * @throws dev.tidepool.TransferException if the file takes no more; nothing has changed then
    */
-  public boolean spill(SpillStore spilling) {
+  public boolean spill(SpillFile spilling) {
     List<Lease> freed;
     boolean clean;
     try (MovingLock _ = moving().locked()) {
@@ -611,7 +611,7 @@ public final class Coherence {
       SpillFile.Extent extent = spilling.reserve(size);
       try {
         writeTo(extent);
-        handBack();
+        releaseToDevice();
       } catch (RuntimeException | Error e) {
         extent.drop();
         throw e;
@@ -638,7 +638,7 @@ public final class Coherence {
 
   private void writeTo(SpillFile.Extent extent) {
     if (backing.hasHost()) {
-      hold();
+      acquireForHost();
       if (!backing.isShared() && !state.isHostNewest()) {
         fetch(0, size);
       }
@@ -664,7 +664,7 @@ public final class Coherence {
     if (extent == null) {
       return;
     }
-    SpillStore spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
+    SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
     boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =
@@ -720,14 +720,6 @@ public final class Coherence {
     transferAndMark(Direction.HOST_TO_DEVICE, state.dirtyWithin(from, to));
   }
 
-  private void fetchAllBut(long from, long to, boolean overwritten) {
-    allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
-  }
-
-  private void pushAllBut(long from, long to, boolean overwritten) {
-    allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
-  }
-
   private void allBut(Direction direction, long from, long to, boolean overwritten) {
     if (overwritten && from < to) {
       transferAndMark(direction, state.dirtyWithin(0, from));
@@ -777,7 +769,7 @@ public final class Coherence {
   }
 
   /** The host takes a mapped block. */
-  private void hold() {
+  private void acquireForHost() {
     if (backing.isMapped() && !hostHolds) {
       link().acquire(backing.device());
       hostHolds = true;
@@ -785,10 +777,9 @@ public final class Coherence {
   }
 
   /** The device takes a mapped block back, unless an open mapping only reads it. */
-  private void yieldToDevice() {
+  private void releaseToDeviceUnlessMapped() {
     if (hostHolds && !storage.holds().isMapped()) {
-      link().release(backing.device());
-      hostHolds = false;
+      releaseToDevice();
     }
   }
 
@@ -798,7 +789,7 @@ public final class Coherence {
    */
   public void publish() {
     try (MovingLock _ = moving().locked()) {
-      yieldToDevice();
+      releaseToDeviceUnlessMapped();
     }
   }
 
@@ -808,11 +799,11 @@ public final class Coherence {
       return; // The host never took it.
     }
     try (MovingLock _ = moving().locked()) {
-      handBack();
+      releaseToDevice();
     }
   }
 
-  private void handBack() {
+  private void releaseToDevice() {
     if (hostHolds) {
       link().release(backing.device());
       // Set last: if the release fails the host still has the block, and a failed spill goes on

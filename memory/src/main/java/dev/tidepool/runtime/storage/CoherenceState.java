@@ -81,7 +81,7 @@ public final class CoherenceState {
   /** Whether the host may write any range without a change of state. */
   boolean isHostDirtyEverywhere() {
     synchronized (monitor) {
-      return state == BufferState.HOST_DIRTY && dirty.covers(0, size);
+      return state == BufferState.HOST_DIRTY && dirty.isAll();
     }
   }
 
@@ -90,9 +90,9 @@ public final class CoherenceState {
     synchronized (monitor) {
       return switch (state) {
         case HOST_ONLY -> true;
-        case HOST_DIRTY -> dirty.covers(0, size);
+        case HOST_DIRTY -> dirty.isAll();
         case DEVICE_ONLY -> shared;
-        case DEVICE_DIRTY -> shared && dirty.covers(0, size);
+        case DEVICE_DIRTY -> shared && dirty.isAll();
         case SYNCHRONIZED -> false;
       };
     }
@@ -247,7 +247,7 @@ public final class CoherenceState {
     }
   }
 
-  /** The parts of a range that one side has not. */
+  /** The parts of a range that differ between the two copies. */
   List<DirtyRanges.Range> dirtyWithin(long from, long to) {
     synchronized (monitor) {
       return dirty.within(from, to);

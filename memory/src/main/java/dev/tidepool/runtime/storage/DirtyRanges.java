@@ -86,7 +86,11 @@ final class DirtyRanges {
       to = Math.max(to, end);
     }
     covered.clear();
-    ranges.put(from, to);
+    if (from <= 0 && to >= size) {
+      addAll();
+    } else {
+      ranges.put(from, to);
+    }
   }
 
   void remove(long from, long to) {
@@ -154,16 +158,8 @@ final class DirtyRanges {
     return last != null && last.getValue() > from;
   }
 
-  boolean covers(long from, long to) {
-    if (from >= to || all) {
-      return true;
-    }
-    Map.Entry<Long, Long> range = ranges.floorEntry(from);
-    return range != null && range.getValue() >= to;
-  }
-
-  @Override
-  public String toString() {
-    return all ? "all" : ranges.toString();
+  /** Returns true if all bytes of the storage are dirty. */
+  boolean isAll() {
+    return all || size == 0;
   }
 }

@@ -30,7 +30,7 @@ public final class HoldCounts {
   private boolean exposed;
 
   /** What is held beside the memory. */
-  enum Hold {
+  public enum Hold {
     /** Nothing. */
     HOST,
     /** The right to write the host's bytes. */

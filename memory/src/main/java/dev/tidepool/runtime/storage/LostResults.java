@@ -11,7 +11,7 @@ import java.lang.System.Logger.Level;
 
 /**
  * Newest bytes that could not be brought back to memory that outlives its buffer. Each such buffer
- * is counted, logged and reported. Safe for use by any thread.
+ * is counted, logged and reported. Thread-safe.
  */
 final class LostResults {
   private final ManagerContext context;

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * that is done. So a request for memory finds what is about to become free without a look at all
  * buffers.
  *
+ * <p>It knows no {@code Storage}, only links, so that the two form no cycle of classes.
+ *
  * <p>A list that is linked through the storages: adding and removing makes no object, because both
  * happen where memory is given back. The monitor is held for some stores, and nothing is called
  * under it.

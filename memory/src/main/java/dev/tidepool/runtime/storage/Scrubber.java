@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Overwrites released memory where the options ask for it, as far as pools and guarded blocks
  * cannot do that by themselves: memory of the device alone, and what the host may not touch without
- * asking. Safe for use by any thread.
+ * asking. Thread-safe.
  */
 public final class Scrubber {
   private final ManagerContext context;

@@ -29,10 +29,11 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * The file that a manager's idle bytes go to when memory is short, in a directory that the user
- * names.
+ * names. It counts how often they did.
  *
  * <p><b>What is left of it.</b> The file is deleted as it is opened, and its space goes back when
  * it closes or its process dies, however that dies. Where a system cannot delete what is open, the
@@ -40,7 +41,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * and the next manager that names the directory deletes it then. Only its owner may open it.
  *
  * <p><b>Threads.</b> Files are touched by threads of this class alone: an interrupt would close the
- * channel, and with it the deleted file, under everybody. The calling thread waits for them, which
+ * channel, and with it the deleted file, for all threads. The calling thread waits for them, which
  * parks a virtual thread. They wait for nothing but the disk. The monitor guards {@code space} and
  * the sizes; under it the file is cut off, which no write may come between.
  */
@@ -65,6 +66,8 @@ public final class SpillFile implements AutoCloseable {
   private final Path path;
   private final FileChannel channel;
   private final ThreadPoolExecutor threads;
+  private final LongAdder spills = new LongAdder();
+  private final LongAdder returns = new LongAdder();
 
   // Guarded by this.
   private final ExtentAllocator space = new ExtentAllocator();
@@ -175,8 +178,32 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  synchronized long usedBytes() {
+  /** Bytes of buffers that are in the file now. */
+  public synchronized long spilledBytes() {
     return usedBytes;
+  }
+
+  /** A buffer's bytes are in the file. */
+  void spilled() {
+    spills.increment();
+  }
+
+  /** A buffer has its bytes in memory again. */
+  void broughtBack() {
+    returns.increment();
+  }
+
+  public long spills() {
+    return spills.sum();
+  }
+
+  public long returns() {
+    return returns.sum();
+  }
+
+  @Override
+  public String toString() {
+    return ByteSize.format(spilledBytes()) + " in " + directory();
   }
 
   Path directory() {

@@ -12,8 +12,8 @@ import dev.tidepool.runtime.metering.BufferCounters;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
-import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.runtime.storage.HoldCounts.Hold;
 import dev.tidepool.runtime.threads.KernelThreads;
 import dev.tidepool.runtime.threads.StackReserve;
@@ -126,10 +126,6 @@ public final class Storage extends PendingReleases.Link {
 
   public long byteSize() {
     return core.byteSize();
-  }
-
-  MemoryLocation location() {
-    return core.location();
   }
 
   public Coherence coherence() {
@@ -263,7 +259,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Whether a writing view of all would be the one that was handed out last; counted as an access
+   * Returns true if the last writable view of the whole buffer is still valid; counts an access
    * then.
    */
   public boolean viewsAgain() {
@@ -296,7 +292,8 @@ public final class Storage extends PendingReleases.Link {
    */
   public <A> boolean copyInPlace(
       boolean writing, ElementType<A> type, A array, int start, long at, int count) {
-    if (!pins().enterInPlace(writing) && !(allowInPlace(writing) && pins().enterInPlace(writing))) {
+    if (!useState().enterInPlace(writing)
+        && !(allowInPlace(writing) && useState().enterInPlace(writing))) {
       return false;
     }
     try {
@@ -307,7 +304,7 @@ public final class Storage extends PendingReleases.Link {
       }
       viewed();
     } finally {
-      pins().leaveInPlace(writing);
+      useState().leaveInPlace(writing);
     }
     return true;
   }
@@ -316,7 +313,7 @@ public final class Storage extends PendingReleases.Link {
   private boolean isInPlace() {
     return !closed
         && queue().isIdle()
-        && pins().isFree()
+        && useState().isFree()
         && !holds.isMappingAsked()
         && prefetchFailure == null
         && coherence.isHostInPlace();
@@ -331,7 +328,7 @@ public final class Storage extends PendingReleases.Link {
       if (!isInPlace() || (writing && !writable)) {
         return null;
       }
-      pins().stop();
+      useState().stop();
       MemorySegment host = coherence.viewInPlace(from, to, writing);
       if (host != null) {
         holds.expose();
@@ -349,8 +346,8 @@ public final class Storage extends PendingReleases.Link {
         return false;
       }
       inPlace = coherence.backing().host();
-      pins().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
-      return pins().isAllowed(writing);
+      useState().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
+      return useState().isAllowed(writing);
     }
   }
 
@@ -403,7 +400,7 @@ public final class Storage extends PendingReleases.Link {
   public boolean isIdleWhenMoved() {
     synchronized (this) {
       if (queue().isIdle()) {
-        pins().awaitMoved();
+        useState().awaitMoved();
       }
       return isIdle();
     }
@@ -414,18 +411,18 @@ public final class Storage extends PendingReleases.Link {
    * memory back. Meanwhile some of its memory may be seen nowhere.
    */
   public boolean isInTransit() {
-    return pins().isLeaving()
-        || (coherence.isMoving() && pins().others() == PinState.Users.GOING_ON);
+    return useState().isLeaving()
+        || (coherence.isMoving() && useState().others() == UseState.Users.GOING_ON);
   }
 
   /** Whether a user has its bytes until the user ends that: it is lent, or mapped. */
   public boolean isHeldForNow() {
-    return holds.isMapped() || pins().isLent();
+    return holds.isMapped() || useState().isLent();
   }
 
   /** Whether no operation is queued, and no thread moves its bytes; the monitor is held. */
   private boolean isUnused() {
-    return queue().isIdle() && !pins().isMoving();
+    return queue().isIdle() && !useState().isMoving();
   }
 
   /** A suspension has taken its memory on the device. */
@@ -468,47 +465,20 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Keeps the memory until {@link #unhold}, though the buffer may be closed before. Keeps no work
-   * off and does not say where the bytes are.
-   *
-   * @param writing whether the host's bytes may be written until then
-   * @throws IllegalStateException if the storage is closed
-   */
-  public void hold(boolean writing) {
-    hold(onHost(writing));
-  }
-
-  private static Hold onHost(boolean writing) {
-    return writing ? Hold.HOST_WRITTEN : Hold.HOST;
-  }
-
-  /**
-   * Like {@link #hold}; the device's copy, once it is made, stays where it is as well.
+   * Keeps the memory, and what the argument says, until {@link #unhold}, though the buffer may be
+   * closed before. Keeps no work off and does not say where the bytes are.
    *
    * @throws IllegalStateException if the storage is closed
    */
-  public void holdOnDevice() {
-    hold(Hold.DEVICE);
-  }
-
-  private void hold(Hold hold) {
+  public void hold(Hold hold) {
     synchronized (this) {
       checkOpen();
       holds.hold(hold);
     }
   }
 
-  /** Ends a hold on the device, as {@link #unhold} does. */
-  public void unholdOnDevice() {
-    unhold(Hold.DEVICE);
-  }
-
   /** Ends a hold; the last one frees what was closed meanwhile. Does not wait. */
-  public void unhold(boolean writing) {
-    unhold(onHost(writing));
-  }
-
-  private void unhold(Hold hold) {
+  public void unhold(Hold hold) {
     boolean frees;
     synchronized (this) {
       holds.unhold(hold);
@@ -561,14 +531,14 @@ public final class Storage extends PendingReleases.Link {
       if (closed) {
         return false;
       }
-      pins().stop();
+      useState().stop();
       closed = true;
       freeable = true;
       view = View.NONE;
       frees = !holds.keepMemory();
       freesAtOnce = frees && isUnused() && context.releaser().mayFreeOnThisThread(this);
       if (freesAtOnce) {
-        pins().close();
+        useState().close();
       }
     }
     if (freesAtOnce) {
@@ -588,7 +558,7 @@ public final class Storage extends PendingReleases.Link {
       first = !closed;
       waits = mayWait(back);
       if (first) {
-        pins().stop();
+        useState().stop();
         closed = true;
         view = View.NONE;
         back.closing(coherence.backing().isDeviceForeign() && holds.isHostWritten());
@@ -658,19 +628,19 @@ public final class Storage extends PendingReleases.Link {
     Uninterruptibly.await(this, () -> freed || (freeable && holds.keepMemory()));
   }
 
-  /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
+  /** The calling thread runs work on it. Recorded only for memory that outlives the buffer. */
   @Override
-  public void runs() {
+  public void operationStarted() {
     if (writeBack != null) {
-      writeBack.runs();
+      writeBack.operationStarted();
     }
   }
 
   /** The calling thread has run the work. */
   @Override
-  public void ran() {
+  public void operationEnded() {
     if (writeBack != null) {
-      writeBack.ran();
+      writeBack.operationEnded();
     }
   }
 
@@ -699,7 +669,7 @@ public final class Storage extends PendingReleases.Link {
     boolean wasOpen;
     boolean frees;
     synchronized (this) {
-      pins().stop();
+      useState().stop();
       wasOpen = !closed;
       // What holds the memory holds a handle too, so that none does here.
       frees = wasOpen || (freeable && holds.isMappingAsked());
@@ -746,7 +716,7 @@ public final class Storage extends PendingReleases.Link {
             Operation.always(this, context.transferThreads(), this::free).failing(_ -> freeLater());
       }
       operation = release;
-      here = !pins().isMoving() && context.releaser().mayFreeOnThisThread(this);
+      here = !useState().isMoving() && context.releaser().mayFreeOnThisThread(this);
     }
     if (late != null && !late.hasEntered()) {
       late.release(false);
@@ -760,16 +730,16 @@ public final class Storage extends PendingReleases.Link {
   public void record(AllocationTrace trace) {
     synchronized (this) {
       if (!closed) {
-        trace.allocated(number(), byteSize(), location());
+        trace.allocated(number(), byteSize(), core.location());
         this.trace = trace;
       }
     }
   }
 
-  /** Moves the bytes if no work under way uses them; whether it came to that. */
-  public boolean moveIfUnused(Runnable move) {
+  /** Moves the bytes if no work under way uses them. */
+  public void moveIfUnused(Runnable move) {
     try {
-      return pins().moveIfUnused(move);
+      useState().moveIfUnused(move);
     } finally {
       context.waiters().released(context.device());
     }
@@ -842,7 +812,7 @@ public final class Storage extends PendingReleases.Link {
 
   private void freeBlocks() {
     context.releaser().pending().remove(this);
-    pins().close();
+    useState().close();
     if (freedEarly) {
       return;
     }

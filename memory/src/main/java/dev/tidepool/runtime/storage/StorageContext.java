@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
  * live buffers, how their memory goes back and is overwritten, the spill file, and where further
  * blocks come from.
  *
- * <p>It is whole once its manager has told it where {@linkplain #blocksFrom blocks come from},
- * before the first buffer.
+ * <p>Complete after {@link #blocksFrom}, which the manager calls before the first buffer.
  */
 public final class StorageContext extends ManagerContext {
   private final AllocationCounters counters;
@@ -33,7 +32,7 @@ public final class StorageContext extends ManagerContext {
   private final Scrubber scrubber;
   private final BufferReleaser releaser;
   private final PeerPaths peers;
-  private final @Nullable SpillStore spilling;
+  private final @Nullable SpillFile spilling;
   private @Nullable BlockSource blocks;
 
   /**
@@ -61,10 +60,10 @@ public final class StorageContext extends ManagerContext {
     this.scrubber = new Scrubber(this);
     this.releaser = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
-    this.spilling = options.spillDirectory().map(SpillStore::new).orElse(null);
+    this.spilling = options.spillDirectory().map(SpillFile::open).orElse(null);
   }
 
-  /** Says where further blocks come from; called once, before there are buffers. */
+  /** Sets where further blocks come from; called once, before the first buffer. */
   public void blocksFrom(BlockSource source) {
     blocks = source;
   }
@@ -113,7 +112,7 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** Where idle buffers go when memory is short; null without a spill directory. */
-  public @Nullable SpillStore spilling() {
+  public @Nullable SpillFile spilling() {
     return spilling;
   }
 

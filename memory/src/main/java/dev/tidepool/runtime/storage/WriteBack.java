@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * blocks. It also knows which threads may wait for that: those that neither run operations of the
  * storage nor close it already.
  *
+ * <p>It calls the storage back by functions, so that the two form no cycle of classes.
+ *
  * <p><b>Locking.</b> Guarded by the storage's monitor, which each method takes. No bytes move under
  * it.
  */
@@ -51,14 +53,14 @@ final class WriteBack {
   }
 
   /** The calling thread begins to run an operation of the storage. */
-  void runs() {
+  void operationStarted() {
     synchronized (storage) {
       runners.add(Thread.currentThread());
     }
   }
 
   /** The calling thread has run the operation. */
-  void ran() {
+  void operationEnded() {
     synchronized (storage) {
       runners.remove(Thread.currentThread());
     }

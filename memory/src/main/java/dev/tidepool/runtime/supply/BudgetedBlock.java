@@ -18,7 +18,7 @@ record BudgetedBlock(Block block, Budget budget, long charged) implements Forwar
   }
 
   /**
-   * A block that its caller has just got, and that a full heap does not lose.
+   * Wraps a block that its caller has just got; frees the block if the heap is full.
    *
    * @param budget an object that is there already
    */

@@ -6,9 +6,9 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.support.VisibleText;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +24,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
   private final String name;
   private final long bytes;
   private final @Nullable MemoryLimit limit;
-  private final Consumer<DeviceReservation> whenClosed;
+  private final Runnable whenClosed;
   private final List<MemoryPool> pools = new CopyOnWriteArrayList<>();
 
   // Guarded by the ledger; `isOpen` is also read without.
@@ -38,7 +38,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       String name,
       long bytes,
       @Nullable MemoryLimit limit,
-      Consumer<DeviceReservation> whenClosed) {
+      Runnable whenClosed) {
     this.ledger = ledger;
     this.manager = manager;
     this.name = name;
@@ -60,7 +60,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       String name,
       long bytes,
       @Nullable MemoryLimit limit,
-      Consumer<DeviceReservation> whenClosed) {
+      Runnable whenClosed) {
     DeviceReservation reservation =
         new DeviceReservation(ledger, manager, name, bytes, limit, whenClosed);
     if (limit != null) {
@@ -217,11 +217,11 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       limit.giveBack(back);
     }
     pools.forEach(MemoryPool::close);
-    whenClosed.accept(this);
+    whenClosed.run();
   }
 
   @Override
   public String toString() {
-    return name.isEmpty() ? "a reservation" : "the reservation '" + name + "'";
+    return name.isEmpty() ? "a reservation" : "the reservation '" + VisibleText.of(name) + "'";
   }
 }

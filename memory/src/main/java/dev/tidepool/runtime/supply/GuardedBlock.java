@@ -19,7 +19,7 @@ public final class GuardedBlock implements ForwardingBlock {
   /** What closed buffers are full of. */
   public static final byte FREED = (byte) 0xDD;
 
-  /** As far before the block writes are noticed, however large its alignment is. */
+  /** The longest distance before the block at which a write is detected. */
   private static final long MOST_BEFORE = 4096;
 
   private static final byte PATTERN = (byte) 0xFD;

@@ -8,7 +8,7 @@ import dev.tidepool.spi.HostAccess;
 /**
  * A source that surrounds each block with guard zones, for the paranoid level: another source is
  * asked for more, and what lies between the zones is handed out. The first zone is as long as the
- * block's alignment, which so holds between the zones too.
+ * block's alignment, so the part between the zones has it too.
  *
  * <p>Blocks that the host does not reach at all times have none, because they could not be checked.
  * Blocks that would be too large for the device with zones have none either.

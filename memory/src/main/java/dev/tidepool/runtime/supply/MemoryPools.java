@@ -148,11 +148,14 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Takes a block that lies where it is told to. Page-locked ones of a node have a pool, because
-   * the driver takes long to make them; others are not kept.
+   * Takes a block that lies where it is told to, if it is told. Page-locked ones of a node have a
+   * pool, because the driver takes long to make them; others that are told are not kept.
    */
   public PooledBlock takePlaced(
       Kind kind, long bytes, long alignment, boolean pooled, Placement placement) {
+    if (placement.isAnywhere()) {
+      return take(kind, bytes, alignment, pooled);
+    }
     // Refuses a node that does not exist, whatever the kind, before it gets a pool.
     var _ = HostRequest.of(bytes).placed(placement);
     boolean kept = kind == Kind.PINNED && placement.isOnlyNode();
@@ -315,9 +318,9 @@ public final class MemoryPools implements AutoCloseable {
     trim("shortage", ofKinds(there), MemoryPool::trim);
   }
 
-  /** Trims the pools of the device's memory; how many bytes went back. */
-  public long trimDevice() {
-    return trim("suspend", lent(), MemoryPool::trim);
+  /** Trims the pools of the device's memory. */
+  public void trimDevice() {
+    trim("suspend", lent(), MemoryPool::trim);
   }
 
   private Stream<MemoryPool> ofKinds(Predicate<Kind> wanted) {
@@ -382,7 +385,7 @@ public final class MemoryPools implements AutoCloseable {
     return sum(MemoryPool::peakReservedBytes);
   }
 
-  /** A figure of all pools; once this manager is closed, the shared pool's is none of its own. */
+  /** A figure of all pools; once this manager is closed, the shared pool is no longer counted. */
   private long sum(ToLongFunction<MemoryPool> figure) {
     return (closed ? own.stream() : all()).mapToLong(figure).sum();
   }
@@ -399,15 +402,16 @@ public final class MemoryPools implements AutoCloseable {
 
   /**
    * Whether a thread has just taken a block that has no visible owner yet, or gives one back, or
-   * waits for a driver or the system to allocate or free one: that is no pool's, and no buffer's.
+   * waits for a driver or the system to allocate or free one: such memory belongs to neither a pool
+   * nor a buffer.
    */
-  public boolean anyOnItsWay() {
+  public boolean anyInTransition() {
     boolean[] any = new boolean[1];
     all()
         .forEach(
             pool -> {
               any[0] |= pool.isBusy();
-              pool.forEachTaken(block -> any[0] |= block.isOnItsWay());
+              pool.forEachTaken(block -> any[0] |= block.isInTransition());
             });
     return any[0];
   }
@@ -425,13 +429,13 @@ public final class MemoryPools implements AutoCloseable {
     for (MemoryPool pool : shared.all()) {
       pool.forEachTaken(
           block -> {
-            if (block.isOnItsWay()) {
+            if (block.isInTransition()) {
               arriving.add(block);
             }
           });
     }
     for (PooledBlock block : arriving) {
-      for (int tries = 0; block.isOnItsWay(); tries++) {
+      for (int tries = 0; block.isInTransition(); tries++) {
         ShortWait.pause(tries);
       }
     }

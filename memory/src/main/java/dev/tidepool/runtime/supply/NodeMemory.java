@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 
 /**
  * The NUMA nodes of the machine, from which pools of host memory are filled. Tests put an emulated
- * machine in its place, with {@link #using}. Safe for use by any thread.
+ * machine in its place, with {@link #using}. Thread-safe.
  */
 public interface NodeMemory {
   /** The numbers of the nodes, at least one. */

@@ -13,8 +13,8 @@ import java.util.stream.Stream;
  * Page-locked memory within the budget that all managers of a session share: what lies idle in the
  * pools of one of them must not keep a buffer of another from being page-locked.
  *
- * <p>Safe for use by any thread, and holds no lock: blocks of other managers are claimed as by
- * their own trimming. The devices stay open, because the caller counts as busy in its own pool.
+ * <p>Thread-safe, and holds no lock: blocks of other managers are claimed as by their own trimming.
+ * The devices stay open, because the caller counts as busy in its own pool.
  */
 public final class PinnedReclaimer {
   private final PinnedBudget budget;
@@ -36,13 +36,13 @@ public final class PinnedReclaimer {
   }
 
   /**
-   * Reserves bytes, for which idle blocks of all managers are freed if it must be, the oldest
-   * first; none, if all of them were not enough. Other threads that reserve at the same time may
-   * take what was freed.
+   * Reserves bytes, for which idle blocks of all managers are freed if necessary, the oldest first;
+   * none, if all of them were not enough. Other threads that reserve at the same time may take what
+   * was freed.
    *
    * @param asker the accelerator that needs them
    */
-  boolean make(long bytes, String asker) {
+  boolean reserveByFreeing(long bytes, String asker) {
     if (budget.reserve(bytes)) {
       return true;
     }

@@ -67,16 +67,12 @@ public final class PoolFactory {
     this.options = options;
   }
 
-  /** The pools of plain host memory for all managers with these options. */
+  /**
+   * Makes the pools of plain host memory, of one manager or for all with these options.
+   *
+   * @param limit what all pools of the manager together may hold; null for as much as there is
+   */
   public static HostPools hostPools(
-      MemoryAllocator allocator,
-      SessionResources resources,
-      ReservationLedger reservations,
-      MemoryOptions options) {
-    return hostPools(allocator, resources, reservations, null, options);
-  }
-
-  static HostPools hostPools(
       MemoryAllocator allocator,
       SessionResources resources,
       ReservationLedger reservations,
@@ -254,7 +250,9 @@ public final class PoolFactory {
     if (!locksPages()) {
       return null;
     }
-    if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
+    if (kind == Kind.PINNED
+        ? pinned.reserveByFreeing(bytes, device.info().id())
+        : pinned.reserve(bytes)) {
       try {
         return BudgetedBlock.over(
             fromItsNode(placement, () -> allocate(BlockKind.PINNED, bytes, alignment, placement)),

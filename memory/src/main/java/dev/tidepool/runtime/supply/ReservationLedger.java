@@ -87,7 +87,7 @@ public final class ReservationLedger {
   }
 
   private synchronized void checkFree(long bytes) {
-    // In this order: what ends to be pending meanwhile is in the driver's figure.
+    // In this order: a request that is no longer pending is in the driver's figure.
     long kept = unused + pending.get() - bytes;
     MemoryInfo memory = device.memory();
     if (memory.freeBytes() - kept < bytes) {
@@ -145,10 +145,5 @@ public final class ReservationLedger {
                     + ByteSize.format(each.usedBytes())
                     + " in use)")
         .collect(Collectors.joining(", "));
-  }
-
-  @Override
-  public String toString() {
-    return "reservations on " + device.info().id();
   }
 }

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * that the session is gone, and closes what is left. Nothing uses it then: every handle, every
  * queued operation and every thread that runs one reaches the session.
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public final class SessionResources {
   /**

@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * documentation lists which threads complete other futures.
  *
  * <p>A stage may be attached in the moment between that check and the completion, and may block. So
- * the maintenance thread starts another thread if none was completed since its last check. Safe for
- * use by any thread.
+ * the maintenance thread starts another thread if none was completed since its last check.
+ * Thread-safe.
  */
 public final class FutureCompleter extends Resumable {
   /** The end of a future. */

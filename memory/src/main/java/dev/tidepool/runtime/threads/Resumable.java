@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * full or no thread could be started. It is put on a list. The {@code SessionMaintenance} threads
  * go through the list four times a second and try again.
  *
- * <p>To put something on the list takes no memory. Safe for use by any thread.
+ * <p>To put something on the list takes no memory. Thread-safe.
  */
 public abstract class Resumable {
   private static final Object LOCK = new Object();

@@ -2,6 +2,7 @@ package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.transfer.PeerAccess;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -102,7 +103,7 @@ final class PeerLink {
       try {
         closeIfUnused();
       } catch (AcceleratorException e) {
-        LOG.log(Level.DEBUG, this + " could not be closed; no copy takes it", e);
+        FailureLog.debug(this + " could not be closed; no copy takes it", e);
       }
     }
   }

@@ -53,7 +53,7 @@ public final class ProgressNotifier {
     }
   }
 
-  /** So many bytes will not come, after all; before the first do. */
+  /** Removes bytes from the total; call before the list starts. */
   void leaveOut(long count) {
     total -= count;
   }

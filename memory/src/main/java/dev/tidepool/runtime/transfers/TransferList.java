@@ -68,7 +68,7 @@ final class TransferList {
     for (int i = 0; i < transfers.size(); i++) {
       try {
         Transfer<?> transfer = Objects.requireNonNull(transfers.get(i), "there is none");
-        pairs.add(new Pair(i, TransferTask.of(context, transfer, options), bounded, wanted));
+        pairs.add(new Pair(i, TransferTask.of(context, transfer, options), wanted));
       } catch (RuntimeException e) {
         settle(i, failed(i, e, Duration.ZERO, 0));
       }
@@ -145,7 +145,7 @@ final class TransferList {
     // The most bytes of the pair that the listener was told of, in any attempt.
     private final AtomicLong told = new AtomicLong();
 
-    Pair(int index, TransferTask transferTask, BoundedExecutor bounded, RetryPolicy retries) {
+    Pair(int index, TransferTask transferTask, RetryPolicy retries) {
       this.index = index;
       bytes = transferTask.bytes();
       operation = transferTask.operation(options, this::transferContext, retries, bounded);

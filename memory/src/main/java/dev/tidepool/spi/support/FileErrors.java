@@ -8,12 +8,19 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileSystems;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
 /** Says in words why the file system refused. */
 public final class FileErrors {
+  /** Linux and macOS say so when a process has no file descriptor left. */
+  private static final String NO_DESCRIPTOR = "Too many open files";
+
+  /** Linux follows 40 links, other systems fewer. */
+  private static final int MOST_LINKS = 40;
+
   private FileErrors() {}
 
   /**
@@ -24,6 +31,28 @@ public final class FileErrors {
    */
   public static TransferException failed(String action, Object file, Exception e) {
     return new TransferException("cannot " + action + " " + file + ": " + reason(e), e);
+  }
+
+  /** Returns the exception for a file that is to be read and does not exist. */
+  public static TransferException missing(Path file, NoSuchFileException e) {
+    if (!Files.isSymbolicLink(file)) {
+      return new TransferException(file + " does not exist", e);
+    }
+    return new TransferException(
+        file + " is a symbolic link to " + end(file) + ", which does not exist", e);
+  }
+
+  /** The end of a chain of links, as far as it can be followed. */
+  private static Path end(Path link) {
+    Path end = link;
+    try {
+      for (int i = 0; i < MOST_LINKS && Files.isSymbolicLink(end); i++) {
+        end = end.resolveSibling(Files.readSymbolicLink(end));
+      }
+    } catch (IOException _) {
+      // It has just been replaced; what is known of it says enough.
+    }
+    return end;
   }
 
   /**
@@ -83,8 +112,17 @@ public final class FileErrors {
       case NoSuchFileException _ -> "no such file or folder";
       case FileAlreadyExistsException _ -> "it exists";
       case NotDirectoryException _ -> "it is no folder";
-      case FileSystemException f when f.getReason() != null -> f.getReason();
-      default -> e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+      case FileSystemException f when f.getReason() != null -> advised(f.getReason());
+      default -> e.getMessage() == null ? e.getClass().getSimpleName() : advised(e.getMessage());
     };
+  }
+
+  /**
+   * Adds what to do. Old classes of java.io put the system's reason after the path, in brackets.
+   */
+  private static String advised(String reason) {
+    return reason.equals(NO_DESCRIPTOR) || reason.endsWith("(" + NO_DESCRIPTOR + ")")
+        ? "too many files are open in this process (close some, or raise its limit, ulimit -n)"
+        : reason;
   }
 }

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * Counts the objects of a driver that exist, by kind. A count that is not zero after everything was
  * closed is a leak.
  *
- * <p>Safe for use by any thread, and takes no lock: a virtual thread that waited for one could
- * continue on another carrier, and drivers keep state for each carrier.
+ * <p>Thread-safe, and takes no lock: a virtual thread that waited for one could continue on another
+ * carrier, and drivers keep state for each carrier.
  *
  * @param <K> the kinds of objects
  */

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Counts the users of a native object, so that a close during a use releases the object after that
- * use. The owner is the first user. Safe for use by any thread.
+ * use. The owner is the first user. Thread-safe.
  */
 public final class UseCount {
   private final String what;

@@ -5,8 +5,8 @@ import dev.tidepool.UnifiedMemoryManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one accelerator gets on with its part of a pipeline: the chunks that fit its memory, and how
- * fast a worker of it carries them.
+ * How one accelerator progresses with its part of a pipeline: the chunks that fit its memory, and
+ * how fast a worker of it carries them.
  *
  * <p>Locking: everything but {@link #size} is read and written under the lock of {@link
  * ChunkScheduler}.

@@ -10,7 +10,8 @@ import dev.tidepool.ByteSize;
  */
 public record ChunkPlan(int workers, long chunk) {
   /**
-   * Fewer elements are not worth a kernel's launch; memory that runs out is not answered below it.
+   * Fewer elements are not worth a kernel's launch; chunks are not made smaller than this when
+   * memory runs out.
    */
   public static final long SMALLEST_CHUNK = 1024;
 

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * copies nothing besides, but no safepoint is reached until it returns: while a slow disk answers,
  * no garbage is collected, and threads come to wait. So this is for processes that do little else.
  *
- * <p>Safe for use by any thread. The descriptor is closed after the last transfer.
+ * <p>Thread-safe. The descriptor is closed after the last transfer.
  */
 final class ArrayTransfers implements AutoCloseable {
   /** For less, a copy costs less than the call that spares it. */

@@ -145,7 +145,10 @@ public final class AtomicFile implements AutoCloseable {
         cause == null ? new FileAlreadyExistsException(target.toString()) : cause);
   }
 
-  /** Fails where no file can be for other reasons than that there is none, as for a long name. */
+  /**
+   * Throws if the path is unusable for a reason other than that the file is missing, as for a long
+   * name.
+   */
   private static void checkReachable(Path target) throws IOException {
     try {
       var _ = FilePermissions.key(target);
@@ -199,7 +202,7 @@ public final class AtomicFile implements AutoCloseable {
     return new AtomicFile(target, partial, bytes, overwrite, file, kept);
   }
 
-  /** A name that others are unlike; a name that exists is an error, never overwritten. */
+  /** Returns a random name; a name that exists is an error, never overwritten. */
   public static String newPartialName() {
     return ".tidepool-" + Long.toHexString(ThreadLocalRandom.current().nextLong()) + ".partial";
   }

@@ -84,7 +84,7 @@ public final class PositionalFile implements ByteSource {
         throw e;
       }
     } catch (NoSuchFileException e) {
-      throw new TransferException(path + " does not exist", e);
+      throw FileErrors.missing(path, e);
     } catch (IOException e) {
       throw FileErrors.failed("read", path, e);
     }

@@ -1,6 +1,7 @@
 package dev.tidepool.stream.file;
 
 import dev.tidepool.spi.support.ExitAction;
+import dev.tidepool.spi.support.FailureLog;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,8 +49,7 @@ public final class UnfinishedFiles {
       try {
         Files.deleteIfExists(path);
       } catch (IOException e) {
-        System.getLogger(UnfinishedFiles.class.getName())
-            .log(System.Logger.Level.WARNING, "cannot delete the partial file " + path, e);
+        FailureLog.warn("cannot delete the partial file " + path, e);
       }
     }
   }

@@ -50,7 +50,7 @@ final class ArgReducer extends Reducer {
     return best;
   }
 
-  /** Looks through neighbours; for one thread. */
+  /** Looks through neighbours; not thread-safe. */
   static final class Search {
     private final ScalarType type;
     private final boolean greatest;

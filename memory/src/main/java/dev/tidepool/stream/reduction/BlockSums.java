@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * The sums, as doubles, of blocks of {@value ElementBatch#LENGTH} neighbouring elements and of
- * binary trees of such blocks. For one thread.
+ * binary trees of such blocks. Not thread-safe.
  *
  * <p>A block is added in pieces of {@value #PIECE} elements, each in {@value #LANES} lanes that are
  * then folded by halves. An element so takes part in {@code PIECE / LANES + 6 + log2(n / 1024)}

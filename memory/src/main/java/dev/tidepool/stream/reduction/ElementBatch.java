@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * Some neighbouring elements as doubles or as longs: loops over arrays that fit the first cache
- * become vector instructions, loops over segments do not. For one thread.
+ * become vector instructions, loops over segments do not. Not thread-safe.
  */
 final class ElementBatch {
   static final int LENGTH = 1024;

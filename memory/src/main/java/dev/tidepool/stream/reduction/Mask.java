@@ -31,7 +31,7 @@ public final class Mask implements RangeConsumer {
     selected += trues;
   }
 
-  /** For each element from an offset on that a range came for, 0 or whether it is selected. */
+  /** Returns the mask of the range that begins at the offset: nonzero means selected. */
   byte[] from(long elementOffset) {
     return Objects.requireNonNull(ranges.get(elementOffset), "a mask comes before what it selects");
   }

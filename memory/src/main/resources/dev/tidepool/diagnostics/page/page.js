@@ -38,6 +38,9 @@ function time(micros) {
   return seconds < 172800 ? Math.round(seconds / 3600) + ' h' : Math.round(seconds / 86400) + ' days';
 }
 const tagName = tag => tag === '' ? '(no tag)' : tag;
+/** Characters that would act on the page, such as U+202E, which reverses what follows, are shown as escapes. */
+const visible = text => text.replace(/(?![\n\t])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu,
+  c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 const firstLine = text => text.split('\n', 1)[0].trim();
 
 /** A table of the file as a list of objects. */
@@ -53,6 +56,11 @@ function records(table) {
 function read(file) {
   const blocks = records(file.blocks);
   const changes = records(file.history).sort((a, b) => a.micros - b.micros);
+  for (const named of [...file.tags, ...file.pools]) named.name = visible(named.name);
+  file.types = file.types.map(visible);
+  file.sites = file.sites.map(visible);
+  file.reason = visible(file.reason);
+  file.accelerator = visible(file.accelerator);
   const states = file.states;
   const owners = file.tags.map((tag, i) => ({
     index: i, name: tag.name, live: tag.liveBytes, buffers: tag.liveBuffers, allocated: 0, freed: 0,
@@ -609,7 +617,7 @@ function remember() {
 
 function recall() {
   const parts = new URLSearchParams(location.hash.slice(1));
-  const tag = parts.get('tag');
+  const tag = parts.has('tag') ? visible(parts.get('tag')) : null;
   if (tag !== null && snapshot.owners.some(owner => owner.name === tag)) choose(tag);
   const [slab, offset] = (parts.get('block') || '').split(':').map(Number);
   const block = snapshot.blocks.find(each => each.slab === slab && each.offset === offset);

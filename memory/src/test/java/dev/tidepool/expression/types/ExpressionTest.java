@@ -97,6 +97,13 @@ class ExpressionTest {
   }
 
   @Test
+  void controlCharactersAreShownAsEscapesWithTheCaretAtTheirPlace() {
+    assertThatExceptionOfType(ExpressionException.class)
+        .isThrownBy(() -> Expression.parse("y = x +\u001b[2J"))
+        .withMessage("unexpected character '\\u001b' at column 8\n  y = x +\\u001b[2J\n         ^");
+  }
+
+  @Test
   void anUnknownNameIsShownWithItsLine() {
     Expression expression = Expression.parse("t = 2*x\n\ty = 2*x+q\nz = y");
 

@@ -24,6 +24,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PromotionTest {
   @Test
@@ -204,6 +206,44 @@ class PromotionTest {
         .run(2);
 
     assertThat(y).containsExactly(1, 1);
+  }
+
+  /** NumPy 2.4 gives these; NumPy 1 computed some of them in float64. */
+  @ParameterizedTest
+  @CsvSource({
+    "UINT64, -1",
+    "UINT64, 18446744073709551616",
+    "INT64, 9223372036854775808",
+    "INT64, -9223372036854775809",
+    "UINT8, -1",
+    "UINT8, 256",
+    "UINT8, 1180591620717411303424",
+    "INT8, 128",
+    "INT8, -1180591620717411303424"
+  })
+  void anIntegerLiteralBeyondTheElementsComparesByValue(ScalarType type, BigInteger literal) {
+    byte below = (byte) (literal.signum() > 0 ? 1 : 0);
+    byte above = (byte) (1 - below);
+    String[] sources = {
+      "x < L", "x <= L", "x > L", "x >= L", "x == L", "x != L",
+      "L > x", "L >= x", "L < x", "L <= x", "L == x", "L != x"
+    };
+    byte[] expected = {below, below, above, above, 0, 1};
+    for (int i = 0; i < sources.length; i++) {
+      byte[] y = new byte[2];
+      new Evaluation("y = " + sources[i].replace("L", literal.toString()))
+          .array("x", type, MemorySegment.ofArray(new long[] {0, -1}))
+          .array("y", ScalarType.BOOL, MemorySegment.ofArray(y))
+          .run(2);
+      assertThat(y).as(sources[i]).containsExactly(expected[i % 6], expected[i % 6]);
+    }
+  }
+
+  @Test
+  void booleansCompareWithNoIntegerBeyondInt64() {
+    assertThatExceptionOfType(ExpressionException.class)
+        .isThrownBy(() -> natural("y = (x < 2**63) + a", ScalarType.BOOL, Operand.scalar(1)))
+        .withMessageStartingWith("the integer 9223372036854775808 is out of bounds for int64");
   }
 
   @Test

@@ -86,6 +86,57 @@ class MethodReaderTest {
       x[i] = "abc".length();
     }
 
+    static final Integer BOX = counter;
+
+    record Pair(int first, int second) {}
+
+    static void boxed(int i, int[] x) {
+      Integer box = i;
+      x[i] = box + 1;
+    }
+
+    static void constantBox(int i, int[] x) {
+      x[i] = BOX;
+    }
+
+    static void nothing(int i, int[] x) {
+      int[] y = null;
+      if (i > 0) {
+        y = x;
+      }
+      y[i] = 1;
+    }
+
+    static void taken(int i, int[] x) {
+      if ((Object) new Pair(i, 2) instanceof Pair(int first, int second)) {
+        x[i] = first + second;
+      }
+    }
+
+    static int twenty(int x) {
+      return fifteen(x) + fifteen(x + 1) + fifteen(x + 2) + fifteen(x + 3) + fifteen(x + 4);
+    }
+
+    static int fifteen(int x) {
+      return ten(x) + ten(x + 1) + ten(x + 2) + ten(x + 3) + ten(x + 4) + ten(x + 5) + ten(x + 6);
+    }
+
+    static int ten(int x) {
+      return five(x) + five(x + 1) + five(x + 2) + five(x + 3) + five(x + 4) + five(x + 5);
+    }
+
+    static int five(int x) {
+      return one(x) + one(x + 1) + one(x + 2) + one(x + 3) + one(x + 4) + one(x + 5) + one(x + 6);
+    }
+
+    static int one(int x) {
+      return x * x + 3 * x + 7;
+    }
+
+    static void endless(int i, int[] x) {
+      x[i] = twenty(i) + twenty(i + 1);
+    }
+
     static void thrown(int i, int[] x) {
       if (x[i] < 0) {
         throw new IllegalArgumentException("negative");
@@ -270,6 +321,11 @@ class MethodReaderTest {
       {"concatenated", "line ", "a joined string", "statements over numbers"},
       {"random", "Refused.random", "line ", "the call of Math.random", "write what it does"},
       {"string", "line ", "a string", "use numbers"},
+      {"boxed", "line ", ": a boxed value", "int in place of Integer"},
+      {"constantBox", "line ", ": a boxed value", "int in place of Integer"},
+      {"nothing", "line ", ": null", "use numbers and arrays"},
+      {"taken", "line ", ": a pattern of a record", "use numbers and arrays"},
+      {"endless", "Refused.endless has, with the methods that it calls, more than 20000"},
       {"thrown", "line ", "new ", "write an error value to an array"},
       {"caught", "line ", "try", "check before"},
       {"recursive", "line ", "the recursive call of", "factorial", "write it as a loop"},
@@ -289,7 +345,7 @@ class MethodReaderTest {
       {
         "virtual",
         "line ",
-        "the call of int[].clone, which is no static method",
+        "the call of int[].clone, which is no static method, cannot",
         "call static methods"
       },
       {"monitor", "line ", "synchronized", "atomic operations of WorkItem"},
@@ -798,6 +854,68 @@ class MethodReaderTest {
     KernelTree doubles = read("atDoubles");
     assertThat(LoopChecks.hoisted(RangeChecks.hoisted(doubles)).body()).isEqualTo(doubles.body());
     assertThatCode(() -> Uniformity.checked(read("loopsInLoops"))).doesNotThrowAnyException();
+  }
+
+  static void total(int i, float[] x, float[] sum) {
+    if (i >= x.length) {
+      return;
+    }
+    sum[0] += x[i];
+  }
+
+  static void totalOfRow(int i, int columns, float[] x, float[] sums) {
+    sums[i / columns] += x[i];
+  }
+
+  static void bins(int i, int[] x, int[] counts) {
+    counts[x[i] % counts.length]++;
+  }
+
+  static void columns(int i, float[] x, float[] sums) {
+    for (int k = 0; k < sums.length; k++) {
+      sums[k] += x[i];
+    }
+  }
+
+  static void totalOfOne(WorkItem item, float[] x, float[] sum) {
+    for (int i = 0; i < x.length; i++) {
+      sum[0] += x[i];
+    }
+  }
+
+  static void first(int i, float[] x, float[] sum) {
+    if (i != 0) {
+      return;
+    }
+    sum[0] += x[i];
+  }
+
+  static void firstOfRow(int i, int columns, float[] x, float[] sums) {
+    if (i % columns == 0) {
+      sums[i / columns] += x[i];
+    }
+  }
+
+  static void places(int i, int columns, float[] image) {
+    int row = i / columns;
+    int column = i % columns;
+    image[row * columns + column] *= 2;
+  }
+
+  @Test
+  void anElementThatSeveralItemsAddToIsARace() {
+    assertThat(Races.in(read("total"))).containsExactly("sum");
+    assertThat(Races.in(read("totalOfRow"))).containsExactly("sums");
+    assertThat(Races.in(read("bins"))).containsExactly("counts");
+    assertThat(Races.in(read("columns"))).containsExactly("sums");
+  }
+
+  @Test
+  void anElementThatOneItemAddsToIsNoRace() {
+    assertThat(Races.in(read("totalOfOne"))).isEmpty();
+    assertThat(Races.in(read("first"))).isEmpty();
+    assertThat(Races.in(read("firstOfRow"))).isEmpty();
+    assertThat(Races.in(read("places"))).isEmpty();
   }
 
   @Test

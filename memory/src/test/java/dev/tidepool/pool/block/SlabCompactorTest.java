@@ -17,17 +17,17 @@ class SlabCompactorTest {
   private static final int LEASES = 2000;
 
   private final CountedBlock.Memory memory = new CountedBlock.Memory();
-  private final MemoryPool pool = pool();
+  private final MemoryPool pool = pool(false);
   private final List<PooledBlock> kept = new ArrayList<>();
 
-  private MemoryPool pool() {
+  private MemoryPool pool(boolean zero) {
     memory.access = HostAccess.DIRECT;
-    PoolLimits limits = new PoolLimits(true, 1L << 30, 1L << 30, 0, EvictionPolicy.LRU, false);
+    PoolLimits limits = new PoolLimits(true, 1L << 30, 1L << 30, 0, EvictionPolicy.LRU, zero);
     return new MemoryPool("test", memory, limits);
   }
 
   /** Every third part is in use. */
-  private void scatter() {
+  private void scatter(MemoryPool pool) {
     List<PooledBlock> all = new ArrayList<>();
     for (int i = 0; i < LEASES; i++) {
       all.add(pool.take(BYTES, 1, true));
@@ -53,7 +53,7 @@ class SlabCompactorTest {
 
   @Test
   void aPassGivesSlabsBack() {
-    scatter();
+    scatter(pool);
     long before = memory.liveBytes.get();
     long returned = pool.compact(this::move);
     assertThat(returned).isPositive();
@@ -64,7 +64,7 @@ class SlabCompactorTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void aMoveThatThrowsKeepsNoMemory(int number) {
-    scatter();
+    scatter(pool);
     int[] calls = new int[1];
     assertThatThrownBy(
             () ->
@@ -83,10 +83,35 @@ class SlabCompactorTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 130})
   void movesThatAreRefusedKeepNoMemory(int most) {
-    scatter();
+    scatter(pool);
     int[] calls = new int[1];
     pool.compact(moves -> moves.size() == 1 && ++calls[0] % most != 0 && move(moves));
     assertAllGoesBack();
+  }
+
+  @Test
+  void partsThatAreNotCleanAreNotTakenAgain() {
+    MemoryPool clearing = pool(true);
+    scatter(clearing);
+    List<PooledBlock> unclean = new ArrayList<>();
+    clearing.compact(
+        moves -> {
+          BlockMover.Move last = moves.getLast();
+          boolean moved = unclean.size() < 3 && moves.size() == 1 && move(moves);
+          PooledBlock left = moved ? last.from() : last.to();
+          left.markUnclean();
+          unclean.add(left);
+          return moved;
+        });
+    assertThat(unclean).hasSizeGreaterThan(3);
+    for (int i = 0; i < LEASES; i++) {
+      PooledBlock next = clearing.take(BYTES, 1, true);
+      kept.add(next);
+      assertThat(unclean).doesNotContain(next);
+    }
+    kept.forEach(PooledBlock::giveBack);
+    clearing.trim();
+    assertThat(memory.live).hasValue(0);
   }
 
   private void assertAllGoesBack() {

@@ -10,6 +10,7 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.WorkItem;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Which ranges a method can be launched over. */
@@ -29,7 +30,7 @@ class MethodSignatureTest {
     x[(int) item.globalId(1)] = item.globalId(0);
   }
 
-  private static LaunchRange range(String method, long elements, LaunchRange asked) {
+  private static LaunchRange range(String method, long elements, @Nullable LaunchRange asked) {
     return MethodSignature.of(KernelSource.method(MethodHandles.lookup(), method))
         .range(List.of(KernelParameter.inout("x", ElementType.LONG)), new long[] {elements}, asked);
   }
@@ -43,6 +44,18 @@ class MethodSignatureTest {
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContainingAll("'x' has 2147483648 elements", "pass slices");
     }
+  }
+
+  @Test
+  void aKernelOfTwoDimensionsNeedsARange() {
+    LaunchRange plane = LaunchRange.of(2, 3);
+    assertThat(range("withIntsInTheSecond", 6, plane)).isEqualTo(plane);
+    assertThat(range("withInts", 6, null)).isEqualTo(LaunchRange.of(6));
+    assertThatThrownBy(() -> range("withIntsInTheSecond", 6, null))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "kernel 'withIntsInTheSecond' uses the numbers of its items in 2 dimensions, and a"
+                + " launch without a range has one; pass a LaunchRange");
   }
 
   @Test

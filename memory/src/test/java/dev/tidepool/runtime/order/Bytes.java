@@ -65,10 +65,10 @@ class Bytes extends OrderedResource {
   }
 
   @Override
-  public void runs() {}
+  public void operationStarted() {}
 
   @Override
-  public void ran() {}
+  public void operationEnded() {}
 
   @Override
   public boolean isSpilled() {

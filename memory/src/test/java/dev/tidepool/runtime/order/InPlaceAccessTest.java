@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Copies in place keep off each other, and off the thread that stops them. */
 final class InPlaceAccessTest {
-  private final InPlaceAccess access = new PinState(new Object());
+  private final InPlaceAccess access = new UseState(new Object());
 
   @Test
   void nothingIsAllowedAtFirstAndAfterAStop() {

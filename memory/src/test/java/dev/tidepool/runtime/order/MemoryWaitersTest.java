@@ -57,10 +57,10 @@ final class MemoryWaitersTest {
       assertThat(changes.anyFreed()).isFalse();
       elsewhere(
           () -> {
-            waiters.stops();
-            assertThat(MemoryWaiters.isStopped(Thread.currentThread())).isTrue();
-            waiters.goesOn();
-            assertThat(MemoryWaiters.isStopped(Thread.currentThread())).isFalse();
+            waiters.beginBlocked();
+            assertThat(MemoryWaiters.isBlocked(Thread.currentThread())).isTrue();
+            waiters.endBlocked();
+            assertThat(MemoryWaiters.isBlocked(Thread.currentThread())).isFalse();
           });
       changes = waiter.await(LONG);
       assertThat(changes.any).isTrue();
@@ -72,8 +72,8 @@ final class MemoryWaitersTest {
   void whatTheWaitingThreadDoesIsNoNews() {
     try (MemoryWaiters.Waiter waiter = waiters.enter(device)) {
       waiters.released(device);
-      waiters.stops();
-      waiters.goesOn();
+      waiters.beginBlocked();
+      waiters.endBlocked();
       assertThat(waiter.await(0).any).isFalse();
     }
   }

@@ -37,7 +37,6 @@ final class DirtyRangesTest {
     ranges.add(5, 5);
     ranges.remove(3, 3);
     assertThat(ranges.isEmpty()).isTrue();
-    assertThat(ranges.covers(7, 7)).isTrue();
     assertThat(ranges.intersects(0, SIZE)).isFalse();
   }
 
@@ -74,7 +73,7 @@ final class DirtyRangesTest {
     int to = from + random.nextInt(SIZE - from);
     BitSet part = model.get(from, to);
     assertThat(ranges.intersects(from, to)).isEqualTo(!part.isEmpty());
-    assertThat(ranges.covers(from, to)).isEqualTo(part.cardinality() == to - from);
+    assertThat(ranges.isAll()).isEqualTo(model.cardinality() == SIZE);
     assertThat(ranges.isEmpty()).isEqualTo(model.isEmpty());
   }
 }

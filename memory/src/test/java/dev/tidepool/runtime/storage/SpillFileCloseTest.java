@@ -33,7 +33,7 @@ final class SpillFileCloseTest {
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContainingAll("the spill file in " + directory, "is closed");
       assertThatCode(extent::drop).doesNotThrowAnyException();
-      assertThat(file.usedBytes()).isZero();
+      assertThat(file.spilledBytes()).isZero();
       assertThat(directory).isEmptyDirectory();
     }
   }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Guarded by the storage's monitor. An operation that begins waits while the bytes are being
  * moved. The thread that moves them waits for no operation, so neither waits for the other.
  */
-public final class PinState extends InPlaceAccess {
+public final class UseState extends InPlaceAccess {
   private final Object monitor;
   private int users;
   // Linked.
@@ -25,7 +25,7 @@ public final class PinState extends InPlaceAccess {
    *
    * @param monitor the storage's
    */
-  PinState(Object monitor) {
+  UseState(Object monitor) {
     this.monitor = monitor;
   }
 
@@ -94,7 +94,7 @@ public final class PinState extends InPlaceAccess {
           continue;
         }
         Thread runner = operation == null ? null : operation.runner();
-        if (runner == null || !MemoryWaiters.isStopped(runner)) {
+        if (runner == null || !MemoryWaiters.isBlocked(runner)) {
           return Users.GOING_ON;
         }
         waits |= !runner.equals(Thread.currentThread());

@@ -12,32 +12,32 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Bytes are not moved while an operation uses them, and no operation begins during a move. */
-final class PinStateTest {
+final class UseStateTest {
   private final MemoryWaiters waiters = new MemoryWaiters();
-  private final PinState pins = new PinState(new Object());
+  private final UseState state = new UseState(new Object());
   private final Operation kernel = Operation.of(List.of(), Runnable::run, () -> {});
   private final ResourceAccess use = ResourceAccess.read(new Bytes(waiters));
 
   @Test
   void nothingIsMovedUnderWorkThatIsUnderWay() {
-    pins.begin(use);
-    assertThat(pins.moveIfUnused(() -> {})).isFalse();
-    pins.end(use);
+    state.begin(use);
+    assertThat(state.moveIfUnused(() -> {})).isFalse();
+    state.end(use);
     AtomicBoolean moved = new AtomicBoolean();
-    assertThat(pins.moveIfUnused(() -> moved.set(true))).isTrue();
+    assertThat(state.moveIfUnused(() -> moved.set(true))).isTrue();
     assertThat(moved).isTrue();
-    assertThat(pins.moveIfUnused(() -> {})).as("again").isTrue();
+    assertThat(state.moveIfUnused(() -> {})).as("again").isTrue();
   }
 
   @Test
   void memoryIsOnItsWayUntilItWasGivenBack() {
-    assertThat(pins.isLeaving()).isFalse();
-    pins.close();
-    assertThat(pins.others()).isEqualTo(PinState.Users.GOING_ON);
-    assertThat(pins.isLeaving()).isTrue();
-    pins.freed();
-    assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
-    assertThat(pins.isLeaving()).isFalse();
+    assertThat(state.isLeaving()).isFalse();
+    state.close();
+    assertThat(state.others()).isEqualTo(UseState.Users.GOING_ON);
+    assertThat(state.isLeaving()).isTrue();
+    state.freed();
+    assertThat(state.others()).isEqualTo(UseState.Users.NONE);
+    assertThat(state.isLeaving()).isFalse();
   }
 
   @Test
@@ -47,51 +47,51 @@ final class PinStateTest {
     AtomicBoolean interrupted = new AtomicBoolean();
     AtomicReference<Thread> worker = new AtomicReference<>();
     assertThat(
-            pins.moveIfUnused(
+            state.moveIfUnused(
                 () -> {
                   worker.set(
                       Thread.ofPlatform()
                           .start(
                               () -> {
-                                pins.begin(use);
+                                state.begin(use);
                                 movedBefore.set(moved.get());
                                 interrupted.set(Thread.interrupted());
                               }));
                   await().until(() -> worker.get().getState() == Thread.State.WAITING);
                   worker.get().interrupt();
-                  assertThat(pins.isMoving()).isTrue();
-                  assertThat(pins.moveIfUnused(() -> {})).as("a second move").isFalse();
+                  assertThat(state.isMoving()).isTrue();
+                  assertThat(state.moveIfUnused(() -> {})).as("a second move").isFalse();
                   moved.set(true);
                 }))
         .isTrue();
     worker.get().join();
     assertThat(movedBefore).isTrue();
     assertThat(interrupted).isTrue();
-    assertThat(pins.isMoving()).isFalse();
-    assertThat(pins.moveIfUnused(() -> {})).isFalse();
+    assertThat(state.isMoving()).isFalse();
+    assertThat(state.moveIfUnused(() -> {})).isFalse();
   }
 
   @Test
   void aMoveThatFailsHoldsNobodyUp() {
     assertThatThrownBy(
             () ->
-                pins.moveIfUnused(
+                state.moveIfUnused(
                     () -> {
                       throw new IllegalStateException("on purpose");
                     }))
         .hasMessage("on purpose");
-    pins.begin(use);
-    pins.end(use);
-    assertThat(pins.moveIfUnused(() -> {})).isTrue();
+    state.begin(use);
+    state.end(use);
+    assertThat(state.moveIfUnused(() -> {})).isTrue();
   }
 
   @Test
   void anOperationGoesOnUnlessItWaitsForMemory() throws Exception {
-    assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
+    assertThat(state.others()).isEqualTo(UseState.Users.NONE);
     use.operation = kernel;
-    pins.begin(use);
-    assertThat(pins.others()).as("no thread yet").isEqualTo(PinState.Users.GOING_ON);
-    AtomicReference<PinState.Users> own = new AtomicReference<>();
+    state.begin(use);
+    assertThat(state.others()).as("no thread yet").isEqualTo(UseState.Users.GOING_ON);
+    AtomicReference<UseState.Users> own = new AtomicReference<>();
     CountDownLatch stopped = new CountDownLatch(1);
     CountDownLatch seen = new CountDownLatch(1);
     Thread runner =
@@ -99,25 +99,25 @@ final class PinStateTest {
             .start(
                 () -> {
                   kernel.take();
-                  waiters.stops();
-                  own.set(pins.others());
+                  waiters.beginBlocked();
+                  own.set(state.others());
                   stopped.countDown();
                   Uninterruptibly.await(seen::await);
-                  waiters.goesOn();
+                  waiters.endBlocked();
                 });
     stopped.await();
-    assertThat(pins.others()).as("for others").isEqualTo(PinState.Users.WAITING);
+    assertThat(state.others()).as("for others").isEqualTo(UseState.Users.WAITING);
     seen.countDown();
     runner.join();
-    assertThat(own).as("for itself").hasValue(PinState.Users.NONE);
-    assertThat(pins.others()).as("with its memory").isEqualTo(PinState.Users.GOING_ON);
-    pins.end(use);
-    assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
+    assertThat(own).as("for itself").hasValue(UseState.Users.NONE);
+    assertThat(state.others()).as("with its memory").isEqualTo(UseState.Users.GOING_ON);
+    state.end(use);
+    assertThat(state.others()).isEqualTo(UseState.Users.NONE);
   }
 
   @Test
   void whatIsOnItsWayBackIsNotMoved() {
-    pins.close();
-    assertThat(pins.moveIfUnused(() -> {})).isFalse();
+    state.close();
+    assertThat(state.moveIfUnused(() -> {})).isFalse();
   }
 }

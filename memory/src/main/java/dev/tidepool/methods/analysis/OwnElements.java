@@ -1,0 +1,79 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Compare;
+import dev.tidepool.methods.tree.KernelExpression.Conversion;
+import dev.tidepool.methods.tree.KernelExpression.Convert;
+import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.Length;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Site;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Walk;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether each item of a kernel uses nothing but scalars and the elements at its own index. Only
+ * then are the results those of the whole arrays when the kernel runs over one part of them after
+ * another. An index that is compared with the length of an array is as good as not used.
+ */
+public final class OwnElements {
+  private @Nullable String other;
+
+  private OwnElements() {}
+
+  /** Returns what a kernel uses besides; empty if there is nothing. */
+  public static Optional<String> besides(KernelTree tree) {
+    OwnElements elements = new OwnElements();
+    Walk.statements(tree.body(), elements::visit);
+    return Optional.ofNullable(elements.other);
+  }
+
+  /** Whether an index is the item's own in dimension 0. */
+  static boolean isOwn(KernelExpression index) {
+    return index.equals(new Convert(Conversion.L2I, new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0)));
+  }
+
+  private void visit(Statement statement) {
+    KernelArray array = Walk.array(statement);
+    boolean usesElement = array != null && !(statement instanceof Statement.Clear);
+    for (KernelExpression expression : Walk.expressions(statement)) {
+      if (usesElement && array instanceof KernelArray.Argument argument) {
+        usesElement = false; // The index is the first expression.
+        if (isOwn(expression)) {
+          continue;
+        }
+        Site site = Walk.site(statement);
+        note(
+            "elements of '%s' at another index than its item's%s"
+                .formatted(argument.name(), site == null ? "" : " (" + place(site) + ")"));
+      }
+      visit(expression);
+    }
+  }
+
+  private static String place(Site site) {
+    return site.frame().getFileName() + ":" + site.frame().getLineNumber();
+  }
+
+  private void visit(KernelExpression expression) {
+    switch (expression) {
+      case Compare(_, KernelExpression left, KernelExpression right, _)
+          when (isOwn(left) && right instanceof Length)
+              || (isOwn(right) && left instanceof Length) -> {
+        // True for all items, or for none.
+      }
+      case ItemNumber _ -> note("the number of its item as a value");
+      case Length(KernelArray.Argument array) -> note("the length of '" + array.name() + "'");
+      default -> Walk.operands(expression).forEach(this::visit);
+    }
+  }
+
+  private void note(String what) {
+    if (other == null) {
+      other = what;
+    }
+  }
+}

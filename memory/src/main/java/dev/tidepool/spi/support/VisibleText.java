@@ -1,0 +1,51 @@
+package dev.tidepool.spi.support;
+
+import java.util.HexFormat;
+
+/**
+ * Text of other origin in a message, such as a tag or the name of a file. Control characters would
+ * act on the terminal or the log that shows them: an escape sequence clears a screen, a line feed
+ * forges an entry, and U+202E reverses the text that follows.
+ */
+public final class VisibleText {
+  private VisibleText() {}
+
+  /** Returns the text with its control characters and line separators as Java's escapes. */
+  public static String of(String text) {
+    return escaped(text, "");
+  }
+
+  /** Returns the same, but tabs stay as they are. */
+  public static String withTabs(String text) {
+    return escaped(text, "\t");
+  }
+
+  private static String escaped(String text, String kept) {
+    StringBuilder visible = new StringBuilder(text.length());
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (kept.indexOf(c) >= 0 || !acts(c)) {
+        visible.append(c);
+      } else {
+        visible.append(
+            switch (c) {
+              case '\n' -> "\\n";
+              case '\r' -> "\\r";
+              case '\t' -> "\\t";
+              default -> "\\u" + HexFormat.of().toHexDigits(c);
+            });
+      }
+    }
+    return visible.toString();
+  }
+
+  /** Unicode's Bidi_Control, line separators, and what ISO counts as control characters. */
+  private static boolean acts(char c) {
+    return Character.isISOControl(c)
+        || c == '\u061c'
+        || c == '\u200e'
+        || c == '\u200f'
+        || (c >= '\u2028' && c <= '\u202e')
+        || (c >= '\u2066' && c <= '\u2069');
+  }
+}
