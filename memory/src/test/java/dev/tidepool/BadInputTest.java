@@ -108,6 +108,27 @@ class BadInputTest {
         .hasMessageContainingAll("1 elements, but FLOAT[2] at byte 4 of", "'short'", "needs 2");
   }
 
+  @Test
+  void aRangeOutOfBoundsIsToldWithWhatItIsOf() {
+    UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 4, tagged());
+    String range = "2 elements from element 3 on are out of bounds of buffer 'short' (FLOAT[4] in";
+    assertThatThrownBy(() -> buffer.slice(3, 2))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessageStartingWith(range);
+    assertThatThrownBy(() -> buffer.copyTo(3, new float[2], 0, 2))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessageStartingWith(range);
+    assertThatThrownBy(() -> buffer.copyFrom(MemorySegment.ofArray(new float[2]), 3))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessageStartingWith(range);
+    assertThatThrownBy(() -> buffer.slice(1, 2).slice(-1, 1))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessageContainingAll("1 elements from element -1", "FLOAT[2] at byte 4 of", "'short'");
+    assertThatThrownBy(() -> buffer.slice(Long.MAX_VALUE, Long.MAX_VALUE))
+        .isInstanceOf(IndexOutOfBoundsException.class);
+    assertThatThrownBy(() -> buffer.slice(0, -1)).isInstanceOf(IndexOutOfBoundsException.class);
+  }
+
   /** A record within a record. */
   public record Inner(short value) {}
 

@@ -79,6 +79,9 @@ class OneAcceleratorTest {
     assertThatThrownBy(() -> Discovery.using(List.of(other), () -> Tidepool.open("other")))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("no accelerator 'other'; this machine has cpu:0; other: no devices");
+    assertThatThrownBy(() -> Discovery.using(List.of(), () -> Tidepool.open("cuda")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll("no accelerator 'cuda'", "tidepool-cuda", "META-INF/services");
   }
 
   @Test

@@ -76,7 +76,8 @@ final class SpillFileTest {
     // Not even root makes files there.
     assertThatThrownBy(() -> UnifiedMemoryManager.create(options(Path.of("/proc/self"))))
         .isInstanceOf(TransferException.class)
-        .hasMessageContaining("the spill-directory /proc/self cannot be used");
+        .hasMessageContaining(
+            "the spill-directory /proc/self cannot be used: no file can be made in it; name");
   }
 
   @Test

@@ -66,6 +66,7 @@ final class Evaluation {
     Report report = null;
     try (Progress progress = new Progress(err);
         NpyEvaluation evaluation = open(request, progress);
+        KeptWork _ = request.resume() ? KeptWork.tell(progress, err) : null;
         Selection selection =
             Selection.open(List.of(request.device().split(",", -1)), MemoryOptions.defaults())) {
       if (!evaluation.resumption().isEmpty()) {

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Shows a person how far a long run is. Runs that end within a second show nothing, nor do those
- * whose error stream is no terminal; neither loads the library that draws. For one thread.
+ * whose error stream is no terminal; neither loads the library that draws. For one thread, except
+ * for {@link #isDrawn}.
  */
 final class Progress implements StreamProgress, AutoCloseable {
   private static final long PATIENCE_NANOS = 1_000_000_000;
@@ -25,7 +26,7 @@ final class Progress implements StreamProgress, AutoCloseable {
   private final BooleanSupplier isTerminal;
   private final IntSupplier columns;
   private final long start = System.nanoTime();
-  private @Nullable Bar bar;
+  private volatile @Nullable Bar bar;
   private boolean silent;
 
   /** Progress of a run that begins now. */
@@ -48,13 +49,26 @@ final class Progress implements StreamProgress, AutoCloseable {
 
   @Override
   public void moved(long done, long total) {
-    if (bar == null && !silent && System.nanoTime() - start > patienceNanos && done < total) {
+    Bar shown = bar;
+    long elapsed = System.nanoTime() - start;
+    if (shown == null && !silent && elapsed > patienceNanos && done < total) {
       silent = !isTerminal.getAsBoolean();
-      bar = silent ? null : new Bar(err, width(), done, total, System.nanoTime() - start);
+      shown = silent ? null : new Bar(err, width(), done, total, elapsed);
+      bar = shown;
     }
-    if (bar != null) {
-      bar.moved(done);
+    if (shown != null) {
+      shown.moved(done, elapsed);
     }
+  }
+
+  /** Whether the bar is on the screen. For any thread. */
+  boolean isDrawn() {
+    return bar != null;
+  }
+
+  /** Bytes for each second of the whole run, in whole MiB. */
+  static String rate(long bytes, long nanos) {
+    return Math.round(bytes / (nanos / 1e9) / (1 << 20)) + " MiB/s";
   }
 
   /** One column less than there are: in the last one some terminals begin a new line. */
@@ -66,8 +80,9 @@ final class Progress implements StreamProgress, AutoCloseable {
   /** Takes the bar off the screen. */
   @Override
   public void close() {
-    if (bar != null) {
-      bar.close();
+    Bar shown = bar;
+    if (shown != null) {
+      shown.close();
       bar = null;
     }
   }
@@ -90,11 +105,13 @@ final class Progress implements StreamProgress, AutoCloseable {
               .setStyle(ProgressBarStyle.ASCII)
               .setUpdateIntervalMillis(200)
               .setConsumer(new Line(err, width))
-              .showSpeed()
               .build();
+      drawn.setExtraMessage(rate(done, elapsedNanos));
     }
 
-    void moved(long done) {
+    void moved(long done, long elapsedNanos) {
+      // The library's own speed is of whole seconds, since the bar was drawn first.
+      drawn.setExtraMessage(rate(done, elapsedNanos));
       drawn.stepTo(done);
     }
 

@@ -20,17 +20,10 @@ import java.util.concurrent.CompletionException;
 
 /**
  * The figures of {@code tidepool bench}: each beside what the same takes without what is measured.
- * The two sides take turns for a while, and the median of each counts.
  */
 final class QuickFigures {
   private static final int MOST_ELEMENTS = 4 << 20;
   private static final int[] POOLED_BYTES = {64 << 10, 1 << 20, 16 << 20};
-  private static final long PATIENCE_NANOS = 200_000_000;
-  private static final long TURN_NANOS = 5_000_000;
-  private static final int FEWEST_TURNS = 3;
-
-  /** A turn that takes so much less than all before met compiled code: those were the warm-up. */
-  private static final double STILL_GETTING_FASTER = 0.8;
 
   /** So many allocations are timed at once, because one alone is too short. */
   private static final int ALLOCATIONS = 100;
@@ -258,46 +251,8 @@ final class QuickFigures {
 
   private void measure(
       String what, int repeats, Runnable ours, String other, Runnable otherwise, String why) {
-    double best = Double.MAX_VALUE;
-    double otherBest = Double.MAX_VALUE;
-    List<Double> turns = new ArrayList<>();
-    List<Double> otherTurns = new ArrayList<>();
-    long begin = System.nanoTime();
-    while (turns.size() < FEWEST_TURNS || System.nanoTime() - begin < PATIENCE_NANOS) {
-      double turn = nanos(repeats, ours);
-      double otherTurn = nanos(repeats, otherwise);
-      if (turn < STILL_GETTING_FASTER * best || otherTurn < STILL_GETTING_FASTER * otherBest) {
-        turns.clear();
-        otherTurns.clear();
-        begin = System.nanoTime();
-      }
-      best = Math.min(best, turn);
-      otherBest = Math.min(otherBest, otherTurn);
-      turns.add(turn);
-      otherTurns.add(otherTurn);
-    }
-    double median = median(turns);
-    double otherMedian = median(otherTurns);
-    table.times(what, median, otherMedian, other, why);
-    rows.add(new Row(part, what.strip(), median, other, otherMedian));
-  }
-
-  private static double median(List<Double> times) {
-    return times.stream().sorted().toList().get(times.size() / 2);
-  }
-
-  /** The mean of as many runs as fit a turn. */
-  private static double nanos(int repeats, Runnable action) {
-    long start = System.nanoTime();
-    long nanos = 0;
-    long runs = 0;
-    while (nanos < TURN_NANOS) {
-      for (int i = 0; i < repeats; i++) {
-        action.run();
-      }
-      runs += repeats;
-      nanos = System.nanoTime() - start;
-    }
-    return (double) nanos / runs;
+    PairedTimes times = PairedTimes.measure(repeats, ours, otherwise);
+    table.times(what, times.nanos(), times.otherNanos(), other, why);
+    rows.add(new Row(part, what.strip(), times.nanos(), other, times.otherNanos()));
   }
 }

@@ -21,7 +21,7 @@ import java.lang.foreign.ValueLayout;
 /**
  * The demo on one accelerator. Each exhibit measures something and, in the same way, what a program
  * does without it: loops and arrays of Java, memory of an {@link Arena}, copies of its own. The
- * best of a few runs counts, on both sides.
+ * best of a few runs counts, on both sides; allocations are timed as {@code tidepool bench} does.
  */
 final class Tour {
   static final String SLOWER_THAN_ON_ARRAYS = "the copies of arrays cost little beside the kernels";
@@ -35,6 +35,8 @@ final class Tour {
   private static final int KERNELS_IN_A_ROW = 10;
   private static final int ALLOCATIONS = 500;
   private static final long ALLOCATED_BYTES = 1 << 20;
+  private static final long WARM_UP_BYTES = 4 << 10;
+  private static final long WARM_UP_NANOS = 200_000_000;
   private static final int LOOKS = 100_000;
 
   /** Where each is a transfer. */
@@ -239,17 +241,27 @@ final class Tour {
   private void allocate() {
     Allocation pooled = Allocation.at(MemoryLocation.DEVICE);
     Allocation unpooled = pooled.unpooled();
-    Runnable otherwise = sharesMemory ? Tour::arena : () -> allocateAndFree(unpooled);
-    repeat(ALLOCATIONS, () -> allocateAndFree(pooled));
-    repeat(ALLOCATIONS / 10, otherwise);
+    // A program that allocates often runs compiled code. The launcher lets it be compiled late, so
+    // it
+    // takes many runs, which are short with few bytes.
+    warmUp(() -> allocateAndFree(WARM_UP_BYTES, pooled));
+    if (sharesMemory) {
+      warmUp(() -> arena(WARM_UP_BYTES));
+    }
+    PairedTimes times =
+        PairedTimes.measure(
+            1,
+            () -> allocateAndFree(ALLOCATED_BYTES, pooled),
+            sharesMemory
+                ? () -> arena(ALLOCATED_BYTES)
+                : () -> allocateAndFree(ALLOCATED_BYTES, unpooled));
     long before = memory.statistics().driverAllocations();
-    double ours = nanos(() -> repeat(ALLOCATIONS, () -> allocateAndFree(pooled)));
+    repeat(ALLOCATIONS, () -> allocateAndFree(ALLOCATED_BYTES, pooled));
     MemoryStatistics pool = memory.statistics();
-    double other = nanos(() -> repeat(ALLOCATIONS, otherwise));
     table.times(
         "allocate, fill, free " + Figures.bytes(ALLOCATED_BYTES),
-        ours / ALLOCATIONS,
-        other / ALLOCATIONS,
+        times.nanos(),
+        times.otherNanos(),
         sharesMemory ? "an arena" : "no pool",
         slowerThanAFill(memory.accelerator()));
     table.amounts(
@@ -260,17 +272,16 @@ final class Tour {
         "  served by the pool so far", Figures.decimal(100 * pool.hitRate(), 1) + "%", "none");
   }
 
-  private void allocateAndFree(Allocation allocation) {
+  private void allocateAndFree(long bytes, Allocation allocation) {
     // Filled, because a system gives memory for real when it is touched.
-    try (UnifiedBuffer<byte[]> buffer =
-        memory.allocate(ElementType.BYTE, ALLOCATED_BYTES, allocation)) {
+    try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes, allocation)) {
       buffer.fill((byte) 1);
     }
   }
 
-  private static void arena() {
+  private static void arena(long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      arena.allocate(ALLOCATED_BYTES, 64).fill((byte) 1);
+      arena.allocate(bytes, 64).fill((byte) 1);
     }
   }
 
@@ -288,6 +299,13 @@ final class Tour {
 
   private static void repeat(int times, Runnable action) {
     for (int i = 0; i < times; i++) {
+      action.run();
+    }
+  }
+
+  private static void warmUp(Runnable action) {
+    long start = System.nanoTime();
+    while (System.nanoTime() - start < WARM_UP_NANOS) {
       action.run();
     }
   }

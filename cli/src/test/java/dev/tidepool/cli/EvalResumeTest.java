@@ -57,6 +57,31 @@ class EvalResumeTest {
 
   @EnabledOnOs({OS.LINUX, OS.MAC})
   @Test
+  void says_what_it_kept_when_a_signal_ends_it() throws IOException, InterruptedException {
+    x = NpyFiles.large(folder.resolve("x.npy"), 1 << 25);
+    z = folder.resolve("z.npy");
+    journal = folder.resolve(".z.npy.tidepool-journal");
+    Path log = folder.resolve("log");
+    Process process = CommandProcess.start(log, Main.class, arguments());
+    try {
+      while (process.isAlive() && !isNoted()) {
+        Thread.sleep(10);
+      }
+      process.destroy(); // SIGTERM, which ends a JVM as Ctrl-C does.
+      process.waitFor();
+      assertThat(log)
+          .content()
+          .isEqualTo(
+              "tidepool: stopped; what is done is kept beside the results, and the same line with"
+                  + " --resume goes on\n");
+      assertThat(partial()).isPresent();
+    } finally {
+      process.destroyForcibly().waitFor();
+    }
+  }
+
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @Test
   void leaves_nothing_where_its_journal_cannot_be_begun() throws IOException, InterruptedException {
     x = NpyFiles.large(folder.resolve("x.npy"), 1 << 10);
     // A limit on the size of files stands in for a full disk: both refuse the first byte.

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -102,7 +104,14 @@ class EvalSelectionsTest {
     refuses(x, "r = sum(x)", "--where", "q > 1").contains("q", "has no value");
     refuses(x, "r = max(x)", "--where", "x > 9").contains("no element is selected");
     refuses(x, "r = max(x)", "r=" + out, "--axis", "0", "--where", "x > 9")
-        .contains("result 0 has no selected element");
+        .contains("the result has no selected element");
+    for (boolean fortran : new boolean[] {false, true}) {
+      Path cube = cube(fortran);
+      refuses(cube, "r = max(x)", "r=" + out, "--axis", "0", "--where", "x != 5 && x != 17")
+          .contains("result [1, 1] has no selected element");
+      refuses(cube, "r = max(x)", "r=" + out, "--axis", "2", "--where", "x < 20")
+          .contains("result [1, 2] has no selected element");
+    }
     refuses(x, "r = 2*x", "r=" + out, "--where", "x > 1", "--resume").contains("cannot be resumed");
     assertThat(out).doesNotExist();
   }
@@ -121,6 +130,16 @@ class EvalSelectionsTest {
             "cpu:0");
     assertThat(result.err()).contains("3 elements");
     assertThat(result.out()).isEqualTo("10.0\n");
+  }
+
+  /** The numbers from 0 on, in C order, as an array of 2 x 3 x 4. */
+  private static Path cube(boolean fortran) {
+    ByteBuffer data = ByteBuffer.allocate(24 * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < 24; i++) {
+      data.putFloat(fortran ? i % 2 * 12 + i / 2 % 3 * 4 + i / 6 : i);
+    }
+    return NpyFiles.write(
+        folder.resolve("cube-" + fortran + ".npy"), "<f4", "(2, 3, 4)", fortran, data.array());
   }
 
   private static org.assertj.core.api.AbstractStringAssert<?> refuses(Path x, String... more) {

@@ -25,8 +25,13 @@ final class NpyFiles {
 
   /** A file that says of itself what the caller likes. */
   static Path write(Path file, String descriptor, String shape, byte[] data) {
+    return write(file, descriptor, shape, false, data);
+  }
+
+  /** A file that says of itself what the caller likes, its order too. */
+  static Path write(Path file, String descriptor, String shape, boolean fortran, byte[] data) {
     try (OutputStream out = Files.newOutputStream(file)) {
-      out.write(header("'" + descriptor + "'", shape));
+      out.write(header("'" + descriptor + "'", shape, fortran));
       out.write(data);
       return file;
     } catch (IOException e) {
@@ -53,7 +58,13 @@ final class NpyFiles {
 
   /** A header of version 1.0 as the format says. */
   static byte[] header(String descriptor, String shape) {
-    String text = "{'descr': " + descriptor + ", 'fortran_order': False, 'shape': " + shape + ", }";
+    return header(descriptor, shape, false);
+  }
+
+  private static byte[] header(String descriptor, String shape, boolean fortran) {
+    String text =
+        "{'descr': %s, 'fortran_order': %s, 'shape': %s, }"
+            .formatted(descriptor, fortran ? "True" : "False", shape);
     int length = (MAGIC_BYTES + text.length() + 1 + 63) / 64 * 64 - MAGIC_BYTES;
     String padded = text + " ".repeat(length - text.length() - 1) + "\n";
     return ByteBuffer.allocate(MAGIC_BYTES + length)

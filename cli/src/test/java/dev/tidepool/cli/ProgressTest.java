@@ -30,6 +30,17 @@ class ProgressTest {
   }
 
   @Test
+  void with_the_rate_of_the_whole_run() {
+    try (Progress progress = progress(0, () -> true)) {
+      progress.moved(64 * MIB, 256 * MIB);
+      progress.moved(128 * MIB, 256 * MIB);
+    }
+    assertThat(shown()).containsPattern("50% .*[0-9] MiB/s").doesNotContain("?MiB/s");
+    assertThat(Progress.rate(975 * MIB, Duration.ofMillis(1999).toNanos())).isEqualTo("488 MiB/s");
+    assertThat(Progress.rate(975 * MIB, Duration.ofMillis(500).toNanos())).isEqualTo("1950 MiB/s");
+  }
+
+  @Test
   void never_where_errors_go_to_a_file() {
     try (Progress progress = progress(0, () -> false)) {
       progress.moved(64 * MIB, 256 * MIB);

@@ -26,11 +26,14 @@ final class MethodProgram extends CudaProgram {
   private static final long GROUP_MEMORY = 48 << 10;
 
   private final MethodText text;
+  private final String name;
   private final List<KernelParameter> parameters;
 
-  private MethodProgram(LoadedKernel kernel, MethodText text, List<KernelParameter> parameters) {
+  private MethodProgram(
+      LoadedKernel kernel, MethodText text, String name, List<KernelParameter> parameters) {
     super(kernel);
     this.text = text;
+    this.name = name;
     this.parameters = parameters;
   }
 
@@ -40,7 +43,11 @@ final class MethodProgram extends CudaProgram {
     MethodText text =
         MethodGenerator.generate(tree, new CudaC(), limits(device.name()), source.isChecked());
     byte[] code = device.compiler().compile(source.name(), text.source(), ElementwiseProgram.EXACT);
-    return new MethodProgram(LoadedKernel.load(device, code, text.entry()), text, parameters);
+    return new MethodProgram(
+        LoadedKernel.load(device, code, text.entry()),
+        text,
+        tree.className() + "." + tree.methodName(),
+        parameters);
   }
 
   /** What each device of CUDA has. */
@@ -85,7 +92,7 @@ final class MethodProgram extends CudaProgram {
     long[] block =
         range.group().isEmpty()
             ? kernel().groups().covering(range, BLOCK)
-            : kernel().groups().asked(range);
+            : kernel().groups().named(name).asked(range);
     arguments.run(kernel(), Grids.of(kernel(), range, block), block, 0);
   }
 

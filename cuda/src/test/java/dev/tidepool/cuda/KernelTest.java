@@ -139,6 +139,10 @@ class KernelTest {
         float[] picked = new float[3];
         to.copyTo(picked);
         assertThat(picked).containsExactly(3, 1, 2);
+        assertThatThrownBy(
+                () -> kernel.execute(arguments, LaunchRange.of(1 << 20).inGroupsOf(1 << 20)))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("too large for kernel 'dev.tidepool.cuda.KernelTest.picked' on ");
       }
     }
   }

@@ -444,7 +444,7 @@ public final class ChunkedPipeline {
         everything.addAll(scalars.keySet());
         return new StagePlan(bound, List.of(everything));
       }
-      return StagePlan.of(kernels(), bound, scalars, Set.of());
+      return StagePlan.of(kernels(), bound, scalars, Set.of(), Map.of());
     }
 
     private List<Stage> stages(int accelerator, StagePlan plan) {

@@ -339,15 +339,8 @@ public final class Pipeline {
       throw new IllegalArgumentException("a pipeline without an accelerator; add one with on");
     }
     checkResults();
-    boolean onlyFiles =
-        stream == null
-            && inputFiles.keySet().equals(readNames)
-            && outputFiles.keySet().equals(writtenNames);
-    boolean known = kernels.stream().noneMatch(KernelSource.Java.class::isInstance);
-    if (resumable && (!onlyFiles || outputFiles.isEmpty() || !reductions.isEmpty() || !known)) {
-      throw new IllegalArgumentException(
-          "a pipeline can be resumed if all it reads and writes are .npy files, and none of its"
-              + " kernels is Java code, which cannot be compared with an earlier run's");
+    if (resumable) {
+      checkResumable();
     }
     NpyOutputs.checkApart(paths(inputFiles, rawInputs), paths(outputFiles, rawOutputs), !resumable);
     for (Reduction reduction : reductions) {
@@ -365,6 +358,35 @@ public final class Pipeline {
                 + "' is known when all elements were read: no other kernel can use it");
       }
     }
+  }
+
+  /** Refuses what no later run could go on with. */
+  private void checkResumable() {
+    if (stream != null) {
+      throw notResumable("it reads a stream of arrays, not .npy files");
+    }
+    for (String name : readNames) {
+      if (!inputFiles.containsKey(name)) {
+        throw notResumable("'" + name + "' is read from something else than a .npy file");
+      }
+    }
+    for (String name : writtenNames) {
+      if (!outputFiles.containsKey(name)) {
+        throw notResumable("'" + name + "' is written to something else than a .npy file");
+      }
+    }
+    if (!reductions.isEmpty()) {
+      throw notResumable("'" + reductions.getFirst().name() + "' is a value of all elements");
+    }
+    if (kernels.stream().anyMatch(KernelSource.Java.class::isInstance)) {
+      throw notResumable(
+          "one of its kernels is Java code, which cannot be compared with an earlier run's");
+    }
+  }
+
+  private static IllegalArgumentException notResumable(String reason) {
+    return new IllegalArgumentException(
+        "the pipeline cannot be resumed: " + reason + "; change that, or leave out resumable()");
   }
 
   private static Map<String, Path> paths(Map<String, Path> files, Map<String, RawFile<?>> raws) {
@@ -514,7 +536,7 @@ public final class Pipeline {
     rawOutputs.forEach((name, file) -> known.put(name, file.type()));
     Set<String> wanted = new LinkedHashSet<>(writtenNames);
     reductions.forEach(reduction -> wanted.add(reduction.name()));
-    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
+    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted, paths(inputFiles, rawInputs));
     // Before any file is begun, or what an earlier run has left would be lost.
     StagePlan.checkUse(kernels, read.keySet(), kernelScalars().keySet(), wanted);
     return plan.arrays();

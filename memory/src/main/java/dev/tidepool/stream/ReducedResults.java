@@ -111,6 +111,22 @@ final class ReducedResults {
     return reduced;
   }
 
+  /** How messages call a result along the axis, by its index as results come. */
+  private String place(long index) {
+    List<Long> reduced = reducedShape();
+    if (reduced.isEmpty()) {
+      return "the result";
+    }
+    List<Long> dimensions = fortran ? reduced : reduced.reversed();
+    List<Long> coordinates = new ArrayList<>();
+    long rest = index;
+    for (long dimension : dimensions) {
+      coordinates.add(rest % dimension);
+      rest /= dimension;
+    }
+    return "result " + (fortran ? coordinates : coordinates.reversed());
+  }
+
   /**
    * The header of a reduction along the axis, over elements of a type.
    *
@@ -166,6 +182,7 @@ final class ReducedResults {
                 inner,
                 writer::write,
                 writer.length(),
+                this::place,
                 selection));
         sinks.put(reduction.name(), sink(type, ordered.getLast()));
       } else {

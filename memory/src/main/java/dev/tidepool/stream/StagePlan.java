@@ -10,6 +10,7 @@ import dev.tidepool.expression.types.Operand;
 import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.methods.analysis.OwnElements;
 import dev.tidepool.methods.bytecode.MethodReader;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -33,6 +34,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @param given arrays whose type is known
    * @param scalars values by name
    * @param wanted names that are wanted as arrays, whatever later kernels read
+   * @param files what given arrays are read from, by name, for messages; of some or none
    * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, takes
    *     another type, or is a method that uses other elements than its item's
    * @throws dev.tidepool.expression.syntax.ExpressionException if an expression does not fit what
@@ -42,7 +44,8 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       List<KernelSource> kernels,
       Map<String, ElementType<?>> given,
       Map<String, ?> scalars,
-      Set<String> wanted) {
+      Set<String> wanted,
+      Map<String, Path> files) {
     Map<String, ElementType<?>> arrays = new LinkedHashMap<>(given);
     List<Set<String>> taken = new ArrayList<>();
     for (int i = 0; i < kernels.size(); i++) {
@@ -52,7 +55,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
         type(Expression.parse(expression), arrays, scalars, needed);
       } else {
         checkOwnElements(kernels.get(i));
-        type(declared(kernels.get(i)), arrays, scalars);
+        type(kernels.get(i), arrays, scalars, files);
       }
       Set<String> bound = new LinkedHashSet<>(names(kernels.get(i)));
       bound.removeIf(name -> !arrays.containsKey(name) && !scalars.containsKey(name));
@@ -176,11 +179,25 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
         .forEach(array -> arrays.put(array.name(), array.type().elementType()));
   }
 
+  /** How messages call a kernel that is no expression. */
+  private static String called(KernelSource kernel) {
+    return switch (kernel) {
+      case KernelSource.Elementwise(String expression) -> "'" + expression + "'";
+      case KernelSource.OpenCl opencl -> "kernel '" + opencl.entry() + "'";
+      case KernelSource.Cuda cuda -> "kernel '" + cuda.entry() + "'";
+      case KernelSource.CudaImage image -> "kernel '" + image.entry() + "'";
+      case KernelSource.Metal metal -> "kernel '" + metal.entry() + "'";
+      case KernelSource.Java _ -> "the kernel in Java";
+      case KernelSource.Method method -> "kernel '" + method.name() + "'";
+    };
+  }
+
   private static void type(
-      List<KernelParameter> parameters,
+      KernelSource kernel,
       Map<String, ElementType<?>> arrays,
-      Map<String, ?> scalars) {
-    for (KernelParameter parameter : parameters) {
+      Map<String, ?> scalars,
+      Map<String, Path> files) {
+    for (KernelParameter parameter : declared(kernel)) {
       String name = parameter.name();
       if (!parameter.access().isArray()) {
         if (!scalars.containsKey(name)) {
@@ -195,7 +212,16 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       }
       if (known != null && !known.equals(parameter.type())) {
         throw new IllegalArgumentException(
-            "'" + name + "' holds " + known + " elements, but a kernel takes " + parameter.type());
+            "'"
+                + name
+                + "'"
+                + (files.containsKey(name) ? " in " + files.get(name) : "")
+                + " holds "
+                + known
+                + " elements, but "
+                + called(kernel)
+                + " takes "
+                + parameter.type());
       }
       arrays.put(name, parameter.type());
     }

@@ -373,6 +373,48 @@ class PipelineTest {
   }
 
   @Test
+  void whatCannotBeResumedIsRefusedWithTheReason() throws IOException {
+    Path x = file("x", List.of(3L), new float[3]);
+    try (UnifiedBuffer<float[]> buffer = memory.copyOf(new float[3])) {
+      requireReason(Pipeline.from("x", buffer), "'x' is read from something else than a .npy file");
+      requireReason(
+          Pipeline.from("x", x).to("z", buffer), "'z' is written to something else than a .npy");
+    }
+    requireReason(
+        Pipeline.from("x", ElementType.FLOAT, Stream.of(new float[3]), 3), "a stream of arrays");
+    requireReason(
+        Pipeline.from("x", x).through("total = sum(x)"), "'total' is a value of all elements");
+    KernelSource java = KernelSource.java(_ -> {}, KernelParameter.out("q", ElementType.FLOAT));
+    requireReason(Pipeline.from("x", x).through(java), "one of its kernels is Java code");
+    NpyFiles.assertFolderHolds(folder, "x.npy");
+  }
+
+  private void requireReason(Pipeline pipeline, String reason) {
+    pipeline.through("y = x + 1; z = x + 2").to("y", path("y")).on(memory).resumable();
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("the pipeline cannot be resumed: ")
+        .hasMessageContaining(reason);
+  }
+
+  @Test
+  void aFileOfAnotherTypeIsToldWithTheKernelThatTakesIt() throws IOException {
+    Path x = file("x", List.of(3L), new float[3]);
+    KernelParameter[] parameters = {
+      KernelParameter.in("x", ElementType.DOUBLE), KernelParameter.out("y", ElementType.DOUBLE)
+    };
+    for (KernelSource kernel :
+        List.of(
+            KernelSource.opencl("", "scale", parameters), KernelSource.java(_ -> {}, parameters))) {
+      String called = kernel instanceof KernelSource.Java ? "the kernel in Java" : "kernel 'scale'";
+      assertThatThrownBy(
+              () -> Pipeline.from("x", x).through(kernel).to("y", path("y")).on(memory).run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("'x' in " + x + " holds FLOAT elements, but " + called + " takes DOUBLE");
+    }
+  }
+
+  @Test
   void theSameBitsAreNotPromisedWhereAnotherAcceleratorMayGoOn() {
     Path x = file("x", List.of(3L), new float[3]);
     Pipeline pipeline =

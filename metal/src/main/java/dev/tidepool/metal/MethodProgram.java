@@ -9,6 +9,7 @@ import dev.tidepool.methods.c.DeviceLimits;
 import dev.tidepool.methods.c.MetalC;
 import dev.tidepool.methods.c.MethodGenerator;
 import dev.tidepool.methods.c.MethodText;
+import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.ScalarBytes;
@@ -21,24 +22,31 @@ final class MethodProgram extends MetalProgram {
   private static final long GROUP_MEMORY = 32 << 10;
 
   private final MethodText text;
+  private final String name;
   private final List<KernelParameter> parameters;
 
-  private MethodProgram(CompiledKernel kernel, MethodText text, List<KernelParameter> parameters) {
+  private MethodProgram(
+      CompiledKernel kernel, MethodText text, String name, List<KernelParameter> parameters) {
     super(kernel);
     this.text = text;
+    this.name = name;
     this.parameters = parameters;
   }
 
   static MethodProgram compile(
       MetalDevice device, KernelSource.Method source, List<KernelParameter> parameters) {
+    KernelTree tree = MethodReader.read(source);
     MethodText text =
         MethodGenerator.generate(
-            MethodReader.read(source),
+            tree,
             new MetalC(),
             new DeviceLimits(false, true, false, Long.MAX_VALUE, GROUP_MEMORY, device.name()),
             source.isChecked());
     return new MethodProgram(
-        CompiledKernel.compile(device, text.source(), text.entry()), text, parameters);
+        CompiledKernel.compile(device, text.source(), text.entry()),
+        text,
+        tree.className() + "." + tree.methodName(),
+        parameters);
   }
 
   @Override
@@ -74,7 +82,7 @@ final class MethodProgram extends MetalProgram {
     long[] group =
         range.group().isEmpty()
             ? kernel().groups().covering(range, GROUP)
-            : kernel().groups().asked(range);
+            : kernel().groups().named(name).asked(range);
     arguments.run(kernel(), Groups.of(kernel(), range, group), group, 0);
   }
 }

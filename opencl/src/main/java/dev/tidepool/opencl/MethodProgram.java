@@ -135,7 +135,7 @@ final class MethodProgram extends OpenClProgram {
     boolean isGpu = code().device().properties().isGpu();
     long most = isGpu || itemMemory == 0 ? Long.MAX_VALUE : STACK_OF_GROUP / itemMemory;
     if (!range.group().isEmpty()) {
-      long[] asked = code().groups().asked(range);
+      long[] asked = code().groups().named(name).asked(range);
       long items = Arrays.stream(asked).reduce(1, Math::multiplyExact);
       if (items == 2 && !runsInPairs) {
         throw new IllegalArgumentException(

@@ -134,6 +134,14 @@ class KernelMemoryTest {
             "KernelMemoryTest.ownInGroups",
             "bytes of its own",
             "launch groups of at most 31");
+    assertThatThrownBy(
+            () ->
+                kernel.execute(
+                    Arguments.inOrder(new float[1 << 20]),
+                    LaunchRange.of(1 << 20).inGroupsOf(1 << 20)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(
+            "too large for kernel 'dev.tidepool.opencl.KernelMemoryTest.ownInGroups' on ");
   }
 
   @ParameterizedTest

@@ -3,6 +3,7 @@ package dev.tidepool.expression.syntax;
 import dev.tidepool.spi.support.VisibleText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -24,6 +25,12 @@ final class Lexer {
               + "|(?<decimal>(?:[0-9]+\\.[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
               + "|(?<integer>[0-9]+)"
               + "|(?<symbol>\\*\\*|//|<<|>>|<=|>=|==|!=|&&|\\|\\||[-+*/%<>=!&|^~?:(),])");
+
+  private static final Pattern METHOD = Pattern.compile("\\.([A-Za-z_][A-Za-z0-9_]{0,40})\\(");
+
+  /** What stands before the dot of a function elsewhere. */
+  private static final Set<String> CLASSES =
+      Set.of("Math", "StrictMath", "cupy", "cp", "math", "np", "numexpr", "numpy", "torch");
 
   private Lexer() {}
 
@@ -52,19 +59,35 @@ final class Lexer {
             "unexpected character '"
                 + VisibleText.of(Character.toString(source.codePointAt(position)))
                 + "'"
-                + hint(c));
+                + hint(source, position, tokens));
       }
     }
     tokens.add(new Token(Token.Kind.END, "", source.stripTrailing().length()));
     return tokens;
   }
 
-  private static String hint(char unexpected) {
-    return switch (unexpected) {
+  private static String hint(String source, int position, List<Token> before) {
+    return switch (source.charAt(position)) {
       case '[' -> INDEXED;
-      case '.' -> "; functions are written without a class: sqrt(x), not Math.sqrt(x)";
+      case '.' -> hintForDot(source.substring(position), before);
       default -> "";
     };
+  }
+
+  /** {@code x.sum()} is a method of an array, {@code np.sum(x)} a function of a class. */
+  private static String hintForDot(String rest, List<Token> before) {
+    Matcher method = METHOD.matcher(rest);
+    Token owner = before.isEmpty() ? null : before.getLast();
+    if (method.lookingAt()
+        && owner != null
+        && owner.kind() == Token.Kind.NAME
+        && !CLASSES.contains(owner.text())) {
+      String function = method.group(1);
+      String array = owner.shown();
+      return "; functions take arrays in parentheses: %s(%s), not %s.%s()"
+          .formatted(function, array, array, function);
+    }
+    return "; functions are written without a class: sqrt(x), not Math.sqrt(x)";
   }
 
   private static Token token(Matcher word, int position) {

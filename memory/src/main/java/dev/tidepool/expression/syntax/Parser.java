@@ -6,8 +6,10 @@ import dev.tidepool.expression.syntax.Syntax.Literal;
 import dev.tidepool.expression.syntax.Syntax.Reference;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +45,33 @@ public final class Parser {
 
   private static final Map<String, Op> PREFIXES =
       Map.of("-", Op.NEGATE, "!", Op.NOT, "~", Op.INVERT);
+
+  /** NumPy's reductions that this language lacks. */
+  private static final Set<String> OTHER_REDUCTIONS =
+      Set.of(
+          "all",
+          "any",
+          "argmax",
+          "argmin",
+          "average",
+          "bincount",
+          "count_nonzero",
+          "cumprod",
+          "cumsum",
+          "dot",
+          "median",
+          "nanmax",
+          "nanmean",
+          "nanmin",
+          "nanstd",
+          "nansum",
+          "norm",
+          "percentile",
+          "prod",
+          "ptp",
+          "quantile",
+          "std",
+          "var");
 
   private static final String WHERE_REDUCED =
       "pipelines and eval take it, as the whole of an assignment, such as 's = sum(x*x)'";
@@ -224,10 +253,7 @@ public final class Parser {
           name,
           Reduction.Kind.of(name.text()).isPresent()
               ? "'" + name.text() + "' makes one value of all elements; " + WHERE_REDUCED
-              : "unknown function '"
-                  + name.text()
-                  + "'"
-                  + Spelling.suggestion(name.text(), Op.FUNCTIONS.keySet()));
+              : "unknown function '" + name.text() + "'" + hintForUnknown(name.text()));
     }
     next++;
     List<Syntax> args = new ArrayList<>();
@@ -254,6 +280,15 @@ public final class Parser {
                   : ""));
     }
     return apply(op, args, name.position());
+  }
+
+  private static String hintForUnknown(String function) {
+    if (OTHER_REDUCTIONS.contains(function)) {
+      return "; the reductions that pipelines and eval take are " + Reduction.Kind.list();
+    }
+    Set<String> known = new HashSet<>(Op.FUNCTIONS.keySet());
+    known.addAll(Reduction.Kind.names());
+    return Spelling.suggestion(function, known);
   }
 
   private Apply apply(Op op, List<Syntax> args, int position) {

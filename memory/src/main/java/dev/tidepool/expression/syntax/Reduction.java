@@ -41,6 +41,18 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
       return name().toLowerCase(Locale.ROOT);
     }
 
+    /** What sources call all of them. */
+    static List<String> names() {
+      return Arrays.stream(values()).map(Kind::functionName).toList();
+    }
+
+    /** All of them, for a message. */
+    static String list() {
+      List<String> names = names();
+      int last = names.size() - 1;
+      return String.join(", ", names.subList(0, last)) + " and " + names.get(last);
+    }
+
     static Optional<Kind> of(String functionName) {
       return Arrays.stream(values())
           .filter(kind -> kind.functionName().equals(functionName))

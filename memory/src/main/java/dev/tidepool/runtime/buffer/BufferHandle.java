@@ -314,13 +314,13 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   private void checkSource(MemorySegment source, long offset) {
     checkOpen();
     Objects.requireNonNull(source, "source");
-    Objects.checkFromIndexSize(offset, type.elements(source.byteSize()), count());
+    checkRange(offset, type.elements(source.byteSize()));
   }
 
   private void checkDestination(long offset, MemorySegment destination) {
     checkOpen();
     Objects.requireNonNull(destination, "destination");
-    Objects.checkFromIndexSize(offset, type.elements(destination.byteSize()), count());
+    checkRange(offset, type.elements(destination.byteSize()));
     if (destination.isReadOnly()) {
       throw new IllegalArgumentException("the destination is a read-only segment");
     }
@@ -455,7 +455,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public UnifiedBuffer<A> slice(long offset, long length) {
     checkOpen();
-    Objects.checkFromIndexSize(offset, length, count());
+    checkRange(offset, length);
     return new Part<>(core(), token, type, at(offset), length);
   }
 
@@ -582,7 +582,23 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     checkOpen();
     Objects.requireNonNull(array, name);
     Objects.checkFromIndexSize(start, count, type.length(array));
-    Objects.checkFromIndexSize(offset, (long) count, count());
+    checkRange(offset, count);
+  }
+
+  /**
+   * Checks a range of elements.
+   *
+   * @throws IndexOutOfBoundsException if it is not within this
+   */
+  private void checkRange(long offset, long length) {
+    if ((offset | length) < 0 || offset > count() - length) {
+      throw outOfBounds(offset, length);
+    }
+  }
+
+  private IndexOutOfBoundsException outOfBounds(long offset, long length) {
+    return new IndexOutOfBoundsException(
+        length + " elements from element " + offset + " on are out of bounds of " + this);
   }
 
   private Operation inbound(A source, int sourceOffset, long offset, int count) {

@@ -16,6 +16,7 @@ import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -123,10 +124,17 @@ public final class SpillFile implements AutoCloseable {
           "the spill-directory "
               + directory
               + " cannot be used: "
-              + FileErrors.reason(e)
+              + reason(directory, e)
               + "; name an existing directory that you may write to",
           e);
     }
+  }
+
+  /** Some folders that are no place for files, such as /proc, say that the file is missing. */
+  private static String reason(Path directory, IOException e) {
+    return e instanceof NoSuchFileException && Files.isDirectory(directory)
+        ? "no file can be made in it"
+        : FileErrors.reason(e);
   }
 
   private static FileChannel create(Path path) throws IOException {

@@ -17,6 +17,11 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
     maxEach = List.copyOf(maxEach);
   }
 
+  /** Returns the same for a kernel that its user knows by another name than the driver does. */
+  public GroupSizes named(String kernel) {
+    return new GroupSizes(kernel, device, maxItems, maxEach);
+  }
+
   /**
    * Returns the group that a range asks for.
    *

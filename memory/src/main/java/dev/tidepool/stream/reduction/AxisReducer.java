@@ -12,6 +12,7 @@ import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,7 @@ public final class AxisReducer extends OrderedConsumer {
   private final ScalarType result;
   private final RangeConsumer out;
   private final long results;
+  private final LongFunction<String> place;
   private final ElementBatch batch;
   private final boolean real;
   // Unsigned 64-bit integers are compared as signed ones, their first bit turned.
@@ -61,6 +63,7 @@ public final class AxisReducer extends OrderedConsumer {
    * @param inner elements between neighbours along the axis
    * @param out takes the results
    * @param results how many there are
+   * @param place how messages call a result, by its index
    * @param mask which elements count; null if all do
    */
   public AxisReducer(
@@ -71,6 +74,7 @@ public final class AxisReducer extends OrderedConsumer {
       int inner,
       RangeConsumer out,
       long results,
+      LongFunction<String> place,
       @Nullable Mask mask) {
     super(type, mask);
     this.reduction = reduction;
@@ -79,6 +83,7 @@ public final class AxisReducer extends OrderedConsumer {
     this.lanes = inner == 1 ? LANES : 1;
     this.out = out;
     this.results = results;
+    this.place = place;
     this.result = result;
     this.batch = new ElementBatch(type);
     this.turned = type == ScalarType.UINT64 && isChoice() ? Long.MIN_VALUE : 0;
@@ -220,9 +225,11 @@ public final class AxisReducer extends OrderedConsumer {
     for (int i = 0; i < inner; i++) {
       if (counts.length > 0 && counts[i] == 0 && isChoice()) {
         throw new IllegalArgumentException(
-            "'%s': result %s has no selected element, so %s has no value there"
+            "'%s': %s has no selected element, so %s has no value there"
                 .formatted(
-                    reduction.name(), written + bufferedCount, reduction.kind().functionName()));
+                    reduction.name(),
+                    place.apply(written + bufferedCount),
+                    reduction.kind().functionName()));
       }
       long at = (long) bufferedCount * result.byteSize();
       if (real) {

@@ -46,6 +46,12 @@ class ExpressionTest {
         "y = x or x      | 7  | `unexpected 'or'; write '||'`",
         "y = Math.abs(x) | 9  | unexpected character '.'; functions are written without a class:"
             + " sqrt(x), not Math.sqrt(x)",
+        "y = np.abs(x)   | 7  | unexpected character '.'; functions are written without a class:"
+            + " sqrt(x), not Math.sqrt(x)",
+        "y = x.sum()     | 6  | unexpected character '.'; functions take arrays in parentheses:"
+            + " sum(x), not x.sum()",
+        "y = x.max(0)    | 6  | unexpected character '.'; functions take arrays in parentheses:"
+            + " max(x), not x.max()",
         "y = x = 2       | 7  | unexpected '='; '==' compares",
         "2*x + 1         | 1  | an assignment 'name = expression' was expected",
         "y               | 1  | an assignment 'name = expression' was expected",
@@ -53,6 +59,9 @@ class ExpressionTest {
         "sin = x         | 1  | 'sin' is a function and can't be assigned",
         "y = sni(x)      | 5  | unknown function 'sni'; did you mean 'sin'?",
         "y = frobnicate(x)| 5 | unknown function 'frobnicate'",
+        "y = summ(x)     | 5  | unknown function 'summ'; did you mean 'sum'?",
+        "y = prod(x)     | 5  | unknown function 'prod'; the reductions that pipelines and eval"
+            + " take are sum, min, max, mean and histogram",
         "y = sin         | 5  | the function 'sin' needs its arguments in parentheses",
         "y = sin(x, x)   | 5  | 'sin' takes 1 argument, not 2",
         "y = fma(x)      | 5  | 'fma' takes 3 arguments, not 1",
