@@ -241,8 +241,7 @@ final class Tour {
   private void allocate() {
     Allocation pooled = Allocation.at(MemoryLocation.DEVICE);
     Allocation unpooled = pooled.unpooled();
-    // A program that allocates often runs compiled code. The launcher lets it be compiled late, so
-    // it
+    // A program that allocates often runs compiled code. The launcher has it compiled late, so it
     // takes many runs, which are short with few bytes.
     warmUp(() -> allocateAndFree(WARM_UP_BYTES, pooled));
     if (sharesMemory) {
