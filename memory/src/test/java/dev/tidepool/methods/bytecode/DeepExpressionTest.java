@@ -6,14 +6,8 @@ import dev.tidepool.Arguments;
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.methods.tree.Walk;
-import java.io.ByteArrayInputStream;
-import java.io.InputStream;
-import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
-import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
-import java.lang.constant.MethodTypeDesc;
-import java.lang.invoke.MethodHandles;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -42,36 +36,7 @@ class DeepExpressionTest {
   }
 
   private static KernelSource.Method kernel(Consumer<CodeBuilder> body) {
-    byte[] bytes =
-        ClassFile.of()
-            .build(
-                ClassDesc.of("generated.Sum"),
-                made ->
-                    made.withFlags(ClassFile.ACC_PUBLIC)
-                        .withMethodBody(
-                            "sum",
-                            MethodTypeDesc.of(
-                                ConstantDescs.CD_void,
-                                ConstantDescs.CD_int,
-                                ConstantDescs.CD_int.arrayType()),
-                            ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
-                            body));
-    class Loader extends ClassLoader {
-      Loader() {
-        super(DeepExpressionTest.class.getClassLoader());
-      }
-
-      Class<?> type() {
-        return defineClass(null, bytes, 0, bytes.length);
-      }
-
-      @Override
-      public InputStream getResourceAsStream(String name) {
-        return new ByteArrayInputStream(bytes);
-      }
-    }
-    Class<?> type = new Loader().type();
-    return KernelSource.method(MethodHandles.publicLookup().in(type), "sum");
+    return GeneratedMethod.of(ConstantDescs.CD_int, body);
   }
 
   private static void requireShallow(Consumer<CodeBuilder> body) {

@@ -1,0 +1,49 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.KernelSource;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.CodeBuilder;
+import java.lang.constant.ClassDesc;
+import java.lang.constant.ConstantDescs;
+import java.lang.constant.MethodTypeDesc;
+import java.lang.invoke.MethodHandles;
+import java.util.function.Consumer;
+
+/** Kernels that no compiler of Java writes. */
+final class GeneratedMethod {
+  private GeneratedMethod() {}
+
+  /** The kernel of a class of its own, over the index of an item and an array of some type. */
+  static KernelSource.Method of(ClassDesc elements, Consumer<CodeBuilder> body) {
+    byte[] bytes =
+        ClassFile.of()
+            .build(
+                ClassDesc.of("generated.Kernel"),
+                made ->
+                    made.withFlags(ClassFile.ACC_PUBLIC)
+                        .withMethodBody(
+                            "kernel",
+                            MethodTypeDesc.of(
+                                ConstantDescs.CD_void, ConstantDescs.CD_int, elements.arrayType()),
+                            ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
+                            body));
+    class Loader extends ClassLoader {
+      Loader() {
+        super(GeneratedMethod.class.getClassLoader());
+      }
+
+      Class<?> type() {
+        return defineClass(null, bytes, 0, bytes.length);
+      }
+
+      @Override
+      public InputStream getResourceAsStream(String name) {
+        return new ByteArrayInputStream(bytes);
+      }
+    }
+    Class<?> type = new Loader().type();
+    return KernelSource.method(MethodHandles.publicLookup().in(type), "kernel");
+  }
+}
