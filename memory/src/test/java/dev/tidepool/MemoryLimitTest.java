@@ -59,6 +59,15 @@ final class MemoryLimitTest {
   }
 
   @Test
+  void aLimitThatIsBelowTheRequestIsToldAsTooLow() {
+    try (UnifiedMemoryManager memory = limited(MIB)) {
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 2 * MIB))
+          .isInstanceOf(OutOfDeviceMemoryException.class)
+          .hasMessageStartingWith("the memory-limit of 1 MiB is too low for 2 MiB on cpu:0: ");
+    }
+  }
+
+  @Test
   void idleBlocksCountAndGiveWayToOtherSizes() {
     try (UnifiedMemoryManager memory = limited(4 * MIB)) {
       memory.allocate(ElementType.BYTE, 3 * MIB).close();

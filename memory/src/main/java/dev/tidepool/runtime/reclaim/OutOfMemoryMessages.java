@@ -103,7 +103,7 @@ public final class OutOfMemoryMessages {
   private String isReached(MemoryLimit limit, long bytes) {
     return "the memory-limit of "
         + ByteSize.format(limit.limitBytes())
-        + " is reached, no room for "
+        + (bytes > limit.limitBytes() ? " is too low for " : " is reached, no room for ")
         + ByteSize.format(bytes)
         + " on "
         + context.accelerator().id()
