@@ -49,14 +49,18 @@ final class MistypedOptions {
 
   /**
    * The option that a key which is none may stand for, with one wrong character in three at most;
-   * null if there is none. A key with a dot is a setting of a backend or of a test.
+   * null if there is none. A key with a dot is a setting of a backend or of a test, and one that
+   * differs in dashes and capitals alone is how Spring Boot lets the option be written.
    */
   private static @Nullable MemoryOption<?> meant(String key) {
     if (key.indexOf('.') >= 0) {
       return null;
     }
     MemoryOption<?> nearest = MemoryOption.nearest(key);
+    if (nearest.key().replace("-", "").equalsIgnoreCase(key.replace("-", ""))) {
+      return null;
+    }
     int distance = MemoryOption.distance(nearest.key(), key);
-    return distance > 0 && distance <= nearest.key().length() / 3 ? nearest : null;
+    return distance <= nearest.key().length() / 3 ? nearest : null;
   }
 }

@@ -48,6 +48,12 @@ final class MistypedOptionsTest {
     assertThat(log.all()).isEmpty();
   }
 
+  @Test
+  void theSpellingsOfSpringBootAreNotWarnedOf() {
+    MistypedOptions.warn(Set.of("tidepool.memoryLimit"), Set.of("TIDEPOOL_MEMORYLIMIT"));
+    assertThat(log.all()).isEmpty();
+  }
+
   /** What backends, the command, builds and tests of this project read. */
   @Test
   void whatElseTheProjectReadsIsNotWarnedOf() {
