@@ -8,8 +8,8 @@ import java.util.TreeSet;
 
 /**
  * Jumps of a tree as {@code break} and {@code continue} of C, which reach the innermost loop or
- * block alone. A jump further out sets a flag and breaks; behind each loop or block that it leaves,
- * the flag is looked at.
+ * block alone. A jump further out is noted in a variable, and breaks; behind each loop or block
+ * that it leaves, the variable is looked at.
  */
 final class Jumps {
   /** A loop or block around the current statement, and the jumps in it that leave it. */
@@ -18,20 +18,21 @@ final class Jumps {
   /**
    * How a jump begins.
    *
-   * @param flag to be set; negative if the jump leaves one loop or block
+   * @param jump its number, to be noted; 0 if the jump leaves one loop or block
    * @param repeats whether it is {@code continue}, or else {@code break}
    */
-  record Way(int flag, boolean repeats) {}
+  record Way(int jump, boolean repeats) {}
 
   /**
    * How a jump goes on behind a loop or block that it left.
    *
+   * @param jump its number
    * @param arrives whether this is the last one
    */
-  record Onward(int flag, boolean arrives, boolean repeats) {}
+  record Onward(int jump, boolean arrives, boolean repeats) {}
 
   private final List<Around> around = new ArrayList<>();
-  private final Set<Integer> flags = new TreeSet<>();
+  private final Set<Integer> further = new TreeSet<>();
 
   void enter(Label label, boolean isLoop) {
     around.add(new Around(label, isLoop, new TreeSet<>()));
@@ -41,35 +42,36 @@ final class Jumps {
   Way jump(Label label, boolean repeats) {
     Around innermost = around.getLast();
     if (innermost.label().equals(label)) {
-      return new Way(-1, repeats);
+      return new Way(0, repeats);
     }
-    int flag = flag(label, repeats);
-    flags.add(flag);
-    innermost.leaving().add(flag);
-    return new Way(flag, false);
+    int jump = number(label, repeats);
+    further.add(jump);
+    innermost.leaving().add(jump);
+    return new Way(jump, false);
   }
 
-  private static int flag(Label label, boolean repeats) {
-    return 2 * label.id() + (repeats ? 1 : 0);
+  /** More than 0; odd if the jump repeats a loop. */
+  private static int number(Label label, boolean repeats) {
+    return 2 * label.id() + (repeats ? 3 : 2);
   }
 
   /** Ends the innermost loop or block; returns the jumps that go on behind it. */
   List<Onward> leave() {
     Around ended = around.removeLast();
     List<Onward> onwards = new ArrayList<>();
-    for (int flag : ended.leaving()) {
+    for (int jump : ended.leaving()) {
       Around next = around.getLast();
-      boolean arrives = next.label().id() == flag / 2;
-      onwards.add(new Onward(flag, arrives, arrives && flag % 2 == 1));
+      boolean arrives = next.label().id() == jump / 2 - 1;
+      onwards.add(new Onward(jump, arrives, arrives && jump % 2 == 1));
       if (!arrives) {
-        next.leaving().add(flag);
+        next.leaving().add(jump);
       }
     }
     return onwards;
   }
 
-  /** The flags that were used. */
-  Set<Integer> flags() {
-    return flags;
+  /** The numbers of all jumps that leave more than one loop or block. */
+  Set<Integer> further() {
+    return further;
   }
 }

@@ -143,8 +143,12 @@ public final class MethodGenerator {
       declarations.append("  int tp_active = 1;\n");
       declarations.append(stops ? "  int tp_stop = 0;\n" : "");
     }
-    for (int flag : jumps.flags()) {
-      declarations.append("  int tp_leave").append(flag).append(" = 0;\n");
+    if (barriers == null && !jumps.further().isEmpty()) {
+      declarations.append("  int tp_leave = 0;\n");
+    } else {
+      for (int jump : jumps.further()) {
+        declarations.append("  int tp_leave").append(jump).append(" = 0;\n");
+      }
     }
     KernelSignature signature = signature();
     // Before the header, which has what these call.
@@ -590,24 +594,46 @@ public final class MethodGenerator {
 
   private void jump(Label label, boolean repeats) {
     Jumps.Way way = jumps.jump(label, repeats);
-    if (way.flag() >= 0) {
-      line("tp_leave" + way.flag() + " = 1;");
+    if (way.jump() > 0) {
+      line(barriers == null ? "tp_leave = " + way.jump() + ";" : "tp_leave" + way.jump() + " = 1;");
     }
     line(way.repeats() ? "continue;" : "break;");
   }
 
-  /** Writes, behind a loop or block, the tests that continue jumps out of several of them. */
+  /**
+   * Writes, behind a loop or block, the tests that continue jumps out of several of them. One
+   * variable says which jump it is, because compilers take minutes for the tests of many flags,
+   * which a switch that often falls through has. In kernels with barriers each jump has a flag:
+   * that form is tested on PoCL.
+   */
   private void leave() {
+    boolean passes = false;
     for (Jumps.Onward onward : jumps.leave()) {
-      line("if (tp_leave" + onward.flag() + ") {");
-      depth++;
-      if (onward.arrives()) {
-        line("tp_leave" + onward.flag() + " = 0;");
+      if (barriers != null) {
+        leave(
+            "tp_leave" + onward.jump(), onward.arrives() ? "tp_leave" + onward.jump() : "", onward);
+      } else if (onward.arrives()) {
+        leave("tp_leave == " + onward.jump(), "tp_leave", onward);
+      } else {
+        passes = true;
       }
-      line(onward.repeats() ? "continue;" : "break;");
-      depth--;
+    }
+    if (passes) {
+      line("if (tp_leave) {");
+      line("  break;");
       line("}");
     }
+  }
+
+  private void leave(String condition, String over, Jumps.Onward onward) {
+    line("if (" + condition + ") {");
+    depth++;
+    if (!over.isEmpty()) {
+      line(over + " = 0;");
+    }
+    line(onward.repeats() ? "continue;" : "break;");
+    depth--;
+    line("}");
   }
 
   private void fail(Site site, String condition, String index) {

@@ -53,6 +53,56 @@ class MetalCTest {
     y[i] = (float) Math.fma((double) a, (double) y[i], 1.0);
   }
 
+  @SuppressWarnings("fallthrough")
+  static void fallingThrough(int i, int[] x) {
+    int s = 0;
+    switch (x[i]) {
+      case 0:
+        s += 1;
+      case 1:
+        s += 2;
+        break;
+      case 2:
+        s += 5;
+      case 3:
+        s += 10;
+        break;
+      case 4:
+        s += 17;
+      case 5:
+        s += 26;
+        break;
+      case 6:
+        s += 37;
+      case 7:
+        s += 50;
+        break;
+      case 8:
+        s += 65;
+      case 9:
+        s += 82;
+        break;
+      case 10:
+        s += 101;
+      case 11:
+        s += 122;
+        break;
+      case 12:
+        s += 145;
+      case 13:
+        s += 170;
+        break;
+      case 14:
+        s += 197;
+      case 15:
+        s += 226;
+        break;
+      default:
+        s--;
+    }
+    x[i] = s;
+  }
+
   private static String text(String name) {
     KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), name);
     return MethodGenerator.generate(MethodReader.read(method), new MetalC(), METAL, true).source();
@@ -112,5 +162,14 @@ class MetalCTest {
         .isThrownBy(() -> text("fusedAsDoubles"))
         .withMessageContainingAll(
             "MetalCTest.fusedAsDoubles needs a fma of doubles", "Math.fma of floats");
+  }
+
+  @Test
+  void aSwitchThatFallsThroughHasFewTestsOfJumps() {
+    String text = text("fallingThrough");
+
+    assertThat(text).containsOnlyOnce("int tp_leave = 0;");
+    // Where a case falls through: one for jumps that arrive, and one for all others.
+    assertThat(text.split("if \\(tp_leave", -1)).hasSizeBetween(8, 2 * 16);
   }
 }
