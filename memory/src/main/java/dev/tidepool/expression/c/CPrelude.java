@@ -76,9 +76,7 @@ final class CPrelude {
       // A double has more than twice a float's digits, so rounding twice changes nothing.
       case DIVIDE -> "return (T)((double)a / (double)b);";
       case SQRT -> "return (T)sqrt((double)a);";
-      case FLOOR -> rounded(type, "copysign(r > a ? r - 1 : r, a)");
-      case CEIL -> rounded(type, "copysign(r < a ? r + 1 : r, a)");
-      case RINT -> rounded(type, "copysign(r, a)");
+      case FLOOR, CEIL, RINT -> Rounding.body(op, type == ScalarType.FLOAT32);
       case REMAINDER ->
           """
           const T r = %s(a, b);
@@ -112,18 +110,6 @@ final class CPrelude {
                   call(Op.FLOOR, type, List.of("q")));
       default -> throw new AssertionError(op);
     };
-  }
-
-  /** The body of a function that rounds {@code a} by way of {@code r}, the nearest whole number. */
-  private static String rounded(ScalarType type, String result) {
-    return """
-    const T m = %s;
-    const T n = (fabs(a) + m) - m;
-    const T r = a < 0 ? -n : n;
-    return fabs(a) < m ? %s : a;
-    """
-        // From here on all numbers are whole.
-        .formatted(type == ScalarType.FLOAT32 ? "8388608.0f" : "4503599627370496.0", result);
   }
 
   private String fmod(ScalarType type) {

@@ -82,19 +82,10 @@ public final class BarrierControl {
       if (!decides(statement)) {
         continue;
       }
-      Walk.expressions(statement).forEach(this::addReads);
+      Walk.expressions(statement)
+          .forEach(expression -> Walk.readVariables(expression, deciding::add));
       Walk.parts(statement).forEach(this::record);
     }
-  }
-
-  private void addReads(KernelExpression expression) {
-    Walk.expressions(
-        expression,
-        part -> {
-          if (part instanceof KernelExpression.Read(Variable variable)) {
-            deciding.add(variable);
-          }
-        });
   }
 
   /**

@@ -94,9 +94,7 @@ record CountedLoop(
   }
 
   private static boolean isInvariant(KernelExpression expression, Set<Variable> assigned) {
-    return !Walk.any(
-        expression,
-        part -> part instanceof KernelExpression.Read(Variable read) && assigned.contains(read));
+    return !Walk.readsAny(expression, assigned);
   }
 
   /** Whether the variable stays an int when the step is added to the last value. */

@@ -65,7 +65,7 @@ public final class Races {
       case Store(KernelArray.Argument array, KernelExpression index, _, _) ->
           stores.computeIfAbsent(array, _ -> new HashSet<>()).add(index);
       case Divide divide -> {
-        if (readsOneOf(loaded, divide.dividend()) || readsOneOf(loaded, divide.divisor())) {
+        if (Walk.readsAny(divide.dividend(), loaded) || Walk.readsAny(divide.divisor(), loaded)) {
           loaded.add(divide.target());
         }
       }
@@ -88,7 +88,7 @@ public final class Races {
         (array, indices) -> {
           Set<KernelExpression> stored = resolved(indices);
           Set<KernelExpression> read = resolved(loads.getOrDefault(array, Set.of()));
-          boolean isAnywhere = stored.stream().anyMatch(index -> readsOneOf(loaded, index));
+          boolean isAnywhere = stored.stream().anyMatch(index -> Walk.readsAny(index, loaded));
           if (!read.isEmpty()
               && (isAnywhere || shared.contains(array) || !stored.containsAll(read))) {
             names.add(array.name());
@@ -102,18 +102,12 @@ public final class Races {
    * a variable.
    */
   private void resolve(Assign assign) {
-    if (!setAgain.contains(assign.target()) && !readsOneOf(setAgain, assign.value())) {
+    if (!setAgain.contains(assign.target()) && !Walk.readsAny(assign.value(), setAgain)) {
       KernelExpression value = resolved(assign.value());
       if (!Walk.isLarger(value, LONGEST_VALUE)) {
         values.put(assign.target(), value);
       }
     }
-  }
-
-  private static boolean readsOneOf(Set<Variable> variables, KernelExpression expression) {
-    return Walk.any(
-        expression,
-        part -> part instanceof Read(Variable variable) && variables.contains(variable));
   }
 
   private Set<KernelExpression> resolved(Set<KernelExpression> indices) {

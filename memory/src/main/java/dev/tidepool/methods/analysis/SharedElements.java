@@ -61,10 +61,9 @@ final class SharedElements {
     boolean depends = Walk.expressions(statement).stream().anyMatch(this::dependsOnItem);
     usesItem |= depends;
     Variable target = Walk.target(statement);
-    if (depends && target != null && ofItem.add(target)) {
-      if (statement instanceof Divide divide && !divide.isRemainder()) {
-        quotients.add(target);
-      }
+    boolean isNew = depends && target != null && ofItem.add(target);
+    if (isNew && statement instanceof Divide divide && !divide.isRemainder()) {
+      quotients.add(divide.target());
     }
   }
 
@@ -110,16 +109,11 @@ final class SharedElements {
         && (compare.comparison() == Comparison.EQUAL
             || compare.comparison() == Comparison.NOT_EQUAL)
         && dependsOnItem(condition)
-        && !readsLoaded(condition);
-  }
-
-  private boolean readsLoaded(KernelExpression expression) {
-    return Walk.any(
-        expression, part -> part instanceof Read(Variable variable) && loaded.contains(variable));
+        && !Walk.readsAny(condition, loaded);
   }
 
   private boolean isShared(KernelExpression index) {
-    return !readsLoaded(index)
+    return !Walk.readsAny(index, loaded)
         && !Walk.any(
             index,
             part ->

@@ -610,8 +610,7 @@ public final class MethodGenerator {
     boolean passes = false;
     for (Jumps.Onward onward : jumps.leave()) {
       if (barriers != null) {
-        leave(
-            "tp_leave" + onward.jump(), onward.arrives() ? "tp_leave" + onward.jump() : "", onward);
+        leave("tp_leave" + onward.jump(), "tp_leave" + onward.jump(), onward);
       } else if (onward.arrives()) {
         leave("tp_leave == " + onward.jump(), "tp_leave", onward);
       } else {
@@ -625,11 +624,11 @@ public final class MethodGenerator {
     }
   }
 
-  private void leave(String condition, String over, Jumps.Onward onward) {
+  private void leave(String condition, String variable, Jumps.Onward onward) {
     line("if (" + condition + ") {");
     depth++;
-    if (!over.isEmpty()) {
-      line(over + " = 0;");
+    if (onward.arrives()) {
+      line(variable + " = 0;");
     }
     line(onward.repeats() ? "continue;" : "break;");
     depth--;

@@ -1,5 +1,7 @@
 package dev.tidepool.methods.c;
 
+import dev.tidepool.expression.c.Rounding;
+import dev.tidepool.expression.syntax.Op;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelExpression.Conversion;
@@ -74,11 +76,9 @@ final class MethodPrelude {
           case MAX_FLOAT, MAX_DOUBLE ->
               "return a != a ? a : b != b ? b : a == b ? (NEGATIVE ? b : a) : a > b ? a : b;";
           case SIGNUM_FLOAT, SIGNUM_DOUBLE -> "return a > 0 ? (T)1 : a < 0 ? (T)-1 : a;";
-          // PoCL's floor, ceil and rint of a constant that is not finite are undefined: its
-          // compiler removes what follows.
-          case FLOOR -> rounded("copysign(r > a ? r - 1 : r, a)");
-          case CEIL -> rounded("copysign(r < a ? r + 1 : r, a)");
-          case RINT -> rounded("copysign(r, a)");
+          case FLOOR -> rounding(Op.FLOOR, single);
+          case CEIL -> rounding(Op.CEIL, single);
+          case RINT -> rounding(Op.RINT, single);
           case ROUND_FLOAT, ROUND_DOUBLE ->
               """
               T f = FLOOR(a);
@@ -96,15 +96,8 @@ final class MethodPrelude {
     return text == null ? Optional.empty() : Optional.of(define(function, single, text));
   }
 
-  /** The body of a function that rounds {@code a} by way of {@code r}, the nearest whole number. */
-  private static String rounded(String result) {
-    return """
-    T m = (T)WHOLE;
-      T n = (fabs(a) + m) - m;
-      T r = a < 0 ? -n : n;
-      return fabs(a) < m ? RESULT : a;\
-    """
-        .replace("RESULT", result);
+  private static String rounding(Op op, boolean single) {
+    return Rounding.body(op, single).strip().replace("\n", "\n  ");
   }
 
   private String define(Function function, boolean single, String text) {
@@ -112,9 +105,7 @@ final class MethodPrelude {
     String name = "tp_" + function.name().toLowerCase(Locale.ROOT) + (single ? "_single" : "");
     String c = type(type);
     String result = type(single ? ValueType.FLOAT : function.result());
-    // From here on all numbers are whole.
-    String whole = type == ValueType.FLOAT ? "8388608.0f" : "4503599627370496.0";
-    String body = text.replace("NEGATIVE", negative(type)).replace("WHOLE", whole);
+    String body = text.replace("NEGATIVE", negative(type));
     if (body.contains("TO_INTEGER")) {
       Conversion conversion = type == ValueType.FLOAT ? Conversion.F2I : Conversion.D2L;
       body = body.replace("TO_INTEGER", saturating(conversion, c, result));

@@ -1,6 +1,5 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.tree.KernelExpression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
@@ -21,7 +20,7 @@ final class KeptVariables {
     }
     Set<Variable> ofGroup = new LinkedHashSet<>();
     ofGroup(steps, ofGroup);
-    BarrierFission.forEachItems(steps, items -> kept.addAll(exposed(items.body())));
+    BarrierFission.forEachItems(steps, items -> kept.addAll(uses(items.body()).exposed()));
     conditions(steps, kept);
     kept.removeAll(ofGroup);
     return kept;
@@ -47,13 +46,7 @@ final class KeptVariables {
     for (Step step : steps) {
       switch (step) {
         case Step.Branch branch -> {
-          Walk.expressions(
-              branch.condition(),
-              part -> {
-                if (part instanceof KernelExpression.Read(Variable variable)) {
-                  kept.add(variable);
-                }
-              });
+          Walk.readVariables(branch.condition(), kept::add);
           conditions(branch.then(), kept);
           conditions(branch.otherwise(), kept);
         }
@@ -64,33 +57,27 @@ final class KeptVariables {
     }
   }
 
-  /** The variables that statements set or read. */
-  static Set<Variable> mentioned(List<Statement> list) {
-    return scan(list, new LinkedHashSet<>());
-  }
-
-  /** The variables whose values from before statements these may read. */
-  static Set<Variable> exposed(List<Statement> list) {
-    Set<Variable> exposed = new LinkedHashSet<>();
-    scan(list, exposed);
-    return exposed;
-  }
-
   /**
-   * Adds the variables whose values from before statements these may read. Each statement is
-   * visited once, because kernels can have thousands of variables.
+   * How statements use variables.
    *
-   * @return all that they set or read
+   * @param mentioned those that they set or read
+   * @param exposed those of which they may read the value from before them
    */
-  private static Set<Variable> scan(List<Statement> list, Set<Variable> exposed) {
+  record Uses(Set<Variable> mentioned, Set<Variable> exposed) {}
+
+  /** Looks at each statement once, because kernels can have thousands of variables. */
+  static Uses uses(List<Statement> list) {
+    Set<Variable> exposed = new LinkedHashSet<>();
     Set<Variable> mentioned = new LinkedHashSet<>();
     // The statement that mentions them first need not set them: what is behind it may read the
     // value from before.
     Set<Variable> open = new HashSet<>();
     for (Statement statement : list) {
-      for (Variable read : reads(statement)) {
-        if (mentioned.add(read) || open.contains(read)) {
-          exposed.add(read);
+      Set<Variable> read = new LinkedHashSet<>();
+      Walk.expressions(statement).forEach(expression -> Walk.readVariables(expression, read::add));
+      for (Variable variable : read) {
+        if (mentioned.add(variable) || open.contains(variable)) {
+          exposed.add(variable);
         }
       }
       Variable target = Walk.target(statement);
@@ -100,7 +87,9 @@ final class KeptVariables {
       Set<Variable> exposedInside = new HashSet<>();
       Set<Variable> inside = new LinkedHashSet<>();
       for (List<Statement> part : Walk.parts(statement)) {
-        inside.addAll(scan(part, exposedInside));
+        Uses uses = uses(part);
+        inside.addAll(uses.mentioned());
+        exposedInside.addAll(uses.exposed());
       }
       for (Variable variable : inside) {
         boolean isFirst = mentioned.add(variable);
@@ -112,21 +101,6 @@ final class KeptVariables {
         }
       }
     }
-    return mentioned;
-  }
-
-  /** The variables that a statement itself, without those inside it, reads. */
-  private static Set<Variable> reads(Statement statement) {
-    Set<Variable> found = new LinkedHashSet<>();
-    for (KernelExpression expression : Walk.expressions(statement)) {
-      Walk.expressions(
-          expression,
-          part -> {
-            if (part instanceof KernelExpression.Read(Variable variable)) {
-              found.add(variable);
-            }
-          });
-    }
-    return found;
+    return new Uses(mentioned, exposed);
   }
 }

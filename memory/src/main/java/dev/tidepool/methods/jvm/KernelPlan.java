@@ -171,13 +171,8 @@ final class KernelPlan {
   /** Returns the kept variables that an expression reads. */
   Set<Variable> keptIn(KernelExpression expression) {
     Set<Variable> read = new LinkedHashSet<>();
-    Walk.expressions(
-        expression,
-        part -> {
-          if (part instanceof KernelExpression.Read(Variable variable) && kept.contains(variable)) {
-            read.add(variable);
-          }
-        });
+    Walk.readVariables(expression, read::add);
+    read.retainAll(kept);
     return read;
   }
 

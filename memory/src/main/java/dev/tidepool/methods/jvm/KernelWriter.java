@@ -203,8 +203,8 @@ final class KernelWriter {
 
   /** A loop over the items of the box, dimension 0 fastest. */
   private void items(List<Statement> body) {
-    Set<Variable> mentioned = KeptVariables.mentioned(body);
-    for (Variable variable : mentioned) {
+    KeptVariables.Uses uses = KeptVariables.uses(body);
+    for (Variable variable : uses.mentioned()) {
       if (isOfItem(variable)) {
         zero(variable);
       }
@@ -224,7 +224,7 @@ final class KernelWriter {
     Label column = code.newBoundLabel();
     Label columnsEnd = code.newLabel();
     code.iload(frame.column).iload(frame.count).if_icmpge(columnsEnd);
-    item(body, mentioned);
+    item(body, uses);
     code.iinc(frame.column, 1).goto_(column).labelBinding(columnsEnd);
     code.iload(frame.rowStart).iload(frame.count).iadd().istore(frame.rowStart);
     code.lload(frame.row).lconst_1().ladd().lstore(frame.row);
@@ -233,7 +233,7 @@ final class KernelWriter {
     code.goto_(layer).labelBinding(layersEnd);
   }
 
-  private void item(List<Statement> body, Set<Variable> mentioned) {
+  private void item(List<Statement> body, KeptVariables.Uses uses) {
     Label end = code.newLabel();
     Label skipped = code.newLabel();
     if (plan.isFissioned()) {
@@ -242,11 +242,10 @@ final class KernelWriter {
     if (plan.parks()) {
       code.aload(parked()).iload(item).iaload().ifne(skipped);
     }
-    Set<Variable> exposed = KeptVariables.exposed(body);
-    for (Variable variable : mentioned) {
+    for (Variable variable : uses.mentioned()) {
       if (plan.kept().contains(variable)) {
         loadKept(variable);
-      } else if (isOfItem(variable) && exposed.contains(variable)) {
+      } else if (isOfItem(variable) && uses.exposed().contains(variable)) {
         zero(variable);
       }
     }
@@ -268,7 +267,7 @@ final class KernelWriter {
     new StatementWriter(code, frame, expressions, access, array -> Known.in(heap, array), itemEnd)
         .write(body);
     code.labelBinding(end);
-    for (Variable variable : mentioned) {
+    for (Variable variable : uses.mentioned()) {
       if (plan.kept().contains(variable) && isSet(variable, body)) {
         storeKept(variable);
       }

@@ -158,6 +158,26 @@ public final class Walk {
         part -> part instanceof KernelExpression.Read read && read.variable().equals(variable));
   }
 
+  /** Whether an expression reads one of some variables. */
+  public static boolean readsAny(KernelExpression expression, Set<Variable> variables) {
+    return any(
+        expression,
+        part ->
+            part instanceof KernelExpression.Read(Variable variable)
+                && variables.contains(variable));
+  }
+
+  /** Visits the variables that an expression reads. */
+  public static void readVariables(KernelExpression expression, Consumer<Variable> visitor) {
+    expressions(
+        expression,
+        part -> {
+          if (part instanceof KernelExpression.Read(Variable variable)) {
+            visitor.accept(variable);
+          }
+        });
+  }
+
   /** The variable that a statement itself sets; null if it sets none. */
   public static @Nullable Variable target(Statement statement) {
     return switch (statement) {

@@ -1,0 +1,34 @@
+package dev.tidepool.expression.c;
+
+import dev.tidepool.expression.syntax.Op;
+
+/**
+ * Floor, ceil and rint in C, for languages whose own have another meaning than Java's: those of
+ * PoCL, of a constant that is not finite, are undefined, and its compiler removes what follows.
+ */
+public final class Rounding {
+  private Rounding() {}
+
+  /**
+   * The body of a function of {@code a}, whose type it calls {@code T}.
+   *
+   * @param single whether that is float, or else double
+   */
+  public static String body(Op op, boolean single) {
+    String result =
+        switch (op) {
+          case FLOOR -> "copysign(r > a ? r - 1 : r, a)";
+          case CEIL -> "copysign(r < a ? r + 1 : r, a)";
+          case RINT -> "copysign(r, a)";
+          default -> throw new AssertionError(op);
+        };
+    // r is the nearest whole number. From m on all numbers are whole.
+    return """
+    const T m = %s;
+    const T n = (fabs(a) + m) - m;
+    const T r = a < 0 ? -n : n;
+    return fabs(a) < m ? %s : a;
+    """
+        .formatted(single ? "8388608.0f" : "4503599627370496.0", result);
+  }
+}
