@@ -12,8 +12,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
-/** The files that {@code make_npy.py} let NumPy write, and what is in them. */
+/** The files that {@code make_npy.py} let NumPy write, what is in them, and files of floats. */
 final class NpyFiles {
   static final int COUNT = 12;
 
@@ -58,6 +59,33 @@ final class NpyFiles {
       reader.read(0, elements);
       return elements.toArray(ValueLayout.JAVA_BYTE);
     }
+  }
+
+  /** Writes a new file of floats. */
+  static void write(Path file, List<Long> shape, float[] values) {
+    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, shape);
+    try (NpyWriter writer = NpyWriter.create(file, header, false)) {
+      writer.write(0, MemorySegment.ofArray(values));
+      writer.commit();
+    }
+  }
+
+  /** All elements of a file of floats. */
+  static float[] floats(Path file) {
+    try (NpyReader reader = NpyReader.open(file)) {
+      float[] values = new float[(int) reader.length()];
+      reader.read(0, MemorySegment.ofArray(values));
+      return values;
+    }
+  }
+
+  /** {@code i % 1000} for each element. */
+  static float[] counting(int length) {
+    float[] values = new float[length];
+    for (int i = 0; i < length; i++) {
+      values[i] = i % 1000;
+    }
+    return values;
   }
 
   static void assertFolderHolds(Path folder, String... names) throws IOException {

@@ -7,7 +7,6 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.WorkItem;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.nio.file.Path;
 import java.util.List;
@@ -86,24 +85,12 @@ class PipelineOfMethodsTest {
 
   private Path input() {
     Path file = folder.resolve("x.npy");
-    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, List.of((long) LENGTH));
-    float[] values = new float[LENGTH];
-    for (int i = 0; i < LENGTH; i++) {
-      values[i] = i % 1000;
-    }
-    try (NpyWriter writer = NpyWriter.create(file, header, false)) {
-      writer.write(0, MemorySegment.ofArray(values));
-      writer.commit();
-    }
+    NpyFiles.write(file, List.of((long) LENGTH), NpyFiles.counting(LENGTH));
     return file;
   }
 
   private float[] result() {
-    try (NpyReader reader = NpyReader.open(folder.resolve("y.npy"))) {
-      float[] values = new float[(int) reader.length()];
-      reader.read(0, MemorySegment.ofArray(values));
-      return values;
-    }
+    return NpyFiles.floats(folder.resolve("y.npy"));
   }
 
   private Pipeline pipeline(Path input, KernelSource kernel) {

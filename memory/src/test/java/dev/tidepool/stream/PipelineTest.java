@@ -46,34 +46,17 @@ class PipelineTest {
   }
 
   private Path file(String name, List<Long> shape, float[] values) {
-    Path file = path(name);
-    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, shape);
-    try (NpyWriter writer = NpyWriter.create(file, header, false)) {
-      writer.write(0, MemorySegment.ofArray(values));
-      writer.commit();
-    }
-    return file;
-  }
-
-  private static float[] counting(int length) {
-    float[] values = new float[length];
-    for (int i = 0; i < length; i++) {
-      values[i] = i % 1000;
-    }
-    return values;
+    NpyFiles.write(path(name), shape, values);
+    return path(name);
   }
 
   private float[] floats(String name) {
-    try (NpyReader reader = NpyReader.open(path(name))) {
-      float[] values = new float[(int) reader.length()];
-      reader.read(0, MemorySegment.ofArray(values));
-      return values;
-    }
+    return NpyFiles.floats(path(name));
   }
 
   @Test
   void filesGoThroughSeveralKernelsToFilesAndValues() {
-    Path x = file("x", List.of(7L, 100L), counting(700));
+    Path x = file("x", List.of(7L, 100L), NpyFiles.counting(700));
     Pipeline.Outcome outcome =
         Pipeline.from("x", x)
             .through("t = a * x")
@@ -109,7 +92,7 @@ class PipelineTest {
             },
             KernelParameter.in("t", ElementType.FLOAT),
             KernelParameter.out("half", ElementType.FLOAT));
-    float[] values = counting(LENGTH);
+    float[] values = NpyFiles.counting(LENGTH);
     try (UnifiedBuffer<float[]> x = memory.copyOf(values);
         UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, LENGTH)) {
       Pipeline.from("x", x)
@@ -132,7 +115,7 @@ class PipelineTest {
   @Test
   void aMappedFileIsASource() throws IOException {
     Path raw = folder.resolve("raw");
-    float[] values = counting(LENGTH);
+    float[] values = NpyFiles.counting(LENGTH);
     try (FileChannel channel =
         FileChannel.open(raw, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
       byte[] bytes = MemorySegment.ofArray(values).toArray(ValueLayout.JAVA_BYTE);
@@ -177,7 +160,7 @@ class PipelineTest {
   void whatAConsumerThrowsEndsIt() {
     RuntimeException enough = new IllegalStateException("enough");
     Pipeline pipeline =
-        Pipeline.from("x", file("x", List.of((long) LENGTH), counting(LENGTH)))
+        Pipeline.from("x", file("x", List.of((long) LENGTH), NpyFiles.counting(LENGTH)))
             .through("y = x; z = x")
             .to(
                 "y",
@@ -195,7 +178,7 @@ class PipelineTest {
   @Test
   void cancellingLeavesNothing() throws IOException {
     Pipeline pipeline =
-        Pipeline.from("x", file("x", List.of((long) LENGTH), counting(LENGTH)))
+        Pipeline.from("x", file("x", List.of((long) LENGTH), NpyFiles.counting(LENGTH)))
             .through("y = x; z = x")
             .to("z", path("z"))
             .on(memory);
@@ -281,7 +264,7 @@ class PipelineTest {
 
   @Test
   void aPipelineThatWasCancelledGoesOnWhenItIsResumable() throws IOException {
-    Path x = file("x", List.of((long) LENGTH), counting(LENGTH));
+    Path x = file("x", List.of((long) LENGTH), NpyFiles.counting(LENGTH));
     Path y = path("y");
     for (int i = 0; i < 2; i++) {
       Pipeline pipeline =
@@ -294,7 +277,7 @@ class PipelineTest {
         assertThat(pipeline.run(SMALL).resumption()).startsWith("goes on");
       }
     }
-    float[] expected = counting(LENGTH);
+    float[] expected = NpyFiles.counting(LENGTH);
     for (int i = 0; i < LENGTH; i++) {
       expected[i]++;
     }

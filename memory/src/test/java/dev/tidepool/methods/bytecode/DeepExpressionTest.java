@@ -36,7 +36,7 @@ class DeepExpressionTest {
   }
 
   private static KernelSource.Method kernel(Consumer<CodeBuilder> body) {
-    return GeneratedMethod.of(ConstantDescs.CD_int, body);
+    return GeneratedMethod.of("Sum", "sum", ConstantDescs.CD_int, body);
   }
 
   private static void requireShallow(Consumer<CodeBuilder> body) {

@@ -10,16 +10,10 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.methods.c.DeviceLimits;
 import dev.tidepool.methods.c.MethodGenerator;
 import dev.tidepool.methods.c.OpenClC;
-import java.io.ByteArrayInputStream;
-import java.io.InputStream;
-import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
 import java.lang.classfile.instruction.SwitchCase;
-import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
-import java.lang.constant.MethodTypeDesc;
-import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
@@ -113,35 +107,8 @@ class DeepStatementsTest {
   }
 
   private static KernelSource.Method kernel(Shape shape, int count) {
-    MethodTypeDesc type =
-        MethodTypeDesc.of(
-            ConstantDescs.CD_void, ConstantDescs.CD_int, ConstantDescs.CD_int.arrayType());
-    byte[] bytes =
-        ClassFile.of()
-            .build(
-                ClassDesc.of("generated.Deep"),
-                made ->
-                    made.withFlags(ClassFile.ACC_PUBLIC)
-                        .withMethodBody(
-                            "deep",
-                            type,
-                            ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
-                            code -> shape.write(code, count)));
-    class Loader extends ClassLoader {
-      Loader() {
-        super(DeepStatementsTest.class.getClassLoader());
-      }
-
-      Class<?> type() {
-        return defineClass(null, bytes, 0, bytes.length);
-      }
-
-      @Override
-      public InputStream getResourceAsStream(String name) {
-        return new ByteArrayInputStream(bytes);
-      }
-    }
-    return KernelSource.method(MethodHandles.publicLookup().in(new Loader().type()), "deep");
+    return GeneratedMethod.of(
+        "Deep", "deep", ConstantDescs.CD_int, code -> shape.write(code, count));
   }
 
   private static int[] plain(KernelSource.Method source, int items) throws Exception {

@@ -15,16 +15,21 @@ import java.util.function.Consumer;
 final class GeneratedMethod {
   private GeneratedMethod() {}
 
-  /** The kernel of a class of its own, over the index of an item and an array of some type. */
-  static KernelSource.Method of(ClassDesc elements, Consumer<CodeBuilder> body) {
+  /**
+   * A kernel over the index of an item and an array, in a class of its own.
+   *
+   * @param type the name of the class, without its package
+   */
+  static KernelSource.Method of(
+      String type, String name, ClassDesc elements, Consumer<CodeBuilder> body) {
     byte[] bytes =
         ClassFile.of()
             .build(
-                ClassDesc.of("generated.Kernel"),
+                ClassDesc.of("generated", type),
                 made ->
                     made.withFlags(ClassFile.ACC_PUBLIC)
                         .withMethodBody(
-                            "kernel",
+                            name,
                             MethodTypeDesc.of(
                                 ConstantDescs.CD_void, ConstantDescs.CD_int, elements.arrayType()),
                             ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
@@ -43,7 +48,6 @@ final class GeneratedMethod {
         return new ByteArrayInputStream(bytes);
       }
     }
-    Class<?> type = new Loader().type();
-    return KernelSource.method(MethodHandles.publicLookup().in(type), "kernel");
+    return KernelSource.method(MethodHandles.publicLookup().in(new Loader().type()), name);
   }
 }

@@ -29,7 +29,9 @@ class OtherCompilersTest {
   @Test
   void kotlinsTestsForNullAreLeftOut() {
     KernelTree tree =
-        MethodReader.read(GeneratedMethod.of(ConstantDescs.CD_float, OtherCompilersTest::halve));
+        MethodReader.read(
+            GeneratedMethod.of(
+                "Halves", "halve", ConstantDescs.CD_float, OtherCompilersTest::halve));
 
     assertThat(tree.body())
         .satisfiesExactly(
