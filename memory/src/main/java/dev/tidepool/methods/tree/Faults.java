@@ -34,4 +34,21 @@ public final class Faults {
     fault.setStackTrace(whole.toArray(StackTraceElement[]::new));
     return fault;
   }
+
+  /**
+   * Returns the failure of a launch without a range, whose message says how many items ran.
+   *
+   * @param fault an index outside of an array
+   */
+  public static ArrayIndexOutOfBoundsException withoutRange(
+      ArrayIndexOutOfBoundsException fault, long items) {
+    ArrayIndexOutOfBoundsException explained =
+        new ArrayIndexOutOfBoundsException(
+            fault.getMessage()
+                + "; the launch had no range, so "
+                + items
+                + " items ran, one for each element of the longest array");
+    explained.setStackTrace(fault.getStackTrace());
+    return explained;
+  }
 }

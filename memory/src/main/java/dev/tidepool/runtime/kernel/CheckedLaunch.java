@@ -18,6 +18,7 @@ import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,7 @@ final class CheckedLaunch implements Event {
   private final KernelSource.Method source;
   private final Launch launch;
   private final DeviceLink link;
+  private final UnaryOperator<RuntimeException> explained;
   // Where the status is read to. Page-locked where possible: to submit a read to other memory, a
   // driver may wait until it is done, and so for the launch.
   private @Nullable Lease staging;
@@ -50,11 +52,17 @@ final class CheckedLaunch implements Event {
    * Creates a launch that is not submitted yet.
    *
    * @param launch whose last argument is the status
+   * @param explained returns what users see of an item's failure
    */
-  CheckedLaunch(KernelSource.Method source, Launch launch, DeviceLink link) {
+  CheckedLaunch(
+      KernelSource.Method source,
+      Launch launch,
+      DeviceLink link,
+      UnaryOperator<RuntimeException> explained) {
     this.source = source;
     this.launch = launch;
     this.link = link;
+    this.explained = explained;
   }
 
   /**
@@ -123,7 +131,7 @@ final class CheckedLaunch implements Event {
     if (place != 0) {
       KernelTree tree = MethodReader.read(source);
       Site site = tree.sites().get(place - 1);
-      throw Faults.of(site, found.getAtIndex(JAVA_INT, 1), length(site, tree));
+      throw explained.apply(Faults.of(site, found.getAtIndex(JAVA_INT, 1), length(site, tree)));
     }
   }
 

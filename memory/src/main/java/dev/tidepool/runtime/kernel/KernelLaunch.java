@@ -8,6 +8,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.link.DeviceLink;
+import dev.tidepool.methods.tree.Faults;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.order.CompositeFuture;
@@ -46,6 +47,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   private final List<KernelParameter> compiled;
   private final Map<String, Object> values;
   private final LaunchRange range;
+  private final boolean isRangeAsked;
   // In the order of the parameters; behind them what the program reports its faults in, if it does.
   private final List<LaunchArgument> arrays;
   private boolean reportsFaults;
@@ -61,17 +63,17 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
       BufferAllocator allocator,
       KernelRun run,
       Signature signature,
-      List<KernelParameter> parameters,
       Arguments arguments,
-      LaunchRange range) {
+      @Nullable LaunchRange asked) {
     this.context = context;
     this.allocator = allocator;
     this.run = run;
     this.signature = signature;
-    this.parameters = parameters;
+    this.parameters = signature.parameters(arguments, asked);
     this.compiled = signature.compiled(parameters);
     this.values = arguments.values();
-    this.range = range;
+    this.range = signature.range(parameters, lengths(parameters, arguments), asked);
+    this.isRangeAsked = asked != null;
     this.arrays = new ArrayList<>(parameters.size() + 1);
   }
 
@@ -83,10 +85,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
       Signature signature,
       Arguments arguments,
       @Nullable LaunchRange asked) {
-    List<KernelParameter> parameters = signature.parameters(arguments, asked);
-    LaunchRange range = signature.range(parameters, lengths(parameters, arguments), asked);
-    KernelLaunch launch =
-        new KernelLaunch(context, allocator, run, signature, parameters, arguments, range);
+    KernelLaunch launch = new KernelLaunch(context, allocator, run, signature, arguments, asked);
     try {
       launch.place();
       Overlaps.checkBarriers(launch.arrays, signature.decidingArrays());
@@ -357,12 +356,15 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   private void run(Launch launch) {
     // What was submitted is not tried again.
     running().endAttempts();
+    CheckedLaunch checked =
+        reportsFaults
+            ? new CheckedLaunch(
+                (KernelSource.Method) run.programs().source(),
+                launch,
+                context.link(),
+                this::explained)
+            : null;
     try {
-      CheckedLaunch checked =
-          reportsFaults
-              ? new CheckedLaunch(
-                  (KernelSource.Method) run.programs().source(), launch, context.link())
-              : null;
       if (command != null) {
         submit(command, launch, checked);
         submitted();
@@ -373,11 +375,23 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
       } else {
         DeviceLink.finish(context.link().compute().launch(launch));
       }
-    } catch (RuntimeException | Error e) {
+    } catch (RuntimeException e) {
+      arrays.forEach(LaunchArgument::writeFailed);
+      throw checked == null ? explained(e) : e;
+    } catch (Error e) {
       arrays.forEach(LaunchArgument::writeFailed);
       throw e;
     }
     arrays.forEach(LaunchArgument::written);
+  }
+
+  /** A range that nobody asked for may be why an index is outside. */
+  private RuntimeException explained(RuntimeException failure) {
+    return !isRangeAsked
+            && failure instanceof ArrayIndexOutOfBoundsException outside
+            && run.programs().source() instanceof KernelSource.Method
+        ? Faults.withoutRange(outside, range.items())
+        : failure;
   }
 
   private static void submit(DeviceLaunch command, Launch launch, @Nullable CheckedLaunch checked) {

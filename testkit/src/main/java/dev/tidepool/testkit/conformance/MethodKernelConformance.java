@@ -280,6 +280,19 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
+  void anIndexOutsideInALaunchWithoutARangeSaysHowManyItemsRan() {
+    Kernel gather = compiled("gather");
+    Arguments wrong =
+        Arguments.of("indices", new int[] {2, 5, 0}, "x", new float[3], "y", new float[3]);
+    String outside = "Index 5 out of bounds for length 3 of 'x'";
+    String items =
+        "; the launch had no range, so 3 items ran, one for each element of the longest array";
+    assertThatThrownBy(() -> gather.execute(wrong, LaunchRange.of(3))).hasMessage(outside);
+    assertThatThrownBy(() -> gather.execute(wrong)).hasMessage(outside + items);
+    assertThatThrownBy(() -> gather.executeAsync(wrong).join()).cause().hasMessage(outside + items);
+  }
+
+  @Test
   void anIndexOutsideOfAnArrayIsSaidWithItsLine() {
     Kernel gather = compiled("gather");
     float[] y = {7, 8, 9};
