@@ -2,6 +2,7 @@ package dev.tidepool.runtime.order;
 
 import dev.tidepool.runtime.threads.FutureCompleter;
 import dev.tidepool.runtime.threads.FutureEnd;
+import dev.tidepool.spi.support.FailureLog;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -93,6 +94,9 @@ public final class OperationFuture extends CheckedFuture {
 
   private void ended(@Nullable Throwable failure) {
     if (failure != null) {
+      if (getNumberOfDependents() == 0) {
+        FailureLog.debug("asynchronous work failed, and nothing waited for its future", failure);
+      }
       completeExceptionally(failure);
     } else if (operation.hasStarted()) {
       complete(null);
