@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.diagnostics.DiagnosticsLevel;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -58,12 +60,23 @@ final class MemoryLimitTest {
     }
   }
 
+  /** No buffer is moved to files for a request that cannot be served. */
   @Test
-  void aLimitThatIsBelowTheRequestIsToldAsTooLow() {
-    try (UnifiedMemoryManager memory = limited(MIB)) {
-      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 2 * MIB))
+  void aRequestBeyondTheLimitIsRefusedAtOnce(@TempDir Path directory) {
+    MemoryOptions options =
+        MemoryOptions.builder().memoryLimit(4 * MIB).spillDirectory(directory).build();
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options);
+        UnifiedBuffer<byte[]> _ = memory.allocate(ElementType.BYTE, 3 * MIB)) {
+      memory.allocate(ElementType.BYTE, MIB).close();
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 5 * MIB))
           .isInstanceOf(OutOfDeviceMemoryException.class)
-          .hasMessageStartingWith("the memory-limit of 1 MiB is too low for 2 MiB on cpu:0: ");
+          .hasMessage(
+              "the memory-limit of 4 MiB is too low for 5 MiB on cpu:0, whatever is freed. Raise"
+                  + " memory-limit or call limit(bytes), or work in smaller chunks");
+      assertThat(memory.statistics().spilledBytes()).isZero();
+      assertThat(memory.statistics().totalPooled()).as("idle blocks stay").isEqualTo(MIB);
+      memory.allocate(ElementType.BYTE, 2 * MIB).close();
+      assertThat(memory.statistics().spilledBytes()).isEqualTo(3 * MIB);
     }
   }
 

@@ -13,6 +13,7 @@ import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -71,20 +72,33 @@ public final class OutOfMemoryMessages {
                 : ""));
   }
 
-  OutOfDeviceMemoryException exhausted(
-      long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
-    MemoryLimit reached =
-        MemoryRefusedException.isBy(MemoryRefusedException.Source.LIMIT, refused) ? limit : null;
+  /** Whether the manager's limit would refuse a request if nothing else were there. */
+  boolean isBeyondLimit(long bytes) {
+    return limit != null && bytes > limit.limitBytes();
+  }
+
+  OutOfDeviceMemoryException beyondLimit(long bytes, OutOfDeviceMemoryException refused) {
     return exception(
         bytes,
-        (reached == null ? deviceIsFull(bytes) : isReached(reached, bytes))
+        isTooLow(" is too low for ", bytes)
+            + ", whatever is freed. Raise memory-limit or call limit(bytes), or work in smaller"
+            + " chunks",
+        refused);
+  }
+
+  OutOfDeviceMemoryException exhausted(
+      long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
+    boolean isLimited = MemoryRefusedException.isBy(MemoryRefusedException.Source.LIMIT, refused);
+    return exception(
+        bytes,
+        (isLimited ? isTooLow(" is reached, no room for ", bytes) + ": " : deviceIsFull(bytes))
             + holders()
             + spilled()
             + "; "
             + outcome(tried)
-            + (reached == null
-                ? ". Close buffers, "
-                : ". Raise memory-limit or call limit(bytes), close buffers, ")
+            + (isLimited
+                ? ". Raise memory-limit or call limit(bytes), close buffers, "
+                : ". Close buffers, ")
             + (context.spilling() == null ? "name a spill-directory, " : "")
             + "or work in smaller chunks. The last refusal: "
             + refused.getMessage(),
@@ -100,14 +114,13 @@ public final class OutOfMemoryMessages {
   }
 
   /** What the device has free does not count. */
-  private String isReached(MemoryLimit limit, long bytes) {
+  private String isTooLow(String how, long bytes) {
     return "the memory-limit of "
-        + ByteSize.format(limit.limitBytes())
-        + (bytes > limit.limitBytes() ? " is too low for " : " is reached, no room for ")
+        + ByteSize.format(Objects.requireNonNull(limit, "it refused").limitBytes())
+        + how
         + ByteSize.format(bytes)
         + " on "
-        + context.accelerator().id()
-        + ": ";
+        + context.accelerator().id();
   }
 
   private String outcome(List<String> tried) {

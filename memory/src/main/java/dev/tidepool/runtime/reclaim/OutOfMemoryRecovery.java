@@ -73,7 +73,15 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
+      checkWithinLimit(bytes, refused);
       return new Attempt<>(bytes, onDevice, inWork, reservation, request, refused).all();
+    }
+  }
+
+  /** Nothing is moved or waited for in vain: an empty manager would refuse such a request, too. */
+  private void checkWithinLimit(long bytes, OutOfDeviceMemoryException refused) {
+    if (exceptions.isBeyondLimit(bytes)) {
+      throw exceptions.beyondLimit(bytes, refused);
     }
   }
 
