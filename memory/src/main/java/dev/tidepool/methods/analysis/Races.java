@@ -25,8 +25,8 @@ import java.util.stream.Collectors;
 /**
  * Arrays of which one item may read what another one writes at the same time. This is a guess from
  * the indices: an array is one if it is loaded, and at an index at which the item does not store,
- * or stored to at an index that was computed from what was loaded, or stored to at one index by
- * several items. Kernels with barriers are taken to know what they do.
+ * unless it stores in that row; or stored to at an index that was computed from what was loaded, or
+ * stored to at one index by several items. Kernels with barriers are taken to know what they do.
  */
 public final class Races {
   /** Longer values stay behind their variables: each can hold the one before it twice. */
@@ -38,6 +38,8 @@ public final class Races {
   private final Set<Variable> set = new HashSet<>();
   private final Set<Variable> setAgain = new HashSet<>();
   private final List<Assign> assigned = new ArrayList<>();
+  // The values of variables that are set once, and those that never change.
+  private final Map<Variable, KernelExpression> once = new HashMap<>();
   private final Map<Variable, KernelExpression> values = new HashMap<>();
   private boolean hasBarriers;
 
@@ -89,24 +91,39 @@ public final class Races {
           Set<KernelExpression> stored = resolved(indices);
           Set<KernelExpression> read = resolved(loads.getOrDefault(array, Set.of()));
           boolean isAnywhere = stored.stream().anyMatch(index -> Walk.readsAny(index, loaded));
-          if (!read.isEmpty()
-              && (isAnywhere || shared.contains(array) || !stored.containsAll(read))) {
+          if (!read.isEmpty() && (isAnywhere || shared.contains(array) || !areOwn(read, stored))) {
             names.add(array.name());
           }
         });
     return names;
   }
 
+  /** Whether an item reads only elements that it stores to, or others of the same row. */
+  private boolean areOwn(Set<KernelExpression> read, Set<KernelExpression> stored) {
+    return read.stream()
+        .allMatch(
+            index ->
+                stored.contains(index)
+                    || stored.stream()
+                        .anyMatch(
+                            other -> RowIndex.areOfOneRow(with(once, index), with(once, other))));
+  }
+
   /**
-   * Notes the value of a variable that never changes. {@code x[3 * i] += 1} keeps its index in such
-   * a variable.
+   * Notes the value of a variable. {@code x[3 * i] += 1} keeps its index in one that never changes,
+   * {@code rows[at + c] += 1} in one that is set once, in each round of a loop.
    */
   private void resolve(Assign assign) {
-    if (!setAgain.contains(assign.target()) && !Walk.readsAny(assign.value(), setAgain)) {
-      KernelExpression value = resolved(assign.value());
-      if (!Walk.isLarger(value, LONGEST_VALUE)) {
-        values.put(assign.target(), value);
-      }
+    if (setAgain.contains(assign.target())) {
+      return;
+    }
+    KernelExpression value = with(once, assign.value());
+    if (Walk.isLarger(value, LONGEST_VALUE)) {
+      return;
+    }
+    once.put(assign.target(), value);
+    if (!Walk.readsAny(value, setAgain)) {
+      values.put(assign.target(), value);
     }
   }
 
@@ -114,8 +131,13 @@ public final class Races {
     return indices.stream().map(this::resolved).collect(Collectors.toSet());
   }
 
-  /** An expression with values in the place of variables. */
   private KernelExpression resolved(KernelExpression expression) {
+    return with(values, expression);
+  }
+
+  /** An expression with values in the place of variables. */
+  private static KernelExpression with(
+      Map<Variable, KernelExpression> values, KernelExpression expression) {
     return Rewriter.rewrite(
         expression,
         part ->

@@ -2,9 +2,11 @@ package dev.tidepool.methods.analysis;
 
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
+import dev.tidepool.methods.tree.KernelExpression.Binary;
 import dev.tidepool.methods.tree.KernelExpression.Compare;
-import dev.tidepool.methods.tree.KernelExpression.Comparison;
+import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
+import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.KernelExpression.Read;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Divide;
@@ -20,14 +22,17 @@ import java.util.function.UnaryOperator;
 
 /**
  * Arrays of which several items store to one element: at an index that no number of the item is in,
- * as {@code sum[0] += x[i]} does, or only a quotient of one, as {@code sums[i / columns] += x[i]}
- * does. Stores that a comparison with a number of the item leaves to one item are none.
+ * as {@code sum[0] += x[i]} does, or only a part of one, as {@code sums[i / columns] += x[i]} and
+ * {@code sums[i & 7] += x[i]} do, or only one of two numbers. Stores that a comparison with a
+ * number of the item leaves to one item are none.
  */
 final class SharedElements {
   private final UnaryOperator<KernelExpression> resolve;
   private final Set<Variable> loaded;
   private final Set<Variable> ofItem = new HashSet<>();
-  private final Set<Variable> quotients = new HashSet<>();
+  // Quotients, and remainders by constants, of the items' numbers: several items have one.
+  private final Set<Variable> reduced = new HashSet<>();
+  private final Set<Integer> dimensions = new HashSet<>();
   private final Set<KernelArray.Argument> arrays = new HashSet<>();
   private boolean usesItem;
 
@@ -62,9 +67,30 @@ final class SharedElements {
     usesItem |= depends;
     Variable target = Walk.target(statement);
     boolean isNew = depends && target != null && ofItem.add(target);
-    if (isNew && statement instanceof Divide divide && !divide.isRemainder()) {
-      quotients.add(divide.target());
+    if (isNew
+        && statement instanceof Divide divide
+        && (!divide.isRemainder() || divide.divisor() instanceof Constant)) {
+      reduced.add(divide.target());
     }
+    for (KernelExpression expression : Walk.expressions(statement)) {
+      dimensions.addAll(dimensions(expression));
+    }
+  }
+
+  /** The dimensions of the numbers of the item that an expression has. */
+  private static Set<Integer> dimensions(KernelExpression expression) {
+    Set<Integer> found = new HashSet<>();
+    var _ =
+        Walk.any(
+            expression,
+            part -> {
+              if (part instanceof ItemNumber(ItemNumber.Kind kind, int dimension)
+                  && kind == ItemNumber.Kind.GLOBAL_ID) {
+                found.add(dimension);
+              }
+              return false;
+            });
+    return found;
   }
 
   private boolean dependsOnItem(KernelExpression expression) {
@@ -90,10 +116,15 @@ final class SharedElements {
           }
         }
         case If branch -> {
-          boolean picks = isAlone || picksItem(resolve.apply(branch.condition()));
-          follow(branch.then(), picks);
-          follow(branch.otherwise(), picks);
-          isAlone = isAlone || (picks && Walk.any(branch, Return.class::isInstance));
+          KernelExpression condition = resolve.apply(branch.condition());
+          boolean isThenAlone = isAlone || picksItem(condition, true);
+          boolean isOtherwiseAlone = isAlone || picksItem(condition, false);
+          follow(branch.then(), isThenAlone);
+          follow(branch.otherwise(), isOtherwiseAlone);
+          isAlone =
+              (isOtherwiseAlone && returns(branch.then()))
+                  || (isThenAlone && returns(branch.otherwise()))
+                  || isAlone;
         }
         default -> {
           for (List<Statement> part : Walk.parts(statement)) {
@@ -104,22 +135,87 @@ final class SharedElements {
     }
   }
 
-  private boolean picksItem(KernelExpression condition) {
-    return condition instanceof Compare compare
-        && (compare.comparison() == Comparison.EQUAL
-            || compare.comparison() == Comparison.NOT_EQUAL)
-        && dependsOnItem(condition)
-        && !Walk.readsAny(condition, loaded);
+  private static boolean returns(List<Statement> branch) {
+    return branch.stream().anyMatch(statement -> Walk.any(statement, Return.class::isInstance));
+  }
+
+  /** Whether a condition has a value for one item alone, or one of each row. */
+  private boolean picksItem(KernelExpression condition, boolean value) {
+    if (!(condition instanceof Compare compare)
+        || !dependsOnItem(condition)
+        || Walk.readsAny(condition, loaded)) {
+      return false;
+    }
+    boolean holds = value != compare.negated();
+    return switch (compare.comparison()) {
+      case EQUAL -> holds;
+      case NOT_EQUAL -> !holds;
+      // Such as i < 1.
+      case LESS -> holds && isConstant(compare.right(), 1);
+      case LESS_EQUAL -> holds && isConstant(compare.right(), 0);
+      case GREATER -> !holds && isConstant(compare.right(), 0);
+      case GREATER_EQUAL -> !holds && isConstant(compare.right(), 1);
+    };
+  }
+
+  private static boolean isConstant(KernelExpression expression, long value) {
+    return expression instanceof Constant(_, long bits) && bits == value;
   }
 
   private boolean isShared(KernelExpression index) {
-    return !Walk.readsAny(index, loaded)
-        && !Walk.any(
-            index,
-            part ->
-                part instanceof ItemNumber
-                    || (part instanceof Read(Variable variable)
-                        && ofItem.contains(variable)
-                        && !quotients.contains(variable)));
+    if (Walk.readsAny(index, loaded)) {
+      return false;
+    }
+    Set<KernelExpression> parts = new HashSet<>();
+    if (!addReduced(index, parts)) {
+      // One of two numbers of the item is no index of its own.
+      return !readsItem(index) && dimensions(index).size() < dimensions.size();
+    }
+    // Two parts, such as a quotient and the remainder, may make the number again.
+    return parts.size() <= 1;
+  }
+
+  private boolean readsItem(KernelExpression index) {
+    return Walk.any(
+        index,
+        part ->
+            (part instanceof Read(Variable variable) && ofItem.contains(variable))
+                || (part instanceof ItemNumber number
+                    && number.kind() != ItemNumber.Kind.GLOBAL_ID));
+  }
+
+  /**
+   * Finds the parts of numbers of the item that several items have in common.
+   *
+   * @return false if the expression has a whole number of the item
+   */
+  private boolean addReduced(KernelExpression expression, Set<KernelExpression> parts) {
+    switch (expression) {
+      case Binary(Operator operator, KernelExpression left, Constant _)
+          when (operator == Operator.AND
+                  || operator == Operator.SHIFT_RIGHT
+                  || operator == Operator.SHIFT_RIGHT_UNSIGNED)
+              && dependsOnItem(left) -> {
+        parts.add(expression);
+        return true;
+      }
+      case Read(Variable variable) when reduced.contains(variable) -> {
+        parts.add(expression);
+        return true;
+      }
+      case Read(Variable variable) when ofItem.contains(variable) -> {
+        return false;
+      }
+      case ItemNumber _ -> {
+        return false;
+      }
+      default -> {
+        boolean isReduced = true;
+        for (KernelExpression operand : Walk.operands(expression)) {
+          isReduced &= addReduced(operand, parts);
+        }
+        return isReduced;
+      }
+    }
   }
 }

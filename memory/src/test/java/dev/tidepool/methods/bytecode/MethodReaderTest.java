@@ -902,12 +902,105 @@ class MethodReaderTest {
     image[row * columns + column] *= 2;
   }
 
+  static void allButOne(int i, float[] x, float[] sum) {
+    if (i == 3) {
+      return;
+    }
+    sum[0] += x[i];
+  }
+
+  static void others(int i, float[] x, float[] sum) {
+    if (i == 0) {
+      sum[1] = 7;
+    } else {
+      sum[0] += x[i];
+    }
+  }
+
+  static void eighths(int i, float[] x, float[] sums) {
+    sums[i & 7] += x[i];
+  }
+
+  static void remainders(int i, float[] x, float[] sums) {
+    sums[i % 8] += x[i];
+  }
+
+  static void blocks(int i, float[] x, float[] sums) {
+    sums[i >> 3] += x[i];
+  }
+
+  static void rows(WorkItem item, int columns, float[] x, float[] sums) {
+    int row = (int) item.globalId(1);
+    sums[row] += x[row * columns + (int) item.globalId(0)];
+  }
+
+  static void firstByOrder(int i, float[] x, float[] sum) {
+    if (i > 0) {
+      return;
+    }
+    sum[0] += x[i];
+  }
+
+  static void turned(int i, float[] x) {
+    x[(i >> 3) + ((i & 7) << 10)] *= 2;
+  }
+
+  static void pixels(WorkItem item, int columns, float[] x) {
+    x[(int) item.globalId(1) * columns + (int) item.globalId(0)] *= 2;
+  }
+
+  static void normalized(int i, int columns, float[] rows) {
+    int at = i * columns;
+    float sum = 0;
+    for (int c = 0; c < columns; c++) {
+      sum += rows[at + c];
+    }
+    for (int d = 0; d < columns; d++) {
+      rows[at + d] /= sum;
+    }
+  }
+
+  static void prefixSums(int i, int columns, float[] rows) {
+    for (int c = 1; c < columns; c++) {
+      rows[i * columns + c] += rows[i * columns + c - 1];
+    }
+  }
+
+  static void pairs(int i, float[] x) {
+    x[2 * i] += x[2 * i + 1];
+  }
+
+  static void nextPairs(int i, float[] x) {
+    x[2 * i] += x[2 * i + 2];
+  }
+
+  static void eliminated(int i, int columns, int pivot, float[] rows) {
+    for (int c = 0; c < columns; c++) {
+      rows[i * columns + c] -= rows[pivot * columns + c];
+    }
+  }
+
+  @Test
+  void elementsOfTheItemsOwnRowAreNoRace() {
+    assertThat(Races.in(read("normalized"))).isEmpty();
+    assertThat(Races.in(read("prefixSums"))).isEmpty();
+    assertThat(Races.in(read("pairs"))).isEmpty();
+    assertThat(Races.in(read("nextPairs"))).containsExactly("x");
+    assertThat(Races.in(read("eliminated"))).containsExactly("rows");
+  }
+
   @Test
   void anElementThatSeveralItemsAddToIsARace() {
     assertThat(Races.in(read("total"))).containsExactly("sum");
     assertThat(Races.in(read("totalOfRow"))).containsExactly("sums");
     assertThat(Races.in(read("bins"))).containsExactly("counts");
     assertThat(Races.in(read("columns"))).containsExactly("sums");
+    assertThat(Races.in(read("allButOne"))).containsExactly("sum");
+    assertThat(Races.in(read("others"))).containsExactly("sum");
+    assertThat(Races.in(read("eighths"))).containsExactly("sums");
+    assertThat(Races.in(read("remainders"))).containsExactly("sums");
+    assertThat(Races.in(read("blocks"))).containsExactly("sums");
+    assertThat(Races.in(read("rows"))).containsExactly("sums");
   }
 
   @Test
@@ -916,6 +1009,9 @@ class MethodReaderTest {
     assertThat(Races.in(read("first"))).isEmpty();
     assertThat(Races.in(read("firstOfRow"))).isEmpty();
     assertThat(Races.in(read("places"))).isEmpty();
+    assertThat(Races.in(read("firstByOrder"))).isEmpty();
+    assertThat(Races.in(read("turned"))).isEmpty();
+    assertThat(Races.in(read("pixels"))).isEmpty();
   }
 
   @Test
