@@ -23,14 +23,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes loads and stores of elements. An argument whose memory is held is used by its address
- * where the index is an int. All others are used as segments.
+ * where the index is an int, by {@link AllMemory}. All others are used as segments, by {@link
+ * ForeignMemory} where the index is an int. A long index has been tested in front of a loop.
  *
- * <p>An access throws if the index is outside of the array. For those that {@link AllMemory} does
- * not serve, a handler for each, behind the code, makes a fault with the place in the source.
+ * <p>An access throws if the index is outside of the array. For arrays that are no arguments, a
+ * handler for each access, behind the code, makes a fault with the place in the source.
  */
 final class AccessWriter {
   private static final ClassDesc FAULT = JvmNames.of(KernelFault.class);
   private static final ClassDesc ALL_MEMORY = JvmNames.of(AllMemory.class);
+  private static final ClassDesc FOREIGN_MEMORY = JvmNames.of(ForeignMemory.class);
   private static final ClassDesc OUTSIDE = JvmNames.of(IndexOutOfBoundsException.class);
 
   private final CodeBuilder code;
@@ -62,14 +64,18 @@ final class AccessWriter {
     }
     if (usesAddress(index.type(), addresses)) {
       MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_long, CD_int, CD_int, CD_int);
-      pushAccess(getter(kind), get);
+      pushAccess(ALL_MEMORY, getter(kind), get);
       pushAddress(argument, index, site);
       code.invokevirtual(CD_MethodHandle, "invokeExact", get);
+    } else if (index.type() == ValueType.INT) {
+      MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.SEGMENT, CD_int, CD_int);
+      pushAccess(FOREIGN_MEMORY, getter(kind), get);
+      pushSegment(argument, index, site);
+      code.invokevirtual(CD_MethodHandle, "invokeExact", get);
     } else {
-      Index at = index(index, site);
-      pushSegment(argument, at);
+      pushTested(argument, index);
       MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.layoutType(kind), CD_long);
-      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "get", get));
+      code.invokeinterface(JvmNames.SEGMENT, "get", get);
     }
     if (kind == ElementKind.BOOLEAN) {
       // (b | -b) >>> 31: 1 for all but 0, without a branch.
@@ -96,17 +102,23 @@ final class AccessWriter {
     if (usesAddress(index.type(), addresses)) {
       MethodTypeDesc put =
           MethodTypeDesc.of(CD_void, CD_long, CD_int, CD_int, CD_int, element(kind));
-      pushAccess("put", put);
+      pushAccess(ALL_MEMORY, "put", put);
       pushAddress(argument, index, site);
       narrowed(kind, value);
       code.invokevirtual(CD_MethodHandle, "invokeExact", put);
+    } else if (index.type() == ValueType.INT) {
+      MethodTypeDesc put =
+          MethodTypeDesc.of(CD_void, JvmNames.SEGMENT, CD_int, CD_int, element(kind));
+      pushAccess(FOREIGN_MEMORY, "put", put);
+      pushSegment(argument, index, site);
+      narrowed(kind, value);
+      code.invokevirtual(CD_MethodHandle, "invokeExact", put);
     } else {
-      Index at = index(index, site);
-      pushSegment(argument, at);
+      pushTested(argument, index);
       narrowed(kind, value);
       MethodTypeDesc set =
           MethodTypeDesc.of(CD_void, JvmNames.layoutType(kind), CD_long, element(kind));
-      guarded(array, at, site, () -> code.invokeinterface(JvmNames.SEGMENT, "set", set));
+      code.invokeinterface(JvmNames.SEGMENT, "set", set);
     }
   }
 
@@ -127,12 +139,12 @@ final class AccessWriter {
   }
 
   /**
-   * Pushes the handle of a method of {@link AllMemory}. In a long kernel HotSpot gives up inlining
-   * after some 25 plain calls of such methods, but not after calls by constant handles: it inlines
-   * those after all others, when it knows how little is left of each.
+   * Pushes the handle of a method that accesses an element. In a long kernel HotSpot gives up
+   * inlining after some 25 plain calls of such methods, but not after calls by constant handles: it
+   * inlines those after all others, when it knows how little is left of each.
    */
-  private void pushAccess(String name, MethodTypeDesc type) {
-    code.ldc(MethodHandleDesc.ofMethod(DirectMethodHandleDesc.Kind.STATIC, ALL_MEMORY, name, type));
+  private void pushAccess(ClassDesc owner, String name, MethodTypeDesc type) {
+    code.ldc(MethodHandleDesc.ofMethod(DirectMethodHandleDesc.Kind.STATIC, owner, name, type));
   }
 
   /** Pushes what the methods of {@link AllMemory} begin with. */
@@ -144,11 +156,20 @@ final class AccessWriter {
     code.loadConstant(site == null ? KernelFault.NOWHERE : site.id());
   }
 
-  private void pushSegment(KernelArray.Argument array, Index index) {
+  /** Pushes what the methods of {@link ForeignMemory} begin with. */
+  private void pushSegment(
+      KernelArray.Argument array, KernelExpression index, @Nullable Site site) {
+    code.aload(frame.of(new MemoryPlan.Segment(array.index())));
+    expressions.push(index);
+    code.loadConstant(site == null ? KernelFault.NOWHERE : site.id());
+  }
+
+  /** Pushes a segment, and the place of an element whose index has been tested. */
+  private void pushTested(KernelArray.Argument array, KernelExpression index) {
     ElementKind kind = array.kind();
     code.aload(frame.of(new MemoryPlan.Segment(array.index())));
     code.getstatic(JvmNames.LAYOUT, JvmNames.layoutName(kind), JvmNames.layoutType(kind));
-    index.pushLong();
+    expressions.push(index);
     if (kind.bytes() > 1) {
       code.loadConstant(Integer.numberOfTrailingZeros(kind.bytes())).lshl();
     }
@@ -208,15 +229,6 @@ final class AccessWriter {
           // A long index is inside of its array: it has been tested in front of a loop.
           code.l2i();
         }
-      }
-    }
-
-    private void pushLong() {
-      if (index.type() == ValueType.LONG) {
-        expressions.push(index);
-      } else {
-        pushInt();
-        code.i2l();
       }
     }
   }

@@ -447,6 +447,15 @@ class JvmKernelTest {
     return tree.build(body);
   }
 
+  /** A mapped file comes at a launch, too late to refuse the kernel. */
+  @Test
+  void aKernelThatFitsRunsOverMemoryOfOthersToo() {
+    JvmKernel kernel = JvmKernel.compile(stores(2600));
+    MemorySegment out = MemorySegment.ofArray(new int[2600]);
+    kernel.run(false, new MemorySegment[] {out}, new Object[1], LaunchRange.of(3), 0, 3);
+    assertThat(out.toArray(ValueLayout.JAVA_INT)).containsOnly(2);
+  }
+
   @Test
   void aKernelThatIsTooLongIsRefusedByName() {
     assertThatThrownBy(() -> JvmKernel.compile(stores(4000)))
