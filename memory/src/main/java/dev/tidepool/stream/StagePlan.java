@@ -98,7 +98,9 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
               (name, access) -> {
                 unused.remove(name);
                 if (access.reads() && unmade.contains(name)) {
-                  throw new IllegalArgumentException(
+                  throw notMade(
+                      kernel,
+                      name,
                       "'" + name + "' is read before a kernel has made it; add a source for it");
                 }
                 if (access.writes()) {
@@ -114,6 +116,15 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       throw new IllegalArgumentException(
           "no kernel uses '" + unused.iterator().next() + "'; leave it out");
     }
+  }
+
+  /** What a Java method may leave as it is counts as read, though no line reads it. */
+  private static IllegalArgumentException notMade(KernelSource kernel, String name, String isRead) {
+    return new IllegalArgumentException(
+        kernel instanceof KernelSource.Method method
+            ? "kernel '%s' reads '%s', or does not store to it at its index on every way; store to it at the end of every way, or add a source for it"
+                .formatted(method.name(), name)
+            : isRead);
   }
 
   /**
@@ -207,7 +218,9 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       }
       ElementType<?> known = arrays.get(name);
       if (known == null && parameter.access().reads()) {
-        throw new IllegalArgumentException(
+        throw notMade(
+            kernel,
+            name,
             "'" + name + "' is read, but no array and no kernel before gives it; add a source");
       }
       if (known != null && !known.equals(parameter.type())) {

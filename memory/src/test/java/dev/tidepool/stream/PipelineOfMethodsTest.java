@@ -37,6 +37,19 @@ class PipelineOfMethodsTest {
     }
   }
 
+  static void guarded(WorkItem item, float[] x, float[] y) {
+    if (item.globalId(0) < x.length) {
+      int i = (int) item.globalId(0);
+      y[i] = 2 * x[i];
+    }
+  }
+
+  static void positive(int i, float[] x, float[] y) {
+    if (x[i] > 0) {
+      y[i] = x[i];
+    }
+  }
+
   static void neighbours(int i, float[] x, float[] y) {
     y[i] = x[Math.max(i - 1, 0)] + x[i];
   }
@@ -114,6 +127,27 @@ class PipelineOfMethodsTest {
     for (int i = 0; i < LENGTH; i++) {
       assertThat(y[i]).isEqualTo(3f * (i % 1000));
     }
+  }
+
+  @Test
+  void aMethodThatTestsItsIndexMakesTheWholeResult() {
+    pipeline(input(), method("guarded")).run(SMALL);
+
+    float[] y = result();
+    for (int i = 0; i < LENGTH; i++) {
+      assertThat(y[i]).isEqualTo(2f * (i % 1000));
+    }
+  }
+
+  @Test
+  void aMethodThatMayLeaveElementsOfAResultIsRefused() throws IOException {
+    Pipeline pipeline = pipeline(input(), method("positive"));
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "kernel 'positive' reads 'y', or does not store to it at its index on every way; store"
+                + " to it at the end of every way, or add a source for it");
   }
 
   @ParameterizedTest

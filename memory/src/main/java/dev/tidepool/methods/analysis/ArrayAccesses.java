@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An array that is never stored to is IN. One that is never loaded, and that every item stores
  * to at its own index in dimension 0 on every way through the body, is OUT if the range has one
- * dimension and the length of the array. All others are INOUT.
+ * dimension and the length of the array. All others are INOUT. A way that only items outside of the
+ * array take does not count.
  */
 public final class ArrayAccesses {
   private final Set<Integer> loaded = new HashSet<>();
@@ -36,12 +37,24 @@ public final class ArrayAccesses {
   // What has been stored to on all ways to a point that jumps lead to; none came there yet if null.
   private final Map<Label, Set<Integer>> behind = new HashMap<>();
   private @Nullable Set<Integer> atEnd;
+  private final boolean haveOneLength;
 
-  private ArrayAccesses() {}
+  private ArrayAccesses(boolean haveOneLength) {
+    this.haveOneLength = haveOneLength;
+  }
 
   /** Looks at a kernel. */
   public static ArrayAccesses of(KernelTree tree) {
-    ArrayAccesses accesses = new ArrayAccesses();
+    return of(tree, false);
+  }
+
+  /** Looks at a kernel whose arrays have the length of the range, all of them. */
+  static ArrayAccesses ofOneLength(KernelTree tree) {
+    return of(tree, true);
+  }
+
+  private static ArrayAccesses of(KernelTree tree, boolean haveOneLength) {
+    ArrayAccesses accesses = new ArrayAccesses(haveOneLength);
     Walk.statements(tree.body(), accesses::record);
     accesses.leave(accesses.follow(tree.body(), Set.of()));
     return accesses;
@@ -78,12 +91,17 @@ public final class ArrayAccesses {
     switch (statement) {
       case Store(KernelArray.Argument array, KernelExpression index, _, _)
           when OwnElements.isOwn(index) -> {
-        Set<Integer> more = new HashSet<>(before);
-        more.add(array.index());
-        return more;
+        return with(before, array.index());
       }
-      case If(_, List<Statement> then, List<Statement> otherwise) -> {
-        return both(follow(then, before), follow(otherwise, before));
+      case If(KernelExpression condition, List<Statement> then, List<Statement> otherwise) -> {
+        LengthGuard guard = LengthGuard.of(condition);
+        if (guard == null) {
+          return both(follow(then, before), follow(otherwise, before));
+        }
+        Set<Integer> outside = outside(before, guard);
+        return both(
+            follow(then, guard.value() ? before : outside),
+            follow(otherwise, guard.value() ? outside : before));
       }
       case Block(Label label, List<Statement> body) -> {
         Set<Integer> end = follow(body, before);
@@ -109,6 +127,22 @@ public final class ArrayAccesses {
         return before;
       }
     }
+  }
+
+  /** What is stored to where no item comes if the range has the array's length: anything. */
+  private Set<Integer> outside(Set<Integer> before, LengthGuard guard) {
+    if (!haveOneLength) {
+      return with(before, guard.array().index());
+    }
+    Set<Integer> all = new HashSet<>(stored);
+    all.addAll(before);
+    return all;
+  }
+
+  private static Set<Integer> with(Set<Integer> arrays, int more) {
+    Set<Integer> all = new HashSet<>(arrays);
+    all.add(more);
+    return all;
   }
 
   private void leave(@Nullable Set<Integer> now) {

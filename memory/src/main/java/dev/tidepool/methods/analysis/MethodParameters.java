@@ -16,12 +16,12 @@ public final class MethodParameters {
   private MethodParameters() {}
 
   /**
-   * The parameters of a method, in order. Arrays that an item for each element would write wholly
-   * are OUT.
+   * The parameters of a method, in order, for arrays of one length and an item for each element:
+   * those that the items write wholly are OUT.
    */
   public static List<KernelParameter> of(KernelSource.Method source) {
     KernelTree tree = MethodReader.read(source);
-    ArrayAccesses accesses = ArrayAccesses.of(tree);
+    ArrayAccesses accesses = ArrayAccesses.ofOneLength(tree);
     List<KernelParameter> parameters = new ArrayList<>();
     for (KernelParameter parameter : of(tree, accesses)) {
       parameters.add(accesses.isOut(parameters.size()) ? out(parameter) : parameter);

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Whether each item of a kernel uses nothing but scalars and the elements at its own index. Only
  * then are the results those of the whole arrays when the kernel runs over one part of them after
- * another. An index that is compared with the length of an array is as good as not used.
+ * another. An index that is tested to be inside of an array is as good as not used.
  */
 public final class OwnElements {
   private @Nullable String other;
@@ -33,7 +33,14 @@ public final class OwnElements {
 
   /** Whether an index is the item's own in dimension 0. */
   static boolean isOwn(KernelExpression index) {
-    return index.equals(new Convert(Conversion.L2I, new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0)));
+    return index instanceof Convert(Conversion conversion, KernelExpression number)
+        && conversion == Conversion.L2I
+        && isOwnNumber(number);
+  }
+
+  /** Whether it is the item's number in dimension 0, as a long. */
+  static boolean isOwnNumber(KernelExpression number) {
+    return number.equals(new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0));
   }
 
   private void visit(Statement statement) {
@@ -60,9 +67,7 @@ public final class OwnElements {
 
   private void visit(KernelExpression expression) {
     switch (expression) {
-      case Compare(_, KernelExpression left, KernelExpression right, _)
-          when (isOwn(left) && right instanceof Length)
-              || (isOwn(right) && left instanceof Length) -> {
+      case Compare guard when LengthGuard.of(guard) != null -> {
         // True for all items, or for none.
       }
       case ItemNumber _ -> note("the number of its item as a value");

@@ -463,6 +463,21 @@ class MethodReaderTest {
   }
 
   @SuppressWarnings("unused")
+  private static void guarded(WorkItem item, int[] in, int[] out, int[] late, int[] other) {
+    if (item.globalId(0) >= out.length) {
+      return;
+    }
+    int i = (int) item.globalId(0);
+    out[i] = 1;
+    if (late.length > i) {
+      late[i] = 2;
+    }
+    if (i < in.length) {
+      other[i] = 3;
+    }
+  }
+
+  @SuppressWarnings("unused")
   private static void chosen(int i, int[] in, int[] out) {
     out[i] = in[i] > 0 ? in[i] : in[0] > 0 ? 1 : 2;
   }
@@ -491,6 +506,7 @@ class MethodReaderTest {
     assertThat(outs("written")).containsExactly(false, false, true, false, false);
     assertThat(outs("returnsEarly")).containsExactly(false, true, false);
     assertThat(outs("chosen")).containsExactly(false, true);
+    assertThat(outs("guarded")).containsExactly(false, true, false, false);
     assertThat(outs("elsewhere")).containsExactly(true, false, false);
   }
 
