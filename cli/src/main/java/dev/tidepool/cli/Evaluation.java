@@ -168,11 +168,15 @@ final class Evaluation {
   }
 
   private static Expression condition(String name, String where) {
+    String before = name + " = ";
     Expression condition;
     try {
-      condition = Expression.parseReducing(name + " = " + where);
+      condition = Expression.parseReducing(before + where);
     } catch (ExpressionException e) {
-      throw new WrongArguments("--where: " + Failures.firstLine(FailureText.of(e)), e);
+      String told =
+          Failures.firstLine(FailureText.of(e))
+              .replace(" column " + e.column(), " column " + (e.column() - before.length()));
+      throw new WrongArguments("--where: " + told, e);
     }
     if (!condition.reductions().isEmpty()) {
       throw new WrongArguments(

@@ -99,6 +99,8 @@ class EvalSelectionsTest {
         .contains("float32 result can't be stored into 'r' of int32 without losing its kind");
     refuses(x, "r = sum(x)", "--where", "x").contains("the mask is float32", "compare");
     refuses(x, "r = sum(x)", "--where", "x >").contains("--where: a value was expected");
+    refuses(x, "r = sum(x)", "--where", "x > 3 # c")
+        .contains("--where: unexpected character '#' at column 7");
     refuses(x, "r = sum(x)", "--where", "x > 1; q = 2").contains("give one condition");
     refuses(x, "r = sum(x)", "--where", "max(x)").contains("one value of all elements");
     refuses(x, "r = sum(x)", "--where", "q > 1").contains("q", "has no value");
