@@ -336,7 +336,8 @@ public final class Pipeline {
           "a pipeline that reads nothing has no length; add a source");
     }
     if (memories.isEmpty()) {
-      throw new IllegalArgumentException("a pipeline without an accelerator; add one with on(memory)");
+      throw new IllegalArgumentException(
+          "a pipeline without an accelerator; add one with on(memory)");
     }
     checkResults();
     if (resumable) {
