@@ -62,15 +62,13 @@ final class AccessWriter {
       guarded(array, at, site, () -> code.arrayLoad(JvmNames.element(kind)));
       return;
     }
-    if (usesAddress(index.type(), addresses)) {
-      MethodTypeDesc get = MethodTypeDesc.of(element(kind), CD_long, CD_int, CD_int, CD_int);
-      pushAccess(ALL_MEMORY, getter(kind), get);
-      pushAddress(argument, index, site);
-      code.invokevirtual(CD_MethodHandle, "invokeExact", get);
-    } else if (index.type() == ValueType.INT) {
-      MethodTypeDesc get = MethodTypeDesc.of(element(kind), JvmNames.SEGMENT, CD_int, CD_int);
-      pushAccess(FOREIGN_MEMORY, getter(kind), get);
-      pushSegment(argument, index, site);
+    if (index.type() == ValueType.INT) {
+      MethodTypeDesc get =
+          addresses
+              ? MethodTypeDesc.of(element(kind), CD_long, CD_int, CD_int, CD_int)
+              : MethodTypeDesc.of(element(kind), JvmNames.SEGMENT, CD_int, CD_int);
+      pushAccess(getter(kind), get);
+      pushElement(argument, index, site);
       code.invokevirtual(CD_MethodHandle, "invokeExact", get);
     } else {
       pushTested(argument, index);
@@ -99,18 +97,13 @@ final class AccessWriter {
       guarded(array, at, site, () -> code.arrayStore(JvmNames.element(kind)));
       return;
     }
-    if (usesAddress(index.type(), addresses)) {
+    if (index.type() == ValueType.INT) {
       MethodTypeDesc put =
-          MethodTypeDesc.of(CD_void, CD_long, CD_int, CD_int, CD_int, element(kind));
-      pushAccess(ALL_MEMORY, "put", put);
-      pushAddress(argument, index, site);
-      narrowed(kind, value);
-      code.invokevirtual(CD_MethodHandle, "invokeExact", put);
-    } else if (index.type() == ValueType.INT) {
-      MethodTypeDesc put =
-          MethodTypeDesc.of(CD_void, JvmNames.SEGMENT, CD_int, CD_int, element(kind));
-      pushAccess(FOREIGN_MEMORY, "put", put);
-      pushSegment(argument, index, site);
+          addresses
+              ? MethodTypeDesc.of(CD_void, CD_long, CD_int, CD_int, CD_int, element(kind))
+              : MethodTypeDesc.of(CD_void, JvmNames.SEGMENT, CD_int, CD_int, element(kind));
+      pushAccess("put", put);
+      pushElement(argument, index, site);
       narrowed(kind, value);
       code.invokevirtual(CD_MethodHandle, "invokeExact", put);
     } else {
@@ -143,24 +136,23 @@ final class AccessWriter {
    * inlining after some 25 plain calls of such methods, but not after calls by constant handles: it
    * inlines those after all others, when it knows how little is left of each.
    */
-  private void pushAccess(ClassDesc owner, String name, MethodTypeDesc type) {
+  private void pushAccess(String name, MethodTypeDesc type) {
+    ClassDesc owner = addresses ? ALL_MEMORY : FOREIGN_MEMORY;
     code.ldc(MethodHandleDesc.ofMethod(DirectMethodHandleDesc.Kind.STATIC, owner, name, type));
   }
 
-  /** Pushes what the methods of {@link AllMemory} begin with. */
-  private void pushAddress(
+  /** Pushes what the methods of {@link AllMemory} or {@link ForeignMemory} begin with. */
+  private void pushElement(
       KernelArray.Argument array, KernelExpression index, @Nullable Site site) {
-    code.lload(frame.of(new MemoryPlan.Scalar(array.index(), MemoryPlan.Scalar.Use.ADDRESS)));
+    if (addresses) {
+      code.lload(frame.of(new MemoryPlan.Scalar(array.index(), MemoryPlan.Scalar.Use.ADDRESS)));
+    } else {
+      code.aload(frame.of(new MemoryPlan.Segment(array.index())));
+    }
     expressions.push(index);
-    expressions.length(array);
-    code.loadConstant(site == null ? KernelFault.NOWHERE : site.id());
-  }
-
-  /** Pushes what the methods of {@link ForeignMemory} begin with. */
-  private void pushSegment(
-      KernelArray.Argument array, KernelExpression index, @Nullable Site site) {
-    code.aload(frame.of(new MemoryPlan.Segment(array.index())));
-    expressions.push(index);
+    if (addresses) {
+      expressions.length(array);
+    }
     code.loadConstant(site == null ? KernelFault.NOWHERE : site.id());
   }
 
