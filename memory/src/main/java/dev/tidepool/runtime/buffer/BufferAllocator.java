@@ -210,7 +210,8 @@ public final class BufferAllocator {
     try {
       context.transferThreads().execute(task);
     } catch (RuntimeException | Error e) {
-      context.untrack(future);
+      // A thread that closes the manager may wait for it already.
+      future.complete(null);
       throw e;
     }
     return future;

@@ -101,7 +101,8 @@ final class OpenHostMapping implements HostMapping {
     try {
       opening.operation.submit(failure -> end(opening, result, failure));
     } catch (RuntimeException | Error e) {
-      context.untrack(future);
+      // A thread that closes the manager may wait for it already.
+      future.complete(null);
       opening.abandon();
       throw e;
     }

@@ -40,12 +40,12 @@ public final class OperationFuture extends CheckedFuture {
       Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     OperationFuture future = new OperationFuture(operation);
     Completion completion = new Completion(future, completer, pending, ended);
-    pending.add(future);
+    pending.add(completion.entry);
     try {
       operation.reserve(completion);
     } finally {
       if (!operation.hasEntered()) {
-        pending.withdraw(future);
+        pending.withdraw(completion.entry);
       }
     }
     return future;
@@ -57,6 +57,7 @@ public final class OperationFuture extends CheckedFuture {
     private final OperationFuture future;
     private final FutureCompleter completer;
     private final PendingFutures pending;
+    private final PendingFutures.Entry entry;
     private final Runnable ended;
     private volatile @Nullable Throwable failure;
 
@@ -66,6 +67,7 @@ public final class OperationFuture extends CheckedFuture {
       this.future = future;
       this.completer = completer;
       this.pending = pending;
+      this.entry = new PendingFutures.Entry(future);
       this.ended = ended;
     }
 
@@ -88,7 +90,7 @@ public final class OperationFuture extends CheckedFuture {
     @Override
     protected void complete() {
       future.ended(failure);
-      pending.remove(future);
+      pending.remove(entry);
     }
   }
 
