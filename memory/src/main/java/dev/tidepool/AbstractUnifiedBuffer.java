@@ -307,7 +307,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     return partOf(type, 0, type.elements(byteSize()));
   }
 
-  /** A part that begins at a byte, and ends alone. */
+  /** Returns a part that begins at a byte, and ends alone. */
   <B> UnifiedBuffer<B> partOf(ElementType<B> type, long from, long length) {
     return new Part<>(this, type, from, length);
   }

@@ -14,24 +14,24 @@ import java.util.Set;
  * }
  */
 public interface Accelerator {
-  /** The name to ask for it by: {@code cpu:0}, {@code opencl:1}. */
+  /** Returns the name to ask for it by: {@code cpu:0}, {@code opencl:1}. */
   String id();
 
-  /** The vendor's name for it. */
+  /** Returns the vendor's name for it. */
   String name();
 
-  /** What sort of processor it is. */
+  /** Returns what sort of processor it is. */
   AcceleratorKind kind();
 
-  /** What it can do beyond the minimum. */
+  /** Returns what it can do beyond the minimum. */
   Set<Capability> capabilities();
 
-  /** Its memory now. */
+  /** Returns its memory now. */
   MemoryInfo memory();
 
   /** Bytes of the largest single buffer that it allows. */
   long maximumAllocation();
 
-  /** The driver behind it, with its version. */
+  /** Returns the driver behind it, with its version. */
   String driver();
 }

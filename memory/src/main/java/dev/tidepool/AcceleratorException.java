@@ -41,22 +41,22 @@ public class AcceleratorException extends TidepoolException {
     this.kind = kind;
   }
 
-  /** The native function that failed. */
+  /** Returns the native function that failed. */
   public String call() {
     return call;
   }
 
-  /** What it returned. */
+  /** Returns what it returned. */
   public int code() {
     return code;
   }
 
-  /** The code's name in the driver's header. */
+  /** Returns the code's name in the driver's header. */
   public String codeName() {
     return codeName;
   }
 
-  /** Whether it makes sense to try again. */
+  /** Returns whether it makes sense to try again. */
   public Kind kind() {
     return kind;
   }

@@ -79,7 +79,7 @@ public final class Allocation {
     return new Allocation(location, 0, 0, OptionalInt.empty(), Use.ANY, "", null);
   }
 
-  /** The defaults, at a location. */
+  /** Returns the defaults, at a location. */
   public static Allocation at(MemoryLocation location) {
     Objects.requireNonNull(location, "location");
     if (location == MemoryLocation.HOST) {
@@ -213,7 +213,7 @@ public final class Allocation {
     return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
-  /** Whether nothing but location and tag differs from the defaults. */
+  /** Returns whether nothing but location and tag differs from the defaults. */
   public boolean isPlain() {
     return plain;
   }
@@ -223,47 +223,47 @@ public final class Allocation {
     return location;
   }
 
-  /** Whether the block comes from a pool and returns to it. */
+  /** Returns whether the block comes from a pool and returns to it. */
   public boolean isPooled() {
     return !has(UNPOOLED);
   }
 
-  /** Whether every byte starts as zero. */
+  /** Returns whether every byte starts as zero. */
   public boolean isZeroed() {
     return has(ZEROED);
   }
 
-  /** The alignment asked for in bytes, or 0 for the default. */
+  /** Returns the alignment asked for in bytes, or 0 for the default. */
   public long alignment() {
     return alignment;
   }
 
-  /** The NUMA node that is preferred for the host's bytes; empty for any. */
+  /** Returns the NUMA node that is preferred for the host's bytes; empty for any. */
   public OptionalInt node() {
     return node;
   }
 
-  /** Whether huge pages are preferred for the host's bytes. */
+  /** Returns whether huge pages are preferred for the host's bytes. */
   public boolean wantsHugePages() {
     return has(HUGE_PAGES);
   }
 
-  /** Whether the bytes are read far more often than written. */
+  /** Returns whether the bytes are read far more often than written. */
   public boolean isMostlyRead() {
     return has(MOSTLY_READ);
   }
 
-  /** Whether mostly the device uses the bytes. */
+  /** Returns whether mostly the device uses the bytes. */
   public boolean isMostlyDevice() {
     return use == Use.DEVICE;
   }
 
-  /** Whether mostly the host uses the bytes. */
+  /** Returns whether mostly the host uses the bytes. */
   public boolean isMostlyHost() {
     return use == Use.HOST;
   }
 
-  /** Whether host and device use the bytes at the same time. */
+  /** Returns whether host and device use the bytes at the same time. */
   public boolean isMostlyShared() {
     return use == Use.SHARED;
   }
@@ -273,7 +273,7 @@ public final class Allocation {
     return tag;
   }
 
-  /** The reservation that the bytes on the device count against; empty for none. */
+  /** Returns the reservation that the bytes on the device count against; empty for none. */
   public Optional<Reservation> reservation() {
     return Optional.ofNullable(reservation);
   }

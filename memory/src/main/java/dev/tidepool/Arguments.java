@@ -82,7 +82,7 @@ public final class Arguments {
     return new Arguments(positions, true);
   }
 
-  /** Whether they were given by position. */
+  /** Returns whether they were given by position. */
   public boolean isInOrder() {
     return inOrder;
   }
@@ -94,7 +94,7 @@ public final class Arguments {
     return new Arguments(more, inOrder);
   }
 
-  /** The values by name, in the order given; unmodifiable. */
+  /** Returns the values by name, in the order given; unmodifiable. */
   public Map<String, Object> values() {
     return values;
   }

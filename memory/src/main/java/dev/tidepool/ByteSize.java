@@ -13,7 +13,7 @@ public final class ByteSize {
   private ByteSize() {}
 
   /**
-   * The bytes that a text names; units are powers of 1024.
+   * Returns the bytes that a text names; units are powers of 1024.
    *
    * @throws IllegalArgumentException if the text is no such count, or exceeds 64 bits
    */
@@ -44,7 +44,7 @@ public final class ByteSize {
     return (long) bytes;
   }
 
-  /** A count with its unit, such as {@code 1.5 GiB}. */
+  /** Returns a count with its unit, such as {@code 1.5 GiB}. */
   public static String format(long bytes) {
     double value = bytes;
     int power = 0;

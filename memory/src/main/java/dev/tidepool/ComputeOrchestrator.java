@@ -41,7 +41,7 @@ public interface ComputeOrchestrator {
     methods.forEach(this::register);
   }
 
-  /** The names in use. */
+  /** Returns the names in use. */
   Set<String> names();
 
   /**

@@ -120,8 +120,9 @@ public final class ElementType<A> {
   }
 
   /**
-   * The type of a record as C would lay it out: components in order, naturally aligned, padded at
-   * the end to the largest alignment. Components are primitives (but {@code char}) or such records.
+   * Returns the type of a record as C would lay it out: components in order, naturally aligned,
+   * padded at the end to the largest alignment. Components are primitives (but {@code char}) or
+   * such records.
    *
    * <p>A record may be private: it is read and made by deep reflection, which a program on the
    * class path allows everywhere, and a module in the packages that it opens to {@code
@@ -140,8 +141,8 @@ public final class ElementType<A> {
   }
 
   /**
-   * The type of a record in a package that is not open to this library, read and made with the
-   * rights of {@code lookup}.
+   * Returns the type of a record in a package that is not open to this library, read and made with
+   * the rights of {@code lookup}.
    *
    * @throws IllegalArgumentException if a component has another type than a primitive or such a
    *     record, the record contains itself, or the lookup has no access to the record
@@ -170,8 +171,9 @@ public final class ElementType<A> {
   }
 
   /**
-   * The type that carries elements in arrays of the given class, {@code FLOAT} for {@code float[]};
-   * empty for other classes, also for those of arrays of records. Never returns an unsigned type.
+   * Returns the type that carries elements in arrays of the given class, {@code FLOAT} for {@code
+   * float[]}; empty for other classes, also for those of arrays of records. Never returns an
+   * unsigned type.
    */
   public static Optional<ElementType<?>> ofArray(Class<?> arrayClass) {
     return CARRIED.stream()
@@ -180,7 +182,10 @@ public final class ElementType<A> {
         .findFirst();
   }
 
-  /** The name of this type as the constants spell it, or {@code struct} and the record's name. */
+  /**
+   * Returns the name of this type as the constants spell it, or {@code struct} and the record's
+   * name.
+   */
   public String name() {
     return name;
   }
@@ -195,29 +200,29 @@ public final class ElementType<A> {
     return layout;
   }
 
-  /** Whether kernels take the elements for unsigned integers. */
+  /** Returns whether kernels take the elements for unsigned integers. */
   public boolean isUnsigned() {
     return unsigned;
   }
 
-  /** Whether elements are records. */
+  /** Returns whether elements are records. */
   public boolean isStruct() {
     return component.isRecord();
   }
 
-  /** The class of the carrier array, such as {@code float[].class}. */
+  /** Returns the class of the carrier array, such as {@code float[].class}. */
   @SuppressWarnings("unchecked")
   public Class<A> arrayClass() {
     return (Class<A>) component.arrayType();
   }
 
-  /** A new carrier array. */
+  /** Returns a new carrier array. */
   @SuppressWarnings("unchecked")
   public A newArray(int length) {
     return (A) Array.newInstance(component, length);
   }
 
-  /** The number of elements in a carrier array. */
+  /** Returns the number of elements in a carrier array. */
   public int length(A array) {
     return Array.getLength(array);
   }

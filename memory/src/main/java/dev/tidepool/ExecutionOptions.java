@@ -87,7 +87,7 @@ public record ExecutionOptions(
     return new ExecutionOptions(accelerator, range, preferred, chunkBytes, bytes);
   }
 
-  /** Whether arrays and buffers are streamed, as files always are. */
+  /** Returns whether arrays and buffers are streamed, as files always are. */
   public boolean isStreamed() {
     return chunkBytes > 0 || memoryLimit > 0;
   }

@@ -19,12 +19,12 @@ import java.lang.foreign.MemorySegment;
  */
 public interface HostMapping extends AutoCloseable {
   /**
-   * The mapped bytes; read-only in {@link MapMode#READ}. Fails with an {@link
+   * Returns the mapped bytes; read-only in {@link MapMode#READ}. Fails with an {@link
    * IllegalStateException} once the mapping is closed.
    */
   MemorySegment segment();
 
-  /** What the mapping is for. */
+  /** Returns what the mapping is for. */
   MapMode mode();
 
   /** Ends the mapping; harmless when called again. */

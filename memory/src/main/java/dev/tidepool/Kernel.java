@@ -25,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
  * write there meanwhile may be overwritten by the copy back.
  */
 public interface Kernel extends AutoCloseable {
-  /** What it was compiled from. */
+  /** Returns what it was compiled from. */
   KernelSource source();
 
   /**

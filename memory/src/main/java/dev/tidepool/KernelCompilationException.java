@@ -12,7 +12,7 @@ public class KernelCompilationException extends TidepoolException {
     this.log = log;
   }
 
-  /** What the compiler printed, with its line numbers; empty if it printed nothing. */
+  /** Returns what the compiler printed, with its line numbers; empty if it printed nothing. */
   public String log() {
     return log;
   }

@@ -30,17 +30,17 @@ public record KernelParameter(String name, Access access, ElementType<?> type) {
     /** A single value. */
     SCALAR;
 
-    /** Whether the parameter is an array. */
+    /** Returns whether the parameter is an array. */
     public boolean isArray() {
       return this != SCALAR;
     }
 
-    /** Whether the kernel needs the array's contents. */
+    /** Returns whether the kernel needs the array's contents. */
     public boolean reads() {
       return this == IN || this == INOUT;
     }
 
-    /** Whether the kernel changes the array. */
+    /** Returns whether the kernel changes the array. */
     public boolean writes() {
       return this == OUT || this == INOUT;
     }
@@ -53,23 +53,23 @@ public record KernelParameter(String name, Access access, ElementType<?> type) {
     Objects.requireNonNull(type, "type");
   }
 
-  /** An array that the kernel only reads. */
+  /** Returns an array that the kernel only reads. */
   public static KernelParameter in(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.IN, type);
   }
 
-  /** An array that the kernel writes, all of it, and never reads. */
+  /** Returns an array that the kernel writes, all of it, and never reads. */
   public static KernelParameter out(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.OUT, type);
   }
 
-  /** An array that the kernel reads and writes, or writes only in part. */
+  /** Returns an array that the kernel reads and writes, or writes only in part. */
   public static KernelParameter inout(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.INOUT, type);
   }
 
   /**
-   * A single value. A launch refuses an argument that the type cannot hold:
+   * Returns a single value. A launch refuses an argument that the type cannot hold:
    *
    * <ul>
    *   <li>An integer type takes integers within its range, of whatever Java type (also {@code 2.0},

@@ -85,9 +85,9 @@ public sealed interface KernelSource {
   }
 
   /**
-   * A static method in Java as a kernel for every accelerator. The method is called once for each
-   * item, as if by several threads in any order. Its bytecode is translated when the kernel is
-   * compiled.
+   * Returns a static method in Java as a kernel for every accelerator. The method is called once
+   * for each item, as if by several threads in any order. Its bytecode is translated when the
+   * kernel is compiled.
    *
    * {@snippet :
    * final class Kernels {
@@ -134,7 +134,7 @@ public sealed interface KernelSource {
   }
 
   /**
-   * The methods of a class that have {@link KernelMethod}, by their names.
+   * Returns the methods of a class that have {@link KernelMethod}, by their names.
    *
    * @throws IllegalArgumentException if there is none, two have one name, or one is not {@code
    *     static void}
@@ -153,7 +153,7 @@ public sealed interface KernelSource {
 
   /** Code that declares its parameters. */
   sealed interface HandWritten extends KernelSource {
-    /** The parameters in the order of the code. */
+    /** Returns the parameters in the order of the code. */
     List<KernelParameter> parameters();
   }
 
@@ -190,7 +190,7 @@ public sealed interface KernelSource {
       parameters = unique(parameters);
     }
 
-    /** The bytes, read-only. */
+    /** Returns the bytes, read-only. */
     @Override
     public ByteBuffer image() {
       return image.duplicate();
@@ -296,22 +296,22 @@ public sealed interface KernelSource {
       return new Method(owner, name, type, false);
     }
 
-    /** The class that declares the method. */
+    /** Returns the class that declares the method. */
     public Class<?> owner() {
       return owner;
     }
 
-    /** The method's name. */
+    /** Returns the method's name. */
     public String name() {
       return name;
     }
 
-    /** The method's parameters and result. */
+    /** Returns the method's parameters and result. */
     public MethodType type() {
       return type;
     }
 
-    /** Whether indices and divisors are checked. */
+    /** Returns whether indices and divisors are checked. */
     public boolean isChecked() {
       return checked;
     }

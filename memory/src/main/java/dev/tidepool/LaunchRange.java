@@ -51,7 +51,7 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
     }
   }
 
-  /** A range of one to three dimensions; the driver chooses the groups. */
+  /** Returns a range of one to three dimensions; the driver chooses the groups. */
   public static LaunchRange of(long... global) {
     return new LaunchRange(boxed(global), List.of(), 0);
   }
@@ -66,7 +66,7 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
     return new LaunchRange(global, group, bytes);
   }
 
-  /** All items. */
+  /** Returns all items. */
   public long items() {
     // The constructor checked that the product of the sizes above 0 fits.
     long items = 1;

@@ -9,12 +9,12 @@ public enum MapMode {
   /** Read and written: fetched first, the host's side is the newer one afterwards. */
   READ_WRITE;
 
-  /** Whether the mapped bytes may be changed through the mapping. */
+  /** Returns whether the mapped bytes may be changed through the mapping. */
   public boolean writes() {
     return this != READ;
   }
 
-  /** Whether the mapped bytes hold the buffer's contents when the mapping opens. */
+  /** Returns whether the mapped bytes hold the buffer's contents when the mapping opens. */
   public boolean reads() {
     return this != WRITE;
   }

@@ -296,13 +296,13 @@ public final class MemoryOption<T> {
         description);
   }
 
-  /** All options that have a key. */
+  /** Returns all options that have a key. */
   public static List<MemoryOption<?>> all() {
     return Collections.unmodifiableList(ALL);
   }
 
   /**
-   * The option of a key.
+   * Returns the option of a key.
    *
    * @throws IllegalArgumentException if there is none; the message names the nearest key
    */
@@ -324,7 +324,7 @@ public final class MemoryOption<T> {
         .orElseThrow();
   }
 
-  /** The number of characters to insert, delete or replace; Wagner and Fischer, 1974. */
+  /** Returns the number of characters to insert, delete or replace; Wagner and Fischer, 1974. */
   static int distance(String one, String other) {
     int[] row = new int[other.length() + 1];
     Arrays.setAll(row, at -> at);
@@ -340,27 +340,29 @@ public final class MemoryOption<T> {
     return row[other.length()];
   }
 
-  /** The key, {@code memory-limit} for example. */
+  /** Returns the key, {@code memory-limit} for example. */
   public String key() {
     return key;
   }
 
-  /** The name of the system property that overrides it. */
+  /** Returns the name of the system property that overrides it. */
   public String property() {
     return "tidepool." + key;
   }
 
-  /** The name of the environment variable that overrides it where there is no such property. */
+  /**
+   * Returns the name of the environment variable that overrides it where there is no such property.
+   */
   public String environmentVariable() {
     return "TIDEPOOL_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** Its value where it is not set. */
+  /** Returns its value where it is not set. */
   public T defaultValue() {
     return defaultValue;
   }
 
-  /** What it means, as a phrase in English. */
+  /** Returns what it means, as a phrase in English. */
   public String description() {
     return description;
   }
@@ -379,7 +381,7 @@ public final class MemoryOption<T> {
     }
   }
 
-  /** The value, if it is in the range. */
+  /** Returns the value, if it is in the range. */
   T checked(T value) {
     Objects.requireNonNull(value, key);
     if (!range.test(value)) {
@@ -389,7 +391,7 @@ public final class MemoryOption<T> {
     return value;
   }
 
-  /** Its place in {@link #all()}. */
+  /** Returns its place in {@link #all()}. */
   int index() {
     return index;
   }

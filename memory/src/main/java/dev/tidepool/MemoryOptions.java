@@ -59,12 +59,12 @@ public final class MemoryOptions {
     }
   }
 
-  /** The defaults, as properties and environment override them. */
+  /** Returns the defaults, as properties and environment override them. */
   public static MemoryOptions defaults() {
     return builder().build();
   }
 
-  /** A builder that starts from the defaults. */
+  /** Returns a builder that starts from the defaults. */
   public static Builder builder() {
     return new Builder(System::getenv);
   }
@@ -264,11 +264,11 @@ public final class MemoryOptions {
   }
 
   /**
-   * The listener that is called for leaks and other findings, which are logged as well; none. A
-   * manager calls it on a thread of the library, for one report after another, in their order, and
-   * under no lock; what it throws is logged. {@link UnifiedMemoryManager#close()} waits until it
-   * has been called for all reports, five seconds at most. If it blocks for longer, it gets the
-   * rest of the reports when it goes on, unless the process has ended by then.
+   * Returns the listener that is called for leaks and other findings, which are logged as well;
+   * none. A manager calls it on a thread of the library, for one report after another, in their
+   * order, and under no lock; what it throws is logged. {@link UnifiedMemoryManager#close()} waits
+   * until it has been called for all reports, five seconds at most. If it blocks for longer, it
+   * gets the rest of the reports when it goes on, unless the process has ended by then.
    */
   public Optional<Consumer<DiagnosticReport>> reportListener() {
     return reportListener;
@@ -304,8 +304,8 @@ public final class MemoryOptions {
   }
 
   /**
-   * The listener that is called when a manager reaches a watermark, and when nine tenths of its
-   * device are in use by any process, which is checked four times a second; none. It is called
+   * Returns the listener that is called when a manager reaches a watermark, and when nine tenths of
+   * its device are in use by any process, which is checked four times a second; none. It is called
    * again only after the level has fallen by 0.05 of the total below the mark. It is called on
    * threads of the library, under no lock, and may close buffers.
    */
@@ -387,7 +387,7 @@ public final class MemoryOptions {
     return Objects.hash(Arrays.hashCode(values), reportListener, pressureListener);
   }
 
-  /** The options that are not at their defaults. */
+  /** Returns the options that are not at their defaults. */
   @Override
   public String toString() {
     return MemoryOption.all().stream()
@@ -436,7 +436,7 @@ public final class MemoryOptions {
       return this;
     }
 
-    /** Whether blocks are kept for reuse. */
+    /** Returns whether blocks are kept for reuse. */
     public Builder pooling(boolean pooling) {
       return set(MemoryOption.POOLING, pooling);
     }
@@ -456,12 +456,12 @@ public final class MemoryOptions {
       return set(MemoryOption.KEPT_POOL_BYTES, bytes);
     }
 
-    /** How often idle blocks are given back; zero means never. */
+    /** Returns how often idle blocks are given back; zero means never. */
     public Builder trimInterval(Duration interval) {
       return set(MemoryOption.TRIM_INTERVAL, interval);
     }
 
-    /** How often scattered small buffers are moved together; zero means only on request. */
+    /** Returns how often scattered small buffers are moved together; zero means only on request. */
     public Builder defragmentInterval(Duration interval) {
       return set(MemoryOption.DEFRAGMENT_INTERVAL, interval);
     }
@@ -471,12 +471,12 @@ public final class MemoryOptions {
       return set(MemoryOption.EVICTION_POLICY, policy);
     }
 
-    /** Whether accelerators copy straight from each other where they can. */
+    /** Returns whether accelerators copy straight from each other where they can. */
     public Builder peerAccess(boolean straight) {
       return set(MemoryOption.PEER_ACCESS, straight);
     }
 
-    /** Whether kernels in the background are submitted behind those that they depend on. */
+    /** Returns whether kernels in the background are submitted behind those that they depend on. */
     public Builder deviceOrder(boolean byDevice) {
       return set(MemoryOption.DEVICE_ORDER, byDevice);
     }
@@ -496,12 +496,12 @@ public final class MemoryOptions {
       return set(MemoryOption.STAGING_CHUNK, bytes);
     }
 
-    /** Whether blocks are cleared before they go back to a pool. */
+    /** Returns whether blocks are cleared before they go back to a pool. */
     public Builder zeroOnRelease(boolean zero) {
       return set(MemoryOption.ZERO_ON_RELEASE, zero);
     }
 
-    /** How much is recorded. */
+    /** Returns how much is recorded. */
     public Builder diagnostics(DiagnosticsLevel level) {
       return set(MemoryOption.DIAGNOSTICS, level);
     }
@@ -536,17 +536,17 @@ public final class MemoryOptions {
       return set(MemoryOption.SPILL_DIRECTORY, Optional.of(directory));
     }
 
-    /** The folder of the buffers that processes share. */
+    /** Returns the folder of the buffers that processes share. */
     public Builder sharedDirectory(Path folder) {
       return set(MemoryOption.SHARED_DIRECTORY, Optional.of(folder));
     }
 
-    /** Whether idle blocks are given back when memory is short. */
+    /** Returns whether idle blocks are given back when memory is short. */
     public Builder trimOnPressure(boolean trim) {
       return set(MemoryOption.TRIM_ON_PRESSURE, trim);
     }
 
-    /** Whether memory is page-locked. */
+    /** Returns whether memory is page-locked. */
     public Builder pinnedMemory(boolean lock) {
       return set(MemoryOption.PINNED_MEMORY, lock);
     }
@@ -556,12 +556,12 @@ public final class MemoryOptions {
       return set(MemoryOption.PINNED_POOL_BYTES, bytes);
     }
 
-    /** Whether CUDA's managed memory serves UNIFIED buffers. */
+    /** Returns whether CUDA's managed memory serves UNIFIED buffers. */
     public Builder managedMemory(boolean use) {
       return set(MemoryOption.MANAGED_MEMORY, use);
     }
 
-    /** Whether OpenCL devices compute in the host's memory where they share it. */
+    /** Returns whether OpenCL devices compute in the host's memory where they share it. */
     public Builder zeroCopyBuffers(boolean use) {
       return set(MemoryOption.ZERO_COPY_BUFFERS, use);
     }
@@ -577,7 +577,7 @@ public final class MemoryOptions {
       return this;
     }
 
-    /** How many of the latest allocations and frees are kept for snapshots. */
+    /** Returns how many of the latest allocations and frees are kept for snapshots. */
     public Builder history(int events) {
       return set(MemoryOption.HISTORY, events);
     }
@@ -587,7 +587,7 @@ public final class MemoryOptions {
       return set(MemoryOption.DUMP_DIRECTORY, Optional.of(directory));
     }
 
-    /** How often a transfer is tried again after a transient error. */
+    /** Returns how often a transfer is tried again after a transient error. */
     public Builder transferRetries(int count) {
       return set(MemoryOption.TRANSFER_RETRIES, count);
     }
@@ -597,12 +597,12 @@ public final class MemoryOptions {
       return set(MemoryOption.TRANSFER_RETRY_TIME, time);
     }
 
-    /** Whether management consoles see the manager. */
+    /** Returns whether management consoles see the manager. */
     public Builder jmx(boolean register) {
       return set(MemoryOption.JMX, register);
     }
 
-    /** Whether the ways to a device are measured, and the cheapest is taken. */
+    /** Returns whether the ways to a device are measured, and the cheapest is taken. */
     public Builder calibration(boolean measure) {
       return set(MemoryOption.CALIBRATION, measure);
     }
@@ -613,7 +613,7 @@ public final class MemoryOptions {
     }
 
     /**
-     * The options, as properties and environment override them.
+     * Returns the options, as properties and environment override them.
      *
      * @throws IllegalArgumentException if an option is out of its range; the message names its key
      */

@@ -64,7 +64,7 @@ public record MemoryStatistics(
     long unspills,
     long lostResults) {
 
-  /** The part of blocks that a pool served, from 0 to 1; 0 before the first. */
+  /** Returns the part of blocks that a pool served, from 0 to 1; 0 before the first. */
   public double hitRate() {
     long asked = poolHits + poolMisses;
     return asked == 0 ? 0 : (double) poolHits / asked;

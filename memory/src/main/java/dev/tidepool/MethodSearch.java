@@ -13,7 +13,7 @@ final class MethodSearch {
   private MethodSearch() {}
 
   /**
-   * The static method of a name.
+   * Returns the static method of a name.
    *
    * @param type its parameters and result; null if only one method has the name
    * @throws IllegalArgumentException if there is none or more than one
@@ -73,7 +73,7 @@ final class MethodSearch {
     return MethodType.methodType(method.getReturnType(), method.getParameterTypes());
   }
 
-  /** What messages call a method. */
+  /** Returns what messages call a method. */
   static String shown(Method method) {
     return method.getDeclaringClass().getName() + "." + method.getName();
   }

@@ -22,7 +22,7 @@ package dev.tidepool;
  */
 public interface NativeAccess extends AutoCloseable {
   /**
-   * The handle of a buffer that was named.
+   * Returns the handle of a buffer that was named.
    *
    * @throws IllegalArgumentException if it was not
    * @throws IllegalStateException if this is closed
@@ -30,19 +30,19 @@ public interface NativeAccess extends AutoCloseable {
   NativeHandle handle(UnifiedBuffer<?> buffer);
 
   /**
-   * The queue for work on the buffers: a {@code CUstream} or a {@code cl_command_queue}; 0 where
-   * the device has none, as the CPU. For {@link UnifiedMemoryManager#lendOn} it is the queue that
-   * was given. Earlier work on the buffers comes before what is submitted here; the host is not
-   * waited for.
+   * Returns the queue for work on the buffers: a {@code CUstream} or a {@code cl_command_queue}; 0
+   * where the device has none, as the CPU. For {@link UnifiedMemoryManager#lendOn} it is the queue
+   * that was given. Earlier work on the buffers comes before what is submitted here; the host is
+   * not waited for.
    *
    * @throws IllegalStateException if this is closed
    */
   long queue();
 
-  /** The {@code CUcontext} or {@code cl_context}; 0 where the device has none. */
+  /** Returns the {@code CUcontext} or {@code cl_context}; 0 where the device has none. */
   long context();
 
-  /** The {@code CUdevice} or {@code cl_device_id}; 0 where the device has none. */
+  /** Returns the {@code CUdevice} or {@code cl_device_id}; 0 where the device has none. */
   long device();
 
   /**

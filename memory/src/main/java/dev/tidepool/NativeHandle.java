@@ -25,7 +25,7 @@ public record NativeHandle(NativeKind kind, long value, long offset, long byteSi
     }
   }
 
-  /** A handle of the memory under a native segment. */
+  /** Returns a handle of the memory under a native segment. */
   public static NativeHandle of(MemorySegment segment) {
     if (!segment.isNative()) {
       throw new IllegalArgumentException(
@@ -35,7 +35,7 @@ public record NativeHandle(NativeKind kind, long value, long offset, long byteSi
   }
 
   /**
-   * The address of the first byte.
+   * Returns the address of the first byte.
    *
    * @throws IllegalStateException if the kind is no pointer: pass {@link #value()} and {@link
    *     #offset()} separately then
@@ -49,9 +49,9 @@ public record NativeHandle(NativeKind kind, long value, long offset, long byteSi
   }
 
   /**
-   * The bytes as a segment. For {@link NativeKind#HOST_POINTER} and {@link NativeKind#OPENCL_SVM}
-   * it has the size of the buffer; for {@link NativeKind#CUDA_POINTER} it has size 0, since the
-   * host may not be able to read there.
+   * Returns the bytes as a segment. For {@link NativeKind#HOST_POINTER} and {@link
+   * NativeKind#OPENCL_SVM} it has the size of the buffer; for {@link NativeKind#CUDA_POINTER} it
+   * has size 0, since the host may not be able to read there.
    *
    * <p>Nothing checks how long the memory lives: do not use the segment after the access that the
    * handle came from was closed. Shared virtual memory is not ordered by a queue for the host:

@@ -19,7 +19,7 @@ public enum NativeKind {
     this.pointer = pointer;
   }
 
-  /** Whether the value of such a handle is an address, to which offsets are added. */
+  /** Returns whether the value of such a handle is an address, to which offsets are added. */
   public boolean isPointer() {
     return pointer;
   }

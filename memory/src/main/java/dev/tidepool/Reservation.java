@@ -33,7 +33,7 @@ package dev.tidepool;
  * <p>Thread-safe.
  */
 public interface Reservation extends AutoCloseable {
-  /** What messages call it; empty if it was not named. */
+  /** Returns what messages call it; empty if it was not named. */
   String name();
 
   /** Bytes that are reserved. */
@@ -42,14 +42,14 @@ public interface Reservation extends AutoCloseable {
   /** Bytes of them that buffers have now. */
   long usedBytes();
 
-  /** Whether it is not closed yet. */
+  /** Returns whether it is not closed yet. */
   boolean isOpen();
 
-  /** The manager that it was made by. */
+  /** Returns the manager that it was made by. */
   UnifiedMemoryManager manager();
 
   /**
-   * A DEVICE buffer that counts against this reservation, its contents undefined.
+   * Returns a DEVICE buffer that counts against this reservation, its contents undefined.
    *
    * @throws IllegalStateException if the reservation is closed
    * @throws OutOfDeviceMemoryException if the reservation has no room

@@ -53,7 +53,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * The copier of a record.
+   * Returns the copier of a record.
    *
    * @param lookup with access to the record; null for the access that its module gives this library
    */
@@ -71,7 +71,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * The layout of a record.
+   * Returns the layout of a record.
    *
    * @param outer the records that this one is a component of, the outermost first, each with the
    *     component that leads here
@@ -322,7 +322,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     return layout.byteOffset(MemoryLayout.PathElement.groupElement(component.getName()));
   }
 
-  /** The handle with {@code delta} added to its long parameter at {@code position}. */
+  /** Returns the handle with {@code delta} added to its long parameter at {@code position}. */
   private static MethodHandle shifted(MethodHandle handle, int position, long delta) {
     return MethodHandles.filterArguments(
         handle, position, MethodHandles.insertArguments(ADD, 1, delta));

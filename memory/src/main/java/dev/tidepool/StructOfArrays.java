@@ -39,7 +39,7 @@ import java.util.concurrent.CompletableFuture;
  * @param <R> the record
  */
 public interface StructOfArrays<R extends Record> extends AutoCloseable {
-  /** The type of the records, as structs. */
+  /** Returns the type of the records, as structs. */
   ElementType<R[]> structType();
 
   /** Number of records. */
@@ -51,11 +51,11 @@ public interface StructOfArrays<R extends Record> extends AutoCloseable {
   /** The accelerator that the buffers' device copies are on. */
   Accelerator accelerator();
 
-  /** The names of the components, in the order of the record. */
+  /** Returns the names of the components, in the order of the record. */
   List<String> names();
 
   /**
-   * The buffer of a component. It closes with this.
+   * Returns the buffer of a component. It closes with this.
    *
    * @param type of the component, or the unsigned type of its width, which kernels then see
    * @throws IllegalArgumentException if there is no component of that name, or it has another type

@@ -68,15 +68,16 @@ public final class Tidepool implements AutoCloseable {
   }
 
   /**
-   * The accelerators, best first: GPUs, other devices, processors under a driver such as PoCL. The
-   * CPU, {@code cpu:0}, is always there, last.
+   * Returns the accelerators, best first: GPUs, other devices, processors under a driver such as
+   * PoCL. The CPU, {@code cpu:0}, is always there, last.
    */
   public List<Accelerator> accelerators() {
     return session.accelerators();
   }
 
   /**
-   * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
+   * Returns an accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code
+   * auto}.
    *
    * @throws IllegalArgumentException if there is none of that id; the message lists those that
    *     exist
@@ -86,7 +87,7 @@ public final class Tidepool implements AutoCloseable {
   }
 
   /**
-   * The best accelerator that satisfies a condition.
+   * Returns the best accelerator that satisfies a condition.
    *
    * {@snippet :
    * Accelerator gpu = tidepool.accelerator(each -> each.kind() == AcceleratorKind.GPU);
@@ -98,18 +99,18 @@ public final class Tidepool implements AutoCloseable {
     return session.accelerator(condition);
   }
 
-  /** What was looked for and is absent, and why; for people to read. */
+  /** Returns what was looked for and is absent, and why; for people to read. */
   public List<String> notes() {
     return session.notes();
   }
 
-  /** The manager of the best accelerator. */
+  /** Returns the manager of the best accelerator. */
   public UnifiedMemoryManager memory() {
     return session.memory(session.accelerator("auto"));
   }
 
   /**
-   * The manager of an accelerator.
+   * Returns the manager of an accelerator.
    *
    * @throws IllegalArgumentException if the accelerator is of another Tidepool
    */

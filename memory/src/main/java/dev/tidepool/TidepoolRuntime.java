@@ -18,12 +18,12 @@ import java.util.stream.Collectors;
 public interface TidepoolRuntime {
   /** What stands behind one {@link Tidepool}. */
   interface Session extends AutoCloseable {
-    /** The accelerators in the order of {@link Tidepool#accelerators()}. */
+    /** Returns the accelerators in the order of {@link Tidepool#accelerators()}. */
     List<Accelerator> accelerators();
 
     /**
-     * The accelerators in the order in which they are chosen, the best first: those that are more
-     * than this machine's processor, {@code cpu:0}, and other drivers of the processor.
+     * Returns the accelerators in the order in which they are chosen, the best first: those that
+     * are more than this machine's processor, {@code cpu:0}, and other drivers of the processor.
      */
     default List<Accelerator> byPreference() {
       Accelerator cpu = accelerators().getLast();
@@ -35,7 +35,8 @@ public interface TidepoolRuntime {
     }
 
     /**
-     * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
+     * Returns an accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code
+     * auto}.
      *
      * @throws IllegalArgumentException if there is none of that id; the message lists those that
      *     exist
@@ -56,7 +57,7 @@ public interface TidepoolRuntime {
     }
 
     /**
-     * The best accelerator that satisfies a condition.
+     * Returns the best accelerator that satisfies a condition.
      *
      * @throws IllegalArgumentException if there is none; the message lists those that exist
      */
@@ -79,16 +80,16 @@ public interface TidepoolRuntime {
                   : "; " + String.join("; ", notes())));
     }
 
-    /** What is absent, and why. */
+    /** Returns what is absent, and why. */
     List<String> notes();
 
-    /** The manager of an accelerator of this session, made at the first call. */
+    /** Returns the manager of an accelerator of this session, made at the first call. */
     UnifiedMemoryManager memory(Accelerator accelerator);
 
-    /** The orchestrator over all accelerators. */
+    /** Returns the orchestrator over all accelerators. */
     ComputeOrchestrator orchestrator();
 
-    /** The ways between the accelerators. */
+    /** Returns the ways between the accelerators. */
     PeerAccess peers();
 
     @Override
@@ -102,7 +103,7 @@ public interface TidepoolRuntime {
   Session open(String accelerator, MemoryOptions options);
 
   /**
-   * A manager on one accelerator, with a session of its own that it closes.
+   * Returns a manager on one accelerator, with a session of its own that it closes.
    *
    * @param accelerator an id, a kind, or {@code auto}; drivers that cannot have it are not loaded
    * @throws IllegalArgumentException if there is none
@@ -110,26 +111,26 @@ public interface TidepoolRuntime {
   UnifiedMemoryManager createManager(String accelerator, MemoryOptions options);
 
   /**
-   * A manager on the best accelerator that satisfies a condition, with a session of its own that it
-   * closes.
+   * Returns a manager on the best accelerator that satisfies a condition, with a session of its own
+   * that it closes.
    *
    * @throws IllegalArgumentException if there is none
    */
   UnifiedMemoryManager createManager(
       Predicate<? super Accelerator> condition, MemoryOptions options);
 
-  /** A further manager on an accelerator of an open session. */
+  /** Returns a further manager on an accelerator of an open session. */
   UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options);
 
-  /** An object pool, filled to its minimum. */
+  /** Returns an object pool, filled to its minimum. */
   <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options);
 
-  /** A pool of arrays. */
+  /** Returns a pool of arrays. */
   <A> ArrayPool<A> createArrayPool(
       ElementType<A> type, long maximumBytes, ArrayPool.Clearing clearing);
 
   /**
-   * The runtime that is installed.
+   * Returns the runtime that is installed.
    *
    * @throws IllegalStateException if there is none: the library was repackaged without its services
    */

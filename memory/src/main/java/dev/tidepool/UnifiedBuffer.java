@@ -43,7 +43,7 @@ import java.util.concurrent.CompletableFuture;
  * @param <A> the Java array that carries elements
  */
 public interface UnifiedBuffer<A> extends AutoCloseable {
-  /** What one element is. */
+  /** Returns what one element is. */
   ElementType<A> elementType();
 
   /** Number of elements. */
@@ -179,13 +179,13 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   CompletableFuture<Void> copyFromAsync(UnifiedBuffer<A> source);
 
   /**
-   * The host's copy itself, for reading and writing. Newer bytes of the device are fetched first.
-   * The call counts as a write of the whole buffer at this moment, so call it again after device
-   * work. Do not use the segment after the buffer is closed.
+   * Returns the host's copy itself, for reading and writing. Newer bytes of the device are fetched
+   * first. The call counts as a write of the whole buffer at this moment, so call it again after
+   * device work. Do not use the segment after the buffer is closed.
    */
   MemorySegment asSegment();
 
-  /** The host's copy itself, for reading. Newer bytes of the device are fetched first. */
+  /** Returns the host's copy itself, for reading. Newer bytes of the device are fetched first. */
   MemorySegment asReadOnlySegment();
 
   /**
@@ -224,7 +224,9 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
     return CompletableFuture.supplyAsync(() -> map(mode, true));
   }
 
-  /** A part of this buffer that shares its bytes and its state. Closing it ends only itself. */
+  /**
+   * Returns a part of this buffer that shares its bytes and its state. Closing it ends only itself.
+   */
   UnifiedBuffer<A> slice(long offset, long length);
 
   /**
@@ -289,7 +291,7 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /** Starts bringing the bytes to the host, if the device's are newer or alone. */
   void prefetchToHost();
 
-  /** What was moved for this buffer so far; a slice or view answers for its root. */
+  /** Returns what was moved for this buffer so far; a slice or view answers for its root. */
   BufferMetrics metrics();
 
   /**

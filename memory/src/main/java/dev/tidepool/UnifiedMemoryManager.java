@@ -38,8 +38,8 @@ import java.util.function.Predicate;
  */
 public interface UnifiedMemoryManager extends AutoCloseable {
   /**
-   * A manager on the {@linkplain Tidepool best} accelerator present; closing it closes all that was
-   * opened for it. Drivers that offer this machine's processor only are not loaded.
+   * Returns a manager on the {@linkplain Tidepool best} accelerator present; closing it closes all
+   * that was opened for it. Drivers that offer this machine's processor only are not loaded.
    */
   static UnifiedMemoryManager create() {
     return create(MemoryOptions.defaults());
@@ -51,7 +51,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A manager on one accelerator; closing it closes all that was opened for it.
+   * Returns a manager on one accelerator; closing it closes all that was opened for it.
    *
    * {@snippet :
    * UnifiedMemoryManager memory = UnifiedMemoryManager.create("cpu:0");
@@ -72,8 +72,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A manager on the {@linkplain Tidepool best} accelerator that satisfies a condition; closing it
-   * closes all that was opened for it.
+   * Returns a manager on the {@linkplain Tidepool best} accelerator that satisfies a condition;
+   * closing it closes all that was opened for it.
    *
    * {@snippet :
    * UnifiedMemoryManager memory =
@@ -90,8 +90,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A further manager on an accelerator of an open {@link Tidepool}, with pools of its own. It
-   * closes with that Tidepool at the latest.
+   * Returns a further manager on an accelerator of an open {@link Tidepool}, with pools of its own.
+   * It closes with that Tidepool at the latest.
    *
    * <p>All managers of a Tidepool share {@code pinned-limit}, {@code peer-access}, {@code
    * managed-memory}, {@code zero-copy-buffers}, {@code concurrent-transfers} and {@code trace},
@@ -109,7 +109,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   Accelerator accelerator();
 
   /**
-   * A buffer in the device's memory, pooled, its contents undefined.
+   * Returns a buffer in the device's memory, pooled, its contents undefined.
    *
    * @throws IllegalArgumentException if {@code length} is negative or its bytes exceed 64 bits
    * @throws OutOfDeviceMemoryException if there is no room after all that can be given back was, or
@@ -119,12 +119,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
     return allocate(type, length, MemoryLocation.DEVICE);
   }
 
-  /** A buffer at a location, pooled, its contents undefined. */
+  /** Returns a buffer at a location, pooled, its contents undefined. */
   default <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, MemoryLocation location) {
     return allocate(type, length, Allocation.at(location));
   }
 
-  /** A buffer as {@code allocation} says. */
+  /** Returns a buffer as {@code allocation} says. */
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation);
 
   /** {@link #allocate(ElementType, long)} in the background; cancelling the future frees it. */
@@ -162,7 +162,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<R[]> structType, long length, Allocation allocation);
 
   /**
-   * A new DEVICE buffer with an array's contents.
+   * Returns a new DEVICE buffer with an array's contents.
    *
    * @throws IllegalArgumentException if {@code array} is no array of primitives (but {@code char}):
    *     allocate arrays of records by their {@link ElementType#struct type}
@@ -172,7 +172,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A new buffer with an array's contents, allocated as {@code allocation} says.
+   * Returns a new buffer with an array's contents, allocated as {@code allocation} says.
    *
    * {@snippet :
    * Allocation tagged = Allocation.at(MemoryLocation.DEVICE).tag("weights");
@@ -240,10 +240,11 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A HOST buffer over memory of the caller, which keeps owning it. The memory is the host's copy
-   * of the buffer. Kernels of the CPU compute in it; every other accelerator works on a copy in its
-   * own memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena must stay open
-   * until then: if it is closed first, what the device computed is lost, and reported.
+   * Returns a HOST buffer over memory of the caller, which keeps owning it. The memory is the
+   * host's copy of the buffer. Kernels of the CPU compute in it; every other accelerator works on a
+   * copy in its own memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena
+   * must stay open until then: if it is closed first, what the device computed is lost, and
+   * reported.
    *
    * <p>Two buffers over the same memory do not know of each other: each has an order of work and
    * copies of its own. Use one, and slices of it.
@@ -278,8 +279,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<A> type, MemorySegment memory, MemoryLocation location, String tag);
 
   /**
-   * A buffer that owns memory of another library: {@code release} runs once, after the last use of
-   * the memory, and gives it back. Nothing is copied.
+   * Returns a buffer that owns memory of another library: {@code release} runs once, after the last
+   * use of the memory, and gives it back. Nothing is copied.
    *
    * {@snippet :
    * NativeHandle handle = NativeHandle.of(memoryOfALibrary);
@@ -327,9 +328,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release);
 
   /**
-   * A HOST buffer over a file, whose mapped bytes are the host's copy. READ refuses writes with an
-   * {@link UnsupportedOperationException}; the other modes write through to the file. What a device
-   * computed is in the file when {@link UnifiedBuffer#close()} returns.
+   * Returns a HOST buffer over a file, whose mapped bytes are the host's copy. READ refuses writes
+   * with an {@link UnsupportedOperationException}; the other modes write through to the file. What
+   * a device computed is in the file when {@link UnifiedBuffer#close()} returns.
    *
    * @throws IllegalArgumentException if the file is no whole number of elements
    * @throws TransferException if it cannot be opened or mapped
@@ -346,10 +347,10 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode, String tag);
 
   /**
-   * A HOST buffer of zeros that other processes of this user reach by its name, without a copy,
-   * until every one of them has closed it; then its memory goes back. Its memory is taken now. Its
-   * tag is the name. After the last close the name may stay in use for a moment, while the library
-   * deletes the file.
+   * Returns a HOST buffer of zeros that other processes of this user reach by its name, without a
+   * copy, until every one of them has closed it; then its memory goes back. Its memory is taken
+   * now. Its tag is the name. After the last close the name may stay in use for a moment, while the
+   * library deletes the file.
    *
    * <p>What one writes the others see at once: {@link UnifiedBuffer#asSegment()} and its memory
    * access modes order it. A copy on a device with memory of its own is this process's alone.
@@ -367,7 +368,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A HOST buffer over what some process created by {@link #createShared} and somebody still uses.
+   * Returns a HOST buffer over what some process created by {@link #createShared} and somebody
+   * still uses.
    *
    * @throws IllegalArgumentException if the name cannot be one, or it was created with another type
    * @throws TransferException if nobody uses the name (then its cause is a {@link
@@ -400,7 +402,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<A> type, long length, String name, MemoryLocation location);
 
   /**
-   * A buffer over what some process created with the same location and somebody still uses.
+   * Returns a buffer over what some process created with the same location and somebody still uses.
    *
    * @throws IllegalArgumentException also if it is memory of another device
    * @throws TransferException also if no process that has it answers within seconds
@@ -423,10 +425,10 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<A> type, String name, MemoryLocation location);
 
   /**
-   * The pool of arrays of a type on the Java heap. Their bytes count in this manager's {@link
-   * #statistics()}. Idle arrays are dropped by {@link #trimExcess()} and by age, as blocks are.
-   * {@link MemoryOptions#maxPoolBytes()} bounds the idle arrays of all types together; where it is
-   * -1, the bound is a quarter of the heap's maximum or 4 GiB, the smaller. With {@link
+   * Returns the pool of arrays of a type on the Java heap. Their bytes count in this manager's
+   * {@link #statistics()}. Idle arrays are dropped by {@link #trimExcess()} and by age, as blocks
+   * are. {@link MemoryOptions#maxPoolBytes()} bounds the idle arrays of all types together; where
+   * it is -1, the bound is a quarter of the heap's maximum or 4 GiB, the smaller. With {@link
    * MemoryOptions#zeroOnRelease()} arrays are cleared when they come back. A pool closes with the
    * manager. If it was closed earlier, the next call opens another.
    *
@@ -435,8 +437,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> ArrayPool<A> arrays(ElementType<A> type);
 
   /**
-   * A kernel for this accelerator. What can be checked without arguments is checked now; machine
-   * code is made at the first call with given types and kept.
+   * Returns a kernel for this accelerator. What can be checked without arguments is checked now;
+   * machine code is made at the first call with given types and kept.
    *
    * @throws KernelCompilationException if the source is wrong
    * @throws UnsupportedOperationException if the accelerator does not run such sources
@@ -470,14 +472,14 @@ public interface UnifiedMemoryManager extends AutoCloseable {
     throw refused;
   }
 
-  /** The figures now. */
+  /** Returns the figures now. */
   MemoryStatistics statistics();
 
   /**
-   * The pools of blocks that buffers of this manager come from, by size class too. The pool of
-   * plain host memory is shared by the managers of a {@link Tidepool} whose options are the same,
-   * and counts for all of them; pools of arrays have {@linkplain ArrayPool#statistics() their own
-   * figures}.
+   * Returns the pools of blocks that buffers of this manager come from, by size class too. The pool
+   * of plain host memory is shared by the managers of a {@link Tidepool} whose options are the
+   * same, and counts for all of them; pools of arrays have {@linkplain ArrayPool#statistics() their
+   * own figures}.
    */
   List<PoolStatistics> pools();
 
@@ -511,7 +513,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** {@link #checkGuards} in the background. */
   CompletableFuture<List<GuardReport>> checkGuardsAsync();
 
-  /** A snapshot of the buffers that live now. */
+  /** Returns a snapshot of the buffers that live now. */
   List<BufferInfo> buffers();
 
   /**
@@ -583,7 +585,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout);
 
-  /** The reservations of this manager that are open, the oldest first. */
+  /** Returns the reservations of this manager that are open, the oldest first. */
   List<Reservation> reservations();
 
   /**
@@ -633,7 +635,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** {@link #resume()} in the background. */
   CompletableFuture<Long> resumeAsync();
 
-  /** The limit now; empty if the manager was made without one. */
+  /** Returns the limit now; empty if the manager was made without one. */
   OptionalLong limit();
 
   /**
@@ -719,7 +721,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** {@link #lendOn} as {@link #lendAsync} does it. */
   CompletableFuture<NativeAccess> lendOnAsync(long queue, NativeUse... uses);
 
-  /** What moves bytes between buffers. */
+  /** Returns what moves bytes between buffers. */
   TransferEngine transfers();
 
   /**

@@ -85,13 +85,13 @@ public class ArrayPoolBenchmark {
     return pair(clearing, length);
   }
 
-  /** A new one, one thread. */
+  /** Returns a new one, one thread. */
   @Benchmark
   public float[] plain1() {
     return new float[length];
   }
 
-  /** A new one, two threads. */
+  /** Returns a new one, two threads. */
   @Benchmark
   @Threads(2)
   public float[] plain2() {

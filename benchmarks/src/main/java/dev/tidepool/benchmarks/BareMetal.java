@@ -96,7 +96,7 @@ final class BareMetal implements AutoCloseable {
     }
   }
 
-  /** The memory that the host reaches. */
+  /** Returns the memory that the host reaches. */
   MemorySegment contents() {
     return contents;
   }

@@ -135,7 +135,7 @@ final class BareOpenCl implements AutoCloseable {
     }
   }
 
-  /** The handle of the queue. */
+  /** Returns the handle of the queue. */
   long queue() {
     return queue.address();
   }

@@ -98,7 +98,7 @@ public final class EngineTimeBenchmark {
     }
   }
 
-  /** A list of transfers that carries all of one buffer to another. */
+  /** Returns a list of transfers that carries all of one buffer to another. */
   private static Runnable list(
       UnifiedMemoryManager memory, UnifiedBuffer<byte[]> host, UnifiedBuffer<byte[]> device) {
     long part = host.length() / PARTS;

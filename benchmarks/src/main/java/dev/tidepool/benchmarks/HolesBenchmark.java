@@ -255,7 +255,10 @@ public class HolesBenchmark {
     }
   }
 
-  /** The places alone: a small object for each, made when it is put there and read at its end. */
+  /**
+   * Returns the places alone: a small object for each, made when it is put there and read at its
+   * end.
+   */
   @Benchmark
   public long objects(Objects objects) {
     objects.change();

@@ -26,7 +26,7 @@ final class Machines {
     return Tidepool.open();
   }
 
-  /** The first OpenCL device. */
+  /** Returns the first OpenCL device. */
   static Accelerator openCl(Tidepool tidepool) {
     return tidepool.accelerator("opencl:0");
   }

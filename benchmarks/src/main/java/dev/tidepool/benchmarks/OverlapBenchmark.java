@@ -92,7 +92,7 @@ public final class OverlapBenchmark {
     }
   }
 
-  /** What copying in, computing and copying out take when nothing else goes on. */
+  /** Returns what copying in, computing and copying out take when nothing else goes on. */
   private static double[] stages(
       UnifiedMemoryManager memory,
       String computed,

@@ -86,7 +86,9 @@ public final class Rounds {
     rounds.print(classes);
   }
 
-  /** The classes of these names in the order of the names; of no name, all that there are. */
+  /**
+   * Returns the classes of these names in the order of the names; of no name, all that there are.
+   */
   static List<Class<?>> classes(List<String> names) {
     Map<String, Class<?>> known = new TreeMap<>();
     for (BenchmarkListEntry entry :

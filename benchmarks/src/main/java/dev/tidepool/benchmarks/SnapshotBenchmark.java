@@ -76,13 +76,13 @@ public class SnapshotBenchmark {
     tidepool.close();
   }
 
-  /** The blocks as objects. */
+  /** Returns the blocks as objects. */
   @Benchmark
   public Snapshot take() {
     return memory.snapshot();
   }
 
-  /** The blocks as objects, and their text. */
+  /** Returns the blocks as objects, and their text. */
   @Benchmark
   public String takeAndWrite() {
     return memory.snapshot().toJson();

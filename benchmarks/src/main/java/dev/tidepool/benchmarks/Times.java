@@ -51,7 +51,7 @@ final class Times {
     return (1L << bits) + (step << (bits - STEP_BITS));
   }
 
-  /** What a part of all operations took at most. */
+  /** Returns what a part of all operations took at most. */
   private long percentile(double part) {
     long below = (long) Math.ceil(part * Arrays.stream(counts).sum());
     int index = 0;

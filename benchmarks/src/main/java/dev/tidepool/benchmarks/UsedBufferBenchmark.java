@@ -202,7 +202,9 @@ public class UsedBufferBenchmark {
     shared.copyFrom(own.array);
   }
 
-  /** What threads gain that share nothing: an object, the copy, and six atomic additions. */
+  /**
+   * Returns what threads gain that share nothing: an object, the copy, and six atomic additions.
+   */
   @Benchmark
   public Object control(Own own) {
     for (int i = 0; i < 6; i++) {

@@ -91,13 +91,13 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
-  /** Whether an accelerator is one of the driver's, by its id in the library. */
+  /** Returns whether an accelerator is one of the driver's, by its id in the library. */
   static boolean drives(String id) {
     return id.startsWith("cuda:");
   }
 
   /**
-   * A device of the driver.
+   * Returns a device of the driver.
    *
    * @param id the library's
    * @param bytes of each block
@@ -123,7 +123,7 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
-  /** The library numbers those devices that it can open, in the driver's order. */
+  /** Returns the library numbers those devices that it can open, in the driver's order. */
   private int device(int number) {
     int before = 0;
     int count = (int) get("cuDeviceGetCount");
@@ -242,7 +242,7 @@ final class BareCuda implements AutoCloseable {
     check(function, () -> (int) handle.invokeWithArguments(arguments));
   }
 
-  /** What a function stores where its first parameter points. */
+  /** Returns what a function stores where its first parameter points. */
   private long get(String function, Object... arguments) {
     Object[] all = new Object[arguments.length + 1];
     all[0] = out;

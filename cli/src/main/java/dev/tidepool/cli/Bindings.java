@@ -139,7 +139,7 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     }
   }
 
-  /** The names but for the mask, or those of one access, in the order of the expression. */
+  /** Returns the names but for the mask, or those of one access, in the order of the expression. */
   private static String names(Expression expression, @Nullable Access only, String mask) {
     LinkedHashSet<String> names = new LinkedHashSet<>();
     for (Expression.Name name : expression.names()) {

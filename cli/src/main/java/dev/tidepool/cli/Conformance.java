@@ -66,7 +66,7 @@ final class Conformance implements TestExecutionListener {
     return conformance.finish(System.nanoTime() - start);
   }
 
-  /** What the library warns of is what tests do on purpose. */
+  /** Returns what the library warns of is what tests do on purpose. */
   static boolean quietly(BooleanSupplier tests) {
     Logger warnings = Logger.getLogger("dev.tidepool"); // the reference keeps the level
     Level before = warnings.getLevel();
@@ -155,7 +155,7 @@ final class Conformance implements TestExecutionListener {
         : message.substring(0, LONGEST_MESSAGE) + "... (--debug shows all)";
   }
 
-  /** The names of a test and of what it lies in, below its topic. */
+  /** Returns the names of a test and of what it lies in, below its topic. */
   private String path(TestIdentifier test) {
     return depth(test) <= TOPIC_DEPTH + 1
         ? test.getDisplayName()

@@ -146,7 +146,7 @@ final class EvalCommand implements Callable<Integer> {
     return Evaluation.run(request(), parent.out(), parent.err());
   }
 
-  /** The options as the work takes them. */
+  /** Returns the options as the work takes them. */
   EvalRequest request() {
     return new EvalRequest(
         expression,

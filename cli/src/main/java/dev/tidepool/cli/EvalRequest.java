@@ -102,7 +102,7 @@ record EvalRequest(
             options.containsKey("--debug")));
   }
 
-  /** Whether an argument that begins as an option does is {@code -h > 0} or such. */
+  /** Returns whether an argument that begins as an option does is {@code -h > 0} or such. */
   private static boolean isCondition(String value) {
     return value.chars().anyMatch(c -> " <>!&|".indexOf(c) >= 0) || value.contains("==");
   }

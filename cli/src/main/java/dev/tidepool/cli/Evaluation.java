@@ -150,7 +150,7 @@ final class Evaluation {
     }
   }
 
-  /** A name for the mask that neither the expression nor the condition uses. */
+  /** Returns a name for the mask that neither the expression nor the condition uses. */
   private static String maskName(Expression expression, String where) {
     if (where.indexOf(';') >= 0 || where.indexOf('\n') >= 0) {
       throw new WrongArguments("--where: give one condition, such as 'x > 0'");

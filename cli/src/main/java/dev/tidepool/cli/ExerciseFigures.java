@@ -88,7 +88,7 @@ final class ExerciseFigures {
     }
   }
 
-  /** The percentage of blocks that a pool serves, once it is filled. */
+  /** Returns the percentage of blocks that a pool serves, once it is filled. */
   private static long hits(UnifiedMemoryManager manager) {
     allocateAll(manager);
     MemoryStatistics before = manager.statistics();

@@ -34,7 +34,7 @@ final class Failures {
     return cause instanceof WrongArguments || cause instanceof ExpressionException;
   }
 
-  /** What failed, without the wrapping of futures. */
+  /** Returns what failed, without the wrapping of futures. */
   private static Throwable unwrapped(Throwable failure) {
     Throwable cause = failure;
     while (cause.getCause() != null
@@ -61,12 +61,12 @@ final class Failures {
     };
   }
 
-  /** The first line of a text that shows a place or a log in those that follow. */
+  /** Returns the first line of a text that shows a place or a log in those that follow. */
   static String firstLine(String text) {
     return text.lines().findFirst().orElse("failed without a message");
   }
 
-  /** A text with its control characters escaped, such as those in the name of a file. */
+  /** Returns a text with its control characters escaped, such as those in the name of a file. */
   static String oneLine(String text) {
     return VisibleText.of(text);
   }

@@ -12,7 +12,7 @@ final class Figures {
 
   private Figures() {}
 
-  /** A count with its thousands apart: {@code 1,048,576}. */
+  /** Returns a count with its thousands apart: {@code 1,048,576}. */
   static String count(long number) {
     StringBuilder digits = new StringBuilder(Long.toString(number));
     for (int at = digits.length() - 3; at > (number < 0 ? 1 : 0); at -= 3) {
@@ -21,12 +21,12 @@ final class Figures {
     return digits.toString();
   }
 
-  /** A count with its noun: {@code 1 element}, {@code 1,024 elements}. */
+  /** Returns a count with its noun: {@code 1 element}, {@code 1,024 elements}. */
   static String count(long number, String noun) {
     return count(number) + " " + noun + (number == 1 ? "" : "s");
   }
 
-  /** A time in the unit that suits it: {@code 850 ns}, {@code 12.3 µs}, {@code 4.56 ms}. */
+  /** Returns a time in the unit that suits it: {@code 850 ns}, {@code 12.3 µs}, {@code 4.56 ms}. */
   static String time(double nanos) {
     if (nanos < NEXT_UNIT) {
       return significant(nanos) + " ns";
@@ -39,7 +39,7 @@ final class Figures {
         : significant(nanos / NANOS_PER_SECOND) + " s";
   }
 
-  /** A time in the unit that suits it. */
+  /** Returns a time in the unit that suits it. */
   static String time(long nanos) {
     return time((double) nanos);
   }
@@ -79,7 +79,7 @@ final class Figures {
     return value >= 9.995 ? decimal(value, 1) : decimal(value, 2);
   }
 
-  /** A number that is not negative, with some digits after the point. */
+  /** Returns a number that is not negative, with some digits after the point. */
   static String decimal(double value, int digits) {
     long scale = Math.round(Math.pow(10, digits));
     long scaled = Math.round(value * scale);

@@ -60,7 +60,7 @@ final class OutputFile implements AutoCloseable {
         : FailureText.of(failure);
   }
 
-  /** Whether two paths lead to one file that exists. */
+  /** Returns whether two paths lead to one file that exists. */
   static boolean isSame(Path target, Path input) {
     try {
       return Files.isSameFile(target, input);

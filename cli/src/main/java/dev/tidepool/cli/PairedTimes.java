@@ -46,7 +46,7 @@ record PairedTimes(double nanos, double otherNanos) {
     return times.stream().sorted().toList().get(times.size() / 2);
   }
 
-  /** The mean of as many runs as fit a turn. */
+  /** Returns the mean of as many runs as fit a turn. */
   private static double nanos(int repeats, Runnable action) {
     long start = System.nanoTime();
     long nanos = 0;

@@ -61,7 +61,7 @@ final class Progress implements StreamProgress, AutoCloseable {
     }
   }
 
-  /** Whether the bar is on the screen. For any thread. */
+  /** Returns whether the bar is on the screen. For any thread. */
   boolean isDrawn() {
     return bar != null;
   }

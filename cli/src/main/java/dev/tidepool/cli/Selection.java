@@ -86,7 +86,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
         .toList();
   }
 
-  /** The first of those chosen. */
+  /** Returns the first of those chosen. */
   Accelerator accelerator() {
     return accelerators.getFirst();
   }

@@ -79,7 +79,7 @@ final class SnapshotFile {
   }
 
   /**
-   * The text of a file that is a snapshot.
+   * Returns the text of a file that is a snapshot.
    *
    * @throws WrongArguments if it cannot be read or is none
    */

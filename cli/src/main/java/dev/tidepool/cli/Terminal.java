@@ -17,17 +17,17 @@ final class Terminal {
 
   private Terminal() {}
 
-  /** Whether results are read as they come. */
+  /** Returns whether results are read as they come. */
   static boolean showsOutput() {
     return isTerminal(STANDARD_OUTPUT);
   }
 
-  /** Whether progress is read as it comes. */
+  /** Returns whether progress is read as it comes. */
   static boolean showsErrors() {
     return isTerminal(STANDARD_ERROR);
   }
 
-  /** Whether bold and colours are welcome on standard output; see no-color.org. */
+  /** Returns whether bold and colours are welcome on standard output; see no-color.org. */
   static boolean likesColour() {
     String term = System.getenv("TERM");
     return System.getenv("NO_COLOR") == null
@@ -36,7 +36,7 @@ final class Terminal {
         && showsOutput();
   }
 
-  /** Whether standard output goes to another program. */
+  /** Returns whether standard output goes to another program. */
   static boolean outputIsPipe() {
     try {
       String target = target(STANDARD_OUTPUT);
@@ -46,7 +46,7 @@ final class Terminal {
     }
   }
 
-  /** The columns of the terminal that shows errors, 0 if it does not tell them. */
+  /** Returns the columns of the terminal that shows errors, 0 if it does not tell them. */
   static int columns() {
     String told = System.getenv("COLUMNS");
     try {

@@ -77,7 +77,7 @@ final class TidepoolCommand implements Runnable {
     return command.commandLine().execute(arguments);
   }
 
-  /** The parser of all commands, which fills their options in. */
+  /** Returns the parser of all commands, which fills their options in. */
   CommandLine commandLine() {
     return new CommandLine(this)
         .addSubcommand(new InfoCommand(this))
@@ -104,7 +104,7 @@ final class TidepoolCommand implements Runnable {
     }
   }
 
-  /** A property or variable that cannot be read, for which no command is to blame. */
+  /** Returns a property or variable that cannot be read, for which no command is to blame. */
   private static Exception settled(Exception failure) {
     if (failure instanceof IllegalArgumentException) {
       try {
@@ -148,7 +148,7 @@ final class TidepoolCommand implements Runnable {
     return err;
   }
 
-  /** Whether a failure shows where it came from. */
+  /** Returns whether a failure shows where it came from. */
   boolean debug() {
     return debug;
   }

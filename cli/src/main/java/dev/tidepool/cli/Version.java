@@ -19,7 +19,9 @@ final class Version implements IVersionProvider {
     };
   }
 
-  /** The version of the module, or of the jar where the command runs from the class path. */
+  /**
+   * Returns the version of the module, or of the jar where the command runs from the class path.
+   */
   static String ofTidepool() {
     Optional<String> ofModule =
         Optional.ofNullable(Version.class.getModule().getDescriptor())

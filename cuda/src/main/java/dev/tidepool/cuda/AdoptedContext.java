@@ -20,7 +20,7 @@ record AdoptedContext(Context context, OptionalLong stream) {
   private static final String STREAM = "tidepool.cuda.stream";
 
   /**
-   * What the settings name; empty if they name nothing. The driver is initialized.
+   * Returns what the settings name; empty if they name nothing. The driver is initialized.
    *
    * @throws IllegalArgumentException if a handle is not one, or is of another context
    */

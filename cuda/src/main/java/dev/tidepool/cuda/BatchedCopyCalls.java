@@ -35,7 +35,7 @@ final class BatchedCopyCalls {
 
   private BatchedCopyCalls() {}
 
-  /** The address of {@code cuMemcpyBatchAsync}; null where the driver has none. */
+  /** Returns the address of {@code cuMemcpyBatchAsync}; null where the driver has none. */
   static MemorySegment find() {
     if (!Installed.DRIVER.has("cuGetProcAddress_v2") || Cuda.cuDriverGetVersion() < SINCE) {
       return MemorySegment.NULL;

@@ -38,7 +38,7 @@ final class Context {
     return new Context(unchecked.call(Cuda::cuCtxGetDevice), handle, false);
   }
 
-  /** The device's handle. */
+  /** Returns the device's handle. */
   int device() {
     return device;
   }
@@ -47,7 +47,7 @@ final class Context {
     return handle;
   }
 
-  /** Whether it is its device's primary one; no context is pushed. */
+  /** Returns whether it is its device's primary one; no context is pushed. */
   boolean isPrimary() {
     if (retained) {
       return true;

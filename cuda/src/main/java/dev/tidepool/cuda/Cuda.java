@@ -270,7 +270,7 @@ final class Cuda {
     }
   }
 
-  /** What tells the device, or the part of one that this process has, from all others. */
+  /** Returns what tells the device, or the part of one that this process has, from all others. */
   static String cuDeviceGetUuid(int device) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment uuid = arena.allocate(16);
@@ -290,7 +290,7 @@ final class Cuda {
             value -> (int) DEVICE_GET_ATTRIBUTE.invokeExact(value, attribute, device));
   }
 
-  /** Whether kernels and copies of a device reach the memory of another directly. */
+  /** Returns whether kernels and copies of a device reach the memory of another directly. */
   static boolean cuDeviceCanAccessPeer(int device, int peer) {
     return (int)
             get(
@@ -328,12 +328,12 @@ final class Cuda {
     return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));
   }
 
-  /** The device of the current context. */
+  /** Returns the device of the current context. */
   static int cuCtxGetDevice() {
     return (int) get("cuCtxGetDevice", device -> (int) CTX_GET_DEVICE.invokeExact(device));
   }
 
-  /** The priorities of streams, the lowest first; lower numbers go first. */
+  /** Returns the priorities of streams, the lowest first; lower numbers go first. */
   static int[] cuCtxGetStreamPriorityRange() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment range = arena.allocate(JAVA_INT, 2);
@@ -380,7 +380,9 @@ final class Cuda {
     }
   }
 
-  /** What the driver knows of the memory at an address; an answer of 32 bits is extended. */
+  /**
+   * Returns what the driver knows of the memory at an address; an answer of 32 bits is extended.
+   */
   static long cuPointerGetAttribute(int attribute, long address) {
     return get(
         "cuPointerGetAttribute",
@@ -417,7 +419,7 @@ final class Cuda {
         "cuMemPoolDestroy", ObjectKind.MEMORY_POOL, () -> (int) MEM_POOL_DESTROY.invokeExact(pool));
   }
 
-  /** The pool of a device that libraries share; it is not destroyed. */
+  /** Returns the pool of a device that libraries share; it is not destroyed. */
   static long cuDeviceGetMemPool(int device) {
     return get("cuDeviceGetMemPool", pool -> (int) DEVICE_GET_MEM_POOL.invokeExact(pool, device));
   }
@@ -583,7 +585,7 @@ final class Cuda {
         "cuStreamDestroy_v2", ObjectKind.STREAM, () -> (int) STREAM_DESTROY.invokeExact(stream));
   }
 
-  /** The context that a stream belongs to. */
+  /** Returns the context that a stream belongs to. */
   static long cuStreamGetCtx(long stream) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment context = arena.allocate(HANDLE);
@@ -680,7 +682,7 @@ final class Cuda {
             value -> (int) FUNC_GET_ATTRIBUTE.invokeExact(value, attribute, function));
   }
 
-  /** Whether the driver tells the parameters of a function. */
+  /** Returns whether the driver tells the parameters of a function. */
   static boolean hasCuFuncGetParamInfo() {
     return Installed.DRIVER.has("cuFuncGetParamInfo");
   }

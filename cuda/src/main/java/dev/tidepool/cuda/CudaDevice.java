@@ -308,7 +308,7 @@ final class CudaDevice implements Device {
         name() + " has CUDA devices as peers, not " + other.info().id());
   }
 
-  /** The id and the vendor's name, for messages. */
+  /** Returns the id and the vendor's name, for messages. */
   String name() {
     return info.id() + " (" + info.name() + ")";
   }

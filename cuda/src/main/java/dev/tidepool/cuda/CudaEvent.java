@@ -55,7 +55,7 @@ final class CudaEvent implements Event {
     this.stream = stream;
   }
 
-  /** Whether it was recorded on a stream. */
+  /** Returns whether it was recorded on a stream. */
   boolean isOf(long other) {
     return stream == other;
   }
@@ -101,8 +101,8 @@ final class CudaEvent implements Event {
   }
 
   /**
-   * Whether a code says that the command has ended, well or not: a command that fails takes the
-   * device with it. A question that failed otherwise says nothing of the command.
+   * Returns whether a code says that the command has ended, well or not: a command that fails takes
+   * the device with it. A question that failed otherwise says nothing of the command.
    */
   private static boolean isAnswer(int code) {
     return code == ErrorCodes.CUDA_SUCCESS

@@ -262,7 +262,7 @@ final class CudaQueue implements Queue {
     return devices(block).address();
   }
 
-  /** A block that commands take. */
+  /** Returns a block that commands take. */
   private CudaBlock devices(Block block) {
     return own(block).requireDevices();
   }

@@ -140,7 +140,7 @@ final class CudaSharing implements DeviceSharing {
     return (long) NUMBER.get(words, LENGTH_AT);
   }
 
-  /** The number of elements that hold a note. */
+  /** Returns the number of elements that hold a note. */
   private static long noteElements(ElementType<?> type) {
     return Math.ceilDiv(NOTE_BYTES, type.byteSize());
   }

@@ -124,7 +124,7 @@ final class DeviceMemory {
     return context;
   }
 
-  /** Whether it serves UNIFIED. */
+  /** Returns whether it serves UNIFIED. */
   boolean hasManaged() {
     return managed.isThere();
   }
@@ -208,7 +208,7 @@ final class DeviceMemory {
     }
   }
 
-  /** Whether this system, the driver and the device can share memory between processes. */
+  /** Returns whether this system, the driver and the device can share memory between processes. */
   boolean isShareable() {
     return DescriptorExchange.isSupported() && (exportsDescriptors() || IpcMemory.isSupported());
   }

@@ -88,12 +88,12 @@ record DeviceProperties(
     return Cuda.cuDeviceGetAttribute(handle, attribute);
   }
 
-  /** An attribute of three dimensions, which have successive numbers. */
+  /** Returns an attribute of three dimensions, which have successive numbers. */
   private static List<Long> threeFrom(int handle, int first) {
     return IntStream.range(first, first + 3).mapToObj(i -> (long) attribute(handle, i)).toList();
   }
 
-  /** The compute capability as compilers call it: 90 for 9.0. */
+  /** Returns the compute capability as compilers call it: 90 for 9.0. */
   int architecture() {
     return 10 * major + minor;
   }

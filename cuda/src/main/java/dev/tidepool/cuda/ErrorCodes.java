@@ -43,15 +43,15 @@ final class ErrorCodes {
 
   private ErrorCodes() {}
 
-  /** The name in {@code cuda.h}. */
+  /** Returns the name in {@code cuda.h}. */
   static String nameOf(int code) {
     return Cuda.cuGetErrorName(code).orElse("an unknown error");
   }
 
   /**
-   * Whether the same call may succeed later. What spoils a context spoils all calls after it: these
-   * are the errors of which the driver's documentation says that the process must be started again,
-   * those of the hardware, and contexts that are no more.
+   * Returns whether the same call may succeed later. What spoils a context spoils all calls after
+   * it: these are the errors of which the driver's documentation says that the process must be
+   * started again, those of the hardware, and contexts that are no more.
    */
   static AcceleratorException.Kind kindOf(int code) {
     return switch (code) {
@@ -77,7 +77,10 @@ final class ErrorCodes {
     };
   }
 
-  /** Whether code was refused for what it is: not this device's, not this driver's, or broken. */
+  /**
+   * Returns whether code was refused for what it is: not this device's, not this driver's, or
+   * broken.
+   */
   static boolean isAboutCode(int code) {
     return switch (code) {
       case CUDA_ERROR_INVALID_IMAGE,
@@ -92,7 +95,7 @@ final class ErrorCodes {
     };
   }
 
-  /** What happened in words, and what to do next. */
+  /** Returns what happened in words, and what to do next. */
   static String adviceFor(int code) {
     return switch (code) {
       case CUDA_ERROR_OUT_OF_MEMORY ->

@@ -27,12 +27,14 @@ final class ForeignStream implements NativeQueue {
     this.stream = stream;
   }
 
-  /** Whether a handle stands for a default stream, which belongs to a context or a thread. */
+  /**
+   * Returns whether a handle stands for a default stream, which belongs to a context or a thread.
+   */
   static boolean isDefault(long stream) {
     return stream >= 0 && stream <= CU_STREAM_PER_THREAD;
   }
 
-  /** A stream, which must be of the device's context. */
+  /** Returns a stream, which must be of the device's context. */
   static ForeignStream of(CudaDevice device, Context context, EventPool events, long stream) {
     if (isDefault(stream)) {
       throw new IllegalArgumentException(

@@ -8,7 +8,7 @@ final class Grids {
   private Grids() {}
 
   /**
-   * The blocks in each dimension; the last of a dimension may reach beyond the range.
+   * Returns the blocks in each dimension; the last of a dimension may reach beyond the range.
    *
    * @throws IllegalArgumentException if the device does not run so many
    */

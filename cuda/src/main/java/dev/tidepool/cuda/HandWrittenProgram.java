@@ -110,7 +110,7 @@ final class HandWrittenProgram extends CudaProgram {
     return parameter.access().isArray() ? Long.BYTES : parameter.type().byteSize();
   }
 
-  /** Whether the first line that is no comment is PTX's first directive. */
+  /** Returns whether the first line that is no comment is PTX's first directive. */
   private static boolean isPtx(String source) {
     return source
         .lines()

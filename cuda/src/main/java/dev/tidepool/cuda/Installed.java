@@ -28,7 +28,9 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
   private static final String NO_DEVICE = "the CUDA driver has no device";
   private static final String UNUSABLE = "the CUDA driver cannot be used: ";
 
-  /** What the driver's library is called on a system; nothing where NVIDIA has no driver. */
+  /**
+   * Returns what the driver's library is called on a system; nothing where NVIDIA has no driver.
+   */
   static List<String> usualNames(OperatingSystem system) {
     return switch (system) {
       case MACOS -> List.of();

@@ -31,7 +31,7 @@ final class IpcCalls {
 
   private IpcCalls() {}
 
-  /** What other processes open a whole allocation of {@code cuMemAlloc} by. */
+  /** Returns what other processes open a whole allocation of {@code cuMemAlloc} by. */
   static byte[] cuIpcGetMemHandle(long address) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment handle = arena.allocate(HANDLE);
@@ -40,7 +40,7 @@ final class IpcCalls {
     }
   }
 
-  /** The address of another process's memory; not of what this one has made. */
+  /** Returns the address of another process's memory; not of what this one has made. */
   static long cuIpcOpenMemHandle(byte[] handle) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment value = arena.allocate(HANDLE).copyFrom(MemorySegment.ofArray(handle));

@@ -63,7 +63,7 @@ final class IpcMemory {
     this.descriptor = descriptor;
   }
 
-  /** Whether this system and the driver can share memory so; a device may still refuse. */
+  /** Returns whether this system and the driver can share memory so; a device may still refuse. */
   static boolean isSupported() {
     return DescriptorExchange.isSupported()
         && Installed.DRIVER.has("cuIpcGetMemHandle")

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param folder null keeps nothing
  */
 record KernelCache(@Nullable Path folder) {
-  /** The one that the settings name, or the user's. */
+  /** Returns the one that the settings name, or the user's. */
   static KernelCache ofThisUser() {
     return of(Settings.cache(), System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }
@@ -28,7 +28,7 @@ record KernelCache(@Nullable Path folder) {
             : CacheFolder.named("cuda", environment, home).path());
   }
 
-  /** What was kept under a key, if it is whole. */
+  /** Returns what was kept under a key, if it is whole. */
   Optional<byte[]> get(String key) {
     return new CacheFolder(folder).get(key);
   }

@@ -65,12 +65,14 @@ final class MappedMemory {
     }
   }
 
-  /** Whether pieces of the driver's granularity fit such a block. */
+  /** Returns whether pieces of the driver's granularity fit such a block. */
   boolean serves(long bytes) {
     return bytes >= granularity;
   }
 
-  /** Whether rounding to the granularity wastes an eighth at most, which a pool may as well. */
+  /**
+   * Returns whether rounding to the granularity wastes an eighth at most, which a pool may as well.
+   */
   boolean suits(long bytes) {
     return serves(bytes) && up(bytes, granularity) - bytes <= bytes / 8;
   }
@@ -109,7 +111,7 @@ final class MappedMemory {
   /** Memory that processes share. */
   @FunctionalInterface
   private interface Handle {
-    /** A handle, which is released once it is mapped. */
+    /** Returns a handle, which is released once it is mapped. */
     long of(long bytes);
   }
 

@@ -50,7 +50,7 @@ final class MethodProgram extends CudaProgram {
         parameters);
   }
 
-  /** What each device of CUDA has. */
+  /** Returns what each device of CUDA has. */
   static DeviceLimits limits(String name) {
     return new DeviceLimits(true, true, true, ITEM_MEMORY, GROUP_MEMORY, name);
   }

@@ -26,7 +26,7 @@ final class NativeCall {
     check(function, code(function, code));
   }
 
-  /** The code itself, for functions that answer with it. */
+  /** Returns the code itself, for functions that answer with it. */
   static int code(String function, DriverCall.Code code) {
     requireRunning(function);
     return DriverCall.invoke(function, code);

@@ -125,7 +125,7 @@ final class Nvrtc {
     }
   }
 
-  /** The devices that it makes code for: 90 for compute capability 9.0; ascending. */
+  /** Returns the devices that it makes code for: 90 for compute capability 9.0; ascending. */
   static int[] nvrtcGetSupportedArchs() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment count = arena.allocate(JAVA_INT);
@@ -136,7 +136,7 @@ final class Nvrtc {
     }
   }
 
-  /** A program of one file, which {@link #nvrtcDestroyProgram} ends. */
+  /** Returns a program of one file, which {@link #nvrtcDestroyProgram} ends. */
   static long nvrtcCreateProgram(String source, String fileName) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment program = arena.allocate(JAVA_LONG);

@@ -102,7 +102,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
                     packageFolders(root).flatMap(NvrtcPlaces::nvidiaFolders)));
   }
 
-  /** The roots of the Pythons that commands would run. */
+  /** Returns the roots of the Pythons that commands would run. */
   private Stream<Path> pythons() {
     return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
         .filter(entry -> !entry.isEmpty())
@@ -120,7 +120,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     }
   }
 
-  /** The folder above {@code bin}. */
+  /** Returns the folder above {@code bin}. */
   private static Stream<Path> rootOf(Path python) {
     Path bin = python.getParent();
     return bin == null ? Stream.empty() : Stream.ofNullable(bin.getParent());
@@ -160,7 +160,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
         .forEach(file -> candidates.add(file.toString()));
   }
 
-  /** A number that grows with the version in a file's name; -1 for another file. */
+  /** Returns a number that grows with the version in a file's name; -1 for another file. */
   private static long version(Path file) {
     Matcher name = LIBRARY.matcher(file.getFileName().toString());
     if (!name.matches()) {
@@ -177,7 +177,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     return digits == null ? 0 : Long.parseLong(digits);
   }
 
-  /** What lies in a folder; nothing if there is none or it cannot be read. */
+  /** Returns what lies in a folder; nothing if there is none or it cannot be read. */
   static List<Path> list(Path folder, String glob) {
     List<Path> found = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder, glob)) {

@@ -84,8 +84,8 @@ final class ScatterKernel {
   }
 
   /**
-   * Whether there is a kernel, which reaches memory of the host that is page-locked, and it is
-   * worth launching for these pieces; compiles it first.
+   * Returns whether there is a kernel, which reaches memory of the host that is page-locked, and it
+   * is worth launching for these pieces; compiles it first.
    */
   boolean reaches(MemorySegment staged, List<Piece> pieces) {
     int blocks = PieceRows.blocksOf(pieces);
@@ -95,7 +95,7 @@ final class ScatterKernel {
         && kernel().isPresent();
   }
 
-  /** The kernel; nothing where it cannot be compiled. */
+  /** Returns the kernel; nothing where it cannot be compiled. */
   private synchronized Optional<LoadedKernel> kernel() {
     if (!tried) {
       tried = true;

@@ -56,7 +56,7 @@ record Settings(
         deviceMemory, managed && options.managedMemory(), mapping, releaseThreshold, batches);
   }
 
-  /** The driver library's file, when one is named. */
+  /** Returns the driver library's file, when one is named. */
   static Optional<String> library() {
     return Setting.text("tidepool.cuda.library");
   }

@@ -55,7 +55,7 @@ final class StagedCopies {
     this.wanted = batches == Batches.ALWAYS || (batches == Batches.AUTO && computeCapability < 10);
   }
 
-  /** The function that copies so many pieces of staged bytes one way, for messages. */
+  /** Returns the function that copies so many pieces of staged bytes one way, for messages. */
   String command(MemorySegment staged, int pieces, boolean toDevice) {
     return usesBatches(staged, pieces)
         ? "cuMemcpyBatchAsync"

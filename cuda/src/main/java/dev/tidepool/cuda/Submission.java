@@ -18,7 +18,7 @@ final class Submission {
     begun = true;
   }
 
-  /** Whether a command may be under way. */
+  /** Returns whether a command may be under way. */
   boolean hasBegun() {
     return begun;
   }

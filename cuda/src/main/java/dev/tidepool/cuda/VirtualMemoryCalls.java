@@ -102,7 +102,10 @@ final class VirtualMemoryCalls {
     release("cuMemRelease", ObjectKind.PHYSICAL_MEMORY, () -> (int) RELEASE.invokeExact(handle));
   }
 
-  /** A descriptor that stands for memory in any process, and keeps it; the caller's to close. */
+  /**
+   * Returns a descriptor that stands for memory in any process, and keeps it; the caller's to
+   * close.
+   */
   static int cuMemExportToShareableHandle(long handle) {
     return (int)
         NativeCall.get(
@@ -113,7 +116,10 @@ final class VirtualMemoryCalls {
                         descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0L));
   }
 
-  /** The memory that a descriptor of any process stands for; the descriptor stays the caller's. */
+  /**
+   * Returns the memory that a descriptor of any process stands for; the descriptor stays the
+   * caller's.
+   */
   static long cuMemImportFromShareableHandle(int descriptor) {
     return NativeCall.create(
         "cuMemImportFromShareableHandle",

@@ -13,8 +13,8 @@ public final class Check {
   }
 
   /**
-   * The first argument of a program as a number, or another number if there is none. Ends the
-   * program if it is no size.
+   * Returns the first argument of a program as a number, or another number if there is none. Ends
+   * the program if it is no size.
    */
   public static int size(String[] arguments, int otherwise) {
     if (arguments.length == 0) {

@@ -86,7 +86,7 @@ final class Python {
     MemorySegment _ = (MemorySegment) letOthers.invoke();
   }
 
-  /** The interpreter; empty if this system has no {@code libpython3} or no NumPy for it. */
+  /** Returns the interpreter; empty if this system has no {@code libpython3} or no NumPy for it. */
   static Optional<Python> get() {
     return FOUND;
   }
@@ -151,7 +151,7 @@ final class Python {
     }
   }
 
-  /** The value of an expression. */
+  /** Returns the value of an expression. */
   double number(String expression) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(JAVA_DOUBLE);
@@ -160,7 +160,7 @@ final class Python {
     }
   }
 
-  /** The address of the {@code DLManagedTensor} of an array, which the caller ends. */
+  /** Returns the address of the {@code DLManagedTensor} of an array, which the caller ends. */
   long tensor(String array) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(JAVA_LONG);

@@ -126,7 +126,9 @@ final class Lz4Block {
     }
   }
 
-  /** What the bytes after a token add to a length: as many as are 255, and one that is not. */
+  /**
+   * Returns what the bytes after a token add to a length: as many as are 255, and one that is not.
+   */
   private static long moreLength(MemorySegment block, long from) {
     long sum = 0;
     for (long in = from; in < block.byteSize(); in++) {

@@ -53,7 +53,7 @@ final class Lz4BlockCache {
       return block;
     }
 
-    /** What the block decodes to; for users of a slot that is ready. */
+    /** Returns what the block decodes to; for users of a slot that is ready. */
     MemorySegment bytes() {
       return room.asSlice(0, size);
     }
@@ -65,7 +65,7 @@ final class Lz4BlockCache {
     this.kept = (int) Math.max(readers + 2, KEPT_BYTES / Math.max(1, index.largestBlock()));
   }
 
-  /** How many bytes are kept at least. */
+  /** Returns how many bytes are kept at least. */
   long keptBytes() {
     return (long) kept * index.largestBlock();
   }
@@ -85,7 +85,7 @@ final class Lz4BlockCache {
     }
   }
 
-  /** A block's slot, ready and kept until it is released. */
+  /** Returns a block's slot, ready and kept until it is released. */
   Slot hold(int block) throws IOException {
     Slot slot;
     boolean mine = false;
@@ -111,7 +111,7 @@ final class Lz4BlockCache {
     return slot;
   }
 
-  /** A block's slot if it is ready, kept until it is released. */
+  /** Returns a block's slot if it is ready, kept until it is released. */
   synchronized @Nullable Slot holdIfReady(int block) {
     Slot slot = slots.get(block);
     if (slot == null || slot.ready.getCount() > 0 || slot.failure != null) {

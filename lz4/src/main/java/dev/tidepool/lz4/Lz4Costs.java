@@ -30,7 +30,7 @@ public record Lz4Costs(Cost link, double hostBytesPerSecond, double deviceBytesP
     return link.nanos(0) + link.nanos(compressedBytes) + decodedBytes * 1e9 / deviceBytesPerSecond;
   }
 
-  /** Whether the device is the better place to decode. */
+  /** Returns whether the device is the better place to decode. */
   public boolean favoursDevice(long compressedBytes, long decodedBytes) {
     return deviceNanos(compressedBytes, decodedBytes) < hostNanos(decodedBytes);
   }

@@ -133,7 +133,7 @@ public final class Lz4DeviceDecoder {
     this.kernel = kernel;
   }
 
-  /** The decoder of a manager's accelerator; empty if that runs no hand-written code. */
+  /** Returns the decoder of a manager's accelerator; empty if that runs no hand-written code. */
   public static Optional<Lz4DeviceDecoder> of(UnifiedMemoryManager memory) {
     return source(memory.accelerator()).map(source -> new Lz4DeviceDecoder(memory.compile(source)));
   }

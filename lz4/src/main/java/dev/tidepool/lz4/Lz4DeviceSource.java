@@ -43,7 +43,10 @@ final class Lz4DeviceSource {
     this.copy = memory.compile(KernelSource.elementwise("to = from"));
   }
 
-  /** The way to a manager's accelerator; empty if there is no transfer, or no code to decode. */
+  /**
+   * Returns the way to a manager's accelerator; empty if there is no transfer, or no code to
+   * decode.
+   */
   static Optional<Lz4DeviceSource> to(UnifiedMemoryManager memory) {
     if (memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY)) {
       return Optional.empty();

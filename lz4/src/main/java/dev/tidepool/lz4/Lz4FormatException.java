@@ -7,12 +7,12 @@ import org.jspecify.annotations.Nullable;
 public class Lz4FormatException extends TransferException {
   private static final long serialVersionUID = 1L;
 
-  /** What is wrong, and where. */
+  /** Returns what is wrong, and where. */
   public Lz4FormatException(String message) {
     super(message, null);
   }
 
-  /** What is wrong, told together with the name of the file. */
+  /** Returns what is wrong, told together with the name of the file. */
   public Lz4FormatException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

@@ -160,7 +160,7 @@ public record Lz4Frame(
         blockBytes(code));
   }
 
-  /** The header's bytes. */
+  /** Returns the header's bytes. */
   public byte[] encode() {
     ByteBuffer bytes = ByteBuffer.allocate(headerBytes()).order(ByteOrder.LITTLE_ENDIAN);
     int flags =
@@ -174,7 +174,7 @@ public record Lz4Frame(
     return bytes.put(check(bytes, bytes.position())).array();
   }
 
-  /** The byte that checks what stands between the magic number and {@code end}. */
+  /** Returns the byte that checks what stands between the magic number and {@code end}. */
   private static byte check(ByteBuffer bytes, int end) {
     byte[] described = new byte[end - Integer.BYTES];
     bytes.get(Integer.BYTES, described);

@@ -138,7 +138,7 @@ final class Lz4Index {
     return blocks;
   }
 
-  /** The most that one block of any frame decodes to. */
+  /** Returns the most that one block of any frame decodes to. */
   int largestBlock() {
     return largestBlock;
   }
@@ -151,7 +151,7 @@ final class Lz4Index {
     return frames.get(frameOf[block]);
   }
 
-  /** How many bytes all blocks decode to, or, where a frame does not say, at most. */
+  /** Returns how many bytes all blocks decode to, or, where a frame does not say, at most. */
   long mostBytes() {
     long bytes = 0;
     for (Frame frame : frames) {
@@ -161,17 +161,17 @@ final class Lz4Index {
     return bytes;
   }
 
-  /** Whether a block's bytes are in the file as they are. */
+  /** Returns whether a block's bytes are in the file as they are. */
   boolean isStored(int block) {
     return sizes[block] < 0;
   }
 
-  /** How many bytes a block has in the file. */
+  /** Returns how many bytes a block has in the file. */
   int compressedBytes(int block) {
     return sizes[block] & Integer.MAX_VALUE;
   }
 
-  /** Whether a block is decoded without others, and found right or wrong by itself. */
+  /** Returns whether a block is decoded without others, and found right or wrong by itself. */
   boolean isCheckedAlone(int block) {
     Lz4Frame header = frame(block).header();
     return header.independent() && (header.blockChecksums() || !header.contentChecksum());
@@ -188,7 +188,7 @@ final class Lz4Index {
     return bytes;
   }
 
-  /** The checksum of all that a frame decodes to. */
+  /** Returns the checksum of all that a frame decodes to. */
   int contentChecksum(Frame frame) throws IOException {
     return readInt(frame.checksumPosition());
   }
@@ -216,7 +216,7 @@ final class Lz4Index {
     return unknown && position - starts[known] < near ? known : -1;
   }
 
-  /** The block that holds a decoded byte; {@link #blocks()} if there are fewer bytes. */
+  /** Returns the block that holds a decoded byte; {@link #blocks()} if there are fewer bytes. */
   synchronized int find(long position) throws IOException {
     while (known < blocks && starts[known] <= position) {
       measure();

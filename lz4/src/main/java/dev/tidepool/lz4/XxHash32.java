@@ -36,7 +36,7 @@ final class XxHash32 {
 
   private int restLength;
 
-  /** The checksum of all bytes of a segment. */
+  /** Returns the checksum of all bytes of a segment. */
   static int of(MemorySegment bytes) {
     XxHash32 hash = new XxHash32();
     hash.update(bytes);
@@ -84,7 +84,7 @@ final class XxHash32 {
     return Integer.rotateLeft(sum + lane * PRIME_2, 13) * PRIME_1;
   }
 
-  /** The checksum of the bytes so far; more may follow. */
+  /** Returns the checksum of the bytes so far; more may follow. */
   int value() {
     int hash =
         length < STRIPE

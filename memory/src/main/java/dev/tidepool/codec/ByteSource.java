@@ -9,7 +9,9 @@ import java.lang.foreign.MemorySegment;
 
 /** Bytes that are read at positions, by any number of threads. */
 public interface ByteSource extends Closeable {
-  /** How many bytes there are; where only reading them tells, how many there are at most. */
+  /**
+   * Returns how many bytes there are; where only reading them tells, how many there are at most.
+   */
   long size() throws IOException;
 
   /**

@@ -20,7 +20,7 @@ interface CpuProgram extends Program {
     return CpuQueue.bytes(array.block()).asSlice(array.offset(), array.bytes());
   }
 
-  /** How many groups a thread takes at a time. */
+  /** Returns how many groups a thread takes at a time. */
   static long grain(long groups, long groupItems) {
     // An item may take nanoseconds or seconds: few items are shared out too.
     long share = groups / (PIECES_PER_THREAD * CpuThreads.THREADS);

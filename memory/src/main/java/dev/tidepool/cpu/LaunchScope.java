@@ -16,7 +16,7 @@ public final class LaunchScope {
     ScopedValue.where(OWNER, owner).run(launch);
   }
 
-  /** The owner of the launch that the calling thread computes; null outside of one. */
+  /** Returns the owner of the launch that the calling thread computes; null outside of one. */
   public static @Nullable Object owner() {
     return OWNER.isBound() ? OWNER.get() : null;
   }

@@ -27,13 +27,13 @@ public record BufferMetrics(
     long hits,
     long misses) {
 
-  /** The part of accesses that found the newest bytes, from 0 to 1; 0 before the first. */
+  /** Returns the part of accesses that found the newest bytes, from 0 to 1; 0 before the first. */
   public double hitRate() {
     long accesses = hits + misses;
     return accesses == 0 ? 0 : (double) hits / accesses;
   }
 
-  /** The mean time of one movement; zero before the first. */
+  /** Returns the mean time of one movement; zero before the first. */
   public Duration averageTime() {
     return transfers == 0 ? Duration.ZERO : transferTime.dividedBy(transfers);
   }

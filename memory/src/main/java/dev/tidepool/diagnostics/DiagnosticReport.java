@@ -13,12 +13,14 @@ public sealed interface DiagnosticReport
         UnclosedAccessReport,
         UnclosedReport,
         UnclosedReservationReport {
-  /** The accelerator whose manager found it, such as {@code cpu:0}. */
+  /** Returns the accelerator whose manager found it, such as {@code cpu:0}. */
   String accelerator();
 
   /** Returns the name of the owner of the bytes; empty if none was given. */
   String tag();
 
-  /** The stack that allocated them, a line for each frame; empty if that was not recorded. */
+  /**
+   * Returns the stack that allocated them, a line for each frame; empty if that was not recorded.
+   */
   String site();
 }

@@ -20,7 +20,7 @@ import dev.tidepool.UnifiedMemoryManager;
 public record Fragmentation(
     long freeBytes, long boundBytes, long largestFreeBlock, boolean isEstimate) {
 
-  /** The part of what is free that is bound, from 0 to 1; 0 if nothing is free. */
+  /** Returns the part of what is free that is bound, from 0 to 1; 0 if nothing is free. */
   public double ratio() {
     return freeBytes == 0 ? 0 : (double) boundBytes / freeBytes;
   }

@@ -63,7 +63,7 @@ public record LayoutReport(
   }
 
   /**
-   * The report of a record.
+   * Returns the report of a record.
    *
    * @throws IllegalArgumentException if it cannot be a struct, as {@link ElementType#struct(Class)}
    *     says
@@ -73,7 +73,7 @@ public record LayoutReport(
   }
 
   /**
-   * The report of a struct type.
+   * Returns the report of a struct type.
    *
    * @throws IllegalArgumentException if the elements are no structs
    */
@@ -166,7 +166,7 @@ public record LayoutReport(
     return paddingBytes * MILLION;
   }
 
-  /** A table of the components and what lies between them, and the suggestion in words. */
+  /** Returns a table of the components and what lies between them, and the suggestion in words. */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();

@@ -12,12 +12,12 @@ import dev.tidepool.UnifiedMemoryManager;
  * recorded, may be counted only with its next allocation.
  */
 public interface PeakScope extends AutoCloseable {
-  /** What it was opened for. */
+  /** Returns what it was opened for. */
   String name();
 
   /**
-   * The most bytes that were live, as they were requested, including those that were live when the
-   * scope opened. Once the scope is closed, the peak until then.
+   * Returns the most bytes that were live, as they were requested, including those that were live
+   * when the scope opened. Once the scope is closed, the peak until then.
    */
   long peakBytes();
 

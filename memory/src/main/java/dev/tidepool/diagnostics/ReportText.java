@@ -13,8 +13,8 @@ final class ReportText {
   private ReportText() {}
 
   /**
-   * A tag with its control characters escaped, so that it forges no line of a log and sends nothing
-   * to a terminal.
+   * Returns a tag with its control characters escaped, so that it forges no line of a log and sends
+   * nothing to a terminal.
    */
   static String visible(String tag) {
     return CONTROL

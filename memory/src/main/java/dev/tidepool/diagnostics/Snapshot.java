@@ -143,7 +143,7 @@ public record Snapshot(
     reservations = List.copyOf(reservations);
   }
 
-  /** The JSON form. */
+  /** Returns the JSON form. */
   public String toJson() {
     StringBuilder text = new StringBuilder();
     try {

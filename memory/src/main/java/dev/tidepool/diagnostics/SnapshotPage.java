@@ -17,7 +17,7 @@ public final class SnapshotPage {
   private SnapshotPage() {}
 
   /**
-   * A page of one snapshot.
+   * Returns a page of one snapshot.
    *
    * @param json the JSON form, as {@link Snapshot#toJson()} returns it
    */
@@ -27,8 +27,8 @@ public final class SnapshotPage {
   }
 
   /**
-   * A page that asks its server for {@code snapshot.json}, relative to its own address, again and
-   * again.
+   * Returns a page that asks its server for {@code snapshot.json}, relative to its own address,
+   * again and again.
    */
   public static String live() {
     return page("live", "'self'", "");

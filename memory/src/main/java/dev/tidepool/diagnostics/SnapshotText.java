@@ -66,7 +66,7 @@ final class SnapshotText {
     return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
   }
 
-  /** The index of a text in a list that has each text once. */
+  /** Returns the index of a text in a list that has each text once. */
   private static int number(Map<String, Integer> numbers, String key) {
     Integer known = numbers.get(key);
     if (known != null) {
@@ -207,7 +207,7 @@ final class SnapshotText {
     text.append('"');
   }
 
-  /** Whether the character there is one of a pair that lacks the other. */
+  /** Returns whether the character there is one of a pair that lacks the other. */
   private static boolean isHalf(String string, int index) {
     char c = string.charAt(index);
     return Character.isHighSurrogate(c)

@@ -43,7 +43,7 @@ public record Suspension(
     leftBytes = Map.copyOf(leftBytes);
   }
 
-  /** The sum of {@link #leftBytes()}. */
+  /** Returns the sum of {@link #leftBytes()}. */
   public long leftBytesInAll() {
     return leftBytes.values().stream().mapToLong(Long::longValue).sum();
   }

@@ -9,13 +9,13 @@ import dev.tidepool.MemoryStatistics;
  * It is there from the manager's beginning to its close.
  */
 public interface UnifiedMemoryMXBean {
-  /** The accelerator's id. */
+  /** Returns the accelerator's id. */
   String getAccelerator();
 
-  /** The manager's figures now. */
+  /** Returns the manager's figures now. */
   MemoryStatistics getStatistics();
 
-  /** The part of blocks that a pool served so far, from 0 to 1. */
+  /** Returns the part of blocks that a pool served so far, from 0 to 1. */
   double getHitRate();
 
   /** Gives idle pooled blocks back; returns how many bytes. */

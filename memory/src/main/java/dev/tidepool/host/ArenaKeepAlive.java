@@ -87,7 +87,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
     }
   }
 
-  /** The comparison, called by {@code bsearch}: during it the memory is held. */
+  /** Returns the comparison, called by {@code bsearch}: during it the memory is held. */
   int compare(MemorySegment key, MemorySegment element) {
     held = true;
     begun.countDown();

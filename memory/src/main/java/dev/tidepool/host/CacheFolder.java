@@ -42,7 +42,7 @@ public record CacheFolder(@Nullable Path path) {
   /** Ends the names of these files; others in a folder that a user chose are not deleted. */
   private static final String ENDING = ".kept";
 
-  /** A folder of this user's caches, by its name within {@code tidepool}. */
+  /** Returns a folder of this user's caches, by its name within {@code tidepool}. */
   public static CacheFolder named(String name) {
     return named(name, System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }
@@ -74,7 +74,7 @@ public record CacheFolder(@Nullable Path path) {
     };
   }
 
-  /** What was kept under a key, if it is whole. */
+  /** Returns what was kept under a key, if it is whole. */
   public Optional<byte[]> get(String key) {
     if (path == null || !isSafe(path)) {
       return Optional.empty();
@@ -148,7 +148,7 @@ public record CacheFolder(@Nullable Path path) {
     return folder.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
-  /** Whether it is this user's, and no other user may write there. */
+  /** Returns whether it is this user's, and no other user may write there. */
   private static boolean isSafe(Path folder) {
     try {
       if (!Files.isDirectory(folder)) {

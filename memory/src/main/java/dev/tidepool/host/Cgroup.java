@@ -62,13 +62,13 @@ record Cgroup(long limitBytes, long freeBytes) {
         groups(Path.of("/proc/self/cgroup"), Path.of("/sys/fs/cgroup"));
   }
 
-  /** The limit of this process; null if it has none. */
+  /** Returns the limit of this process; null if it has none. */
   static @Nullable Cgroup ofThisProcess() {
     return tightest(OfThisProcess.GROUPS);
   }
 
   /**
-   * The tightest limit of the groups that a membership file lists.
+   * Returns the tightest limit of the groups that a membership file lists.
    *
    * @param membership such as {@code /proc/self/cgroup}
    * @param root where control groups are mounted

@@ -100,8 +100,8 @@ final class DeferredFrees {
   }
 
   /**
-   * Whether the block is gone; one that the system refuses to take back counts as gone. Throws
-   * nothing, because there is one thread for all blocks.
+   * Returns whether the block is gone; one that the system refuses to take back counts as gone.
+   * Throws nothing, because there is one thread for all blocks.
    */
   private static boolean ended(HostBlock block) {
     try {

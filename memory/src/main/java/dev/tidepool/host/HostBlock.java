@@ -76,14 +76,14 @@ public final class HostBlock implements Block {
   }
 
   /**
-   * Whether the memory was allocated for this block, so that it is there until the block is freed.
-   * Memory of others can end before.
+   * Returns whether the memory was allocated for this block, so that it is there until the block is
+   * freed. Memory of others can end before.
    */
   public boolean isAllocated() {
     return allocated;
   }
 
-  /** What the block is made of. */
+  /** Returns what the block is made of. */
   public GrantedMemory backing() {
     return backing;
   }

@@ -18,8 +18,8 @@ public final class HostMemory {
   private HostMemory() {}
 
   /**
-   * The machine's memory, or its control group's if that allows less. Asks the system each time:
-   * some tens of microseconds.
+   * Returns the machine's memory, or its control group's if that allows less. Asks the system each
+   * time: some tens of microseconds.
    *
    * <p>On Linux free memory is what is available without swapping. On macOS it is computed from the
    * kernel's counts of pages, and elsewhere it is what the Java platform tells; both are marked as
@@ -58,7 +58,7 @@ public final class HostMemory {
         : new Reading(within(machine, Cgroup.ofThisProcess()), kilobytes(meminfo, "SwapFree:"));
   }
 
-  /** What the kernel of macOS tells; null if it does not. */
+  /** Returns what the kernel of macOS tells; null if it does not. */
   static @Nullable Reading ofMacOs(OptionalLong total, OptionalLong obtainable) {
     if (total.isEmpty() || obtainable.isEmpty()) {
       return null;
@@ -68,7 +68,7 @@ public final class HostMemory {
     return new Reading(new MemoryInfo(total.getAsLong(), free, true), total.getAsLong() - free);
   }
 
-  /** The machine's memory as far as a control group allows it. */
+  /** Returns the machine's memory as far as a control group allows it. */
   static MemoryInfo within(MemoryInfo machine, @Nullable Cgroup group) {
     return group == null || group.limitBytes() >= machine.totalBytes()
         ? machine
@@ -78,7 +78,7 @@ public final class HostMemory {
             machine.freeIsEstimate());
   }
 
-  /** What {@code /proc/meminfo} says; null if it lacks the total. */
+  /** Returns what {@code /proc/meminfo} says; null if it lacks the total. */
   static @Nullable MemoryInfo ofMeminfo(String meminfo) {
     long total = kilobytes(meminfo, "MemTotal:");
     if (total == 0) {

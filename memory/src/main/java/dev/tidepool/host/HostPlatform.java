@@ -80,7 +80,7 @@ public record HostPlatform(
   /** The largest page that Linux uses on any processor. */
   private static final long LARGEST_PAGE = 256 << 10;
 
-  /** What the system says now. */
+  /** Returns what the system says now. */
   public static HostPlatform probe() {
     return new HostPlatform(
         System.getProperty("os.name") + " " + System.getProperty("os.version"),
@@ -161,8 +161,8 @@ public record HostPlatform(
   }
 
   /**
-   * Whether this process may lock pages, as far as its limit says; where the limit does not say
-   * yes, a page is locked for a moment to find out. Cheaper than {@link #probe()}, which always
+   * Returns whether this process may lock pages, as far as its limit says; where the limit does not
+   * say yes, a page is locked for a moment to find out. Cheaper than {@link #probe()}, which always
    * tries.
    */
   public static boolean mayLockPages() {
@@ -172,7 +172,9 @@ public record HostPlatform(
     return lockLimit(ProcFiles.lines(Path.of("/proc/self/limits"))) >= LARGEST_PAGE || canLock();
   }
 
-  /** What {@code /proc/self/limits} says of bytes that may be locked; 0 if it does not tell. */
+  /**
+   * Returns what {@code /proc/self/limits} says of bytes that may be locked; 0 if it does not tell.
+   */
   static long lockLimit(List<String> limits) {
     for (String line : limits) {
       if (line.startsWith(LOCK_LIMIT)) {
@@ -183,14 +185,14 @@ public record HostPlatform(
     return 0;
   }
 
-  /** The processor's model, if the system tells. */
+  /** Returns the processor's model, if the system tells. */
   public static Optional<String> processorName() {
     return Platform.CURRENT.isMacOs()
         ? MacCalls.text("machdep.cpu.brand_string")
         : processorName(ProcFiles.lines(Path.of("/proc/cpuinfo")));
   }
 
-  /** The processor's model by the lines of {@code /proc/cpuinfo}. */
+  /** Returns the processor's model by the lines of {@code /proc/cpuinfo}. */
   static Optional<String> processorName(List<String> cpuinfo) {
     return cpuinfo.stream()
         .filter(line -> line.startsWith("model name") || line.startsWith("Model"))
@@ -199,7 +201,9 @@ public record HostPlatform(
         .findFirst();
   }
 
-  /** The limit, unless this process may ignore it: one page more is locked then, untouched. */
+  /**
+   * Returns the limit, unless this process may ignore it: one page more is locked then, untouched.
+   */
   private static OptionalLong lockLimit() {
     OptionalLong limit = smaller(LibC.lockLimit(), MacCalls.number("vm.user_wire_limit"));
     if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !LibC.hasLockingWhenTouched()) {
@@ -222,7 +226,7 @@ public record HostPlatform(
     return OptionalLong.of(Math.min(one.getAsLong(), other.getAsLong()));
   }
 
-  /** What an administrator changes to raise the limit of locked memory. */
+  /** Returns what an administrator changes to raise the limit of locked memory. */
   static Optional<String> lockLimitSetting(OperatingSystem system) {
     return switch (system) {
       case LINUX -> Optional.of("ulimit -l");

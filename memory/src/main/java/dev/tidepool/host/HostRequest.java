@@ -43,7 +43,7 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
     NumaNodes.check(numa);
   }
 
-  /** A block with the {@linkplain MemoryAllocator#defaultAlignment default alignment}. */
+  /** Returns a block with the {@linkplain MemoryAllocator#defaultAlignment default alignment}. */
   public static HostRequest of(long bytes) {
     return new HostRequest(bytes, defaultAlignment(bytes), Optional.empty(), NumaPolicy.LOCAL);
   }
@@ -79,13 +79,13 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
         placement.node().isPresent() ? NumaPolicy.preferred(placement.node().getAsInt()) : numa);
   }
 
-  /** The kind that is wanted, or that goes with the size. */
+  /** Returns the kind that is wanted, or that goes with the size. */
   PageKind pagesOrDefault() {
     boolean huge = PageSizes.HUGE_BYTES > 0 && bytes >= PageSizes.HUGE_BYTES;
     return pages.orElse(huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
   }
 
-  /** Whether the block needs a mapping of its own. */
+  /** Returns whether the block needs a mapping of its own. */
   boolean needsOwnPages() {
     return pages.isPresent() || numa.mode() != NumaPolicy.Mode.LOCAL;
   }

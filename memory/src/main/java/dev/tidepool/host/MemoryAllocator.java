@@ -64,18 +64,18 @@ public final class MemoryAllocator {
     return HostRequest.defaultAlignment(bytes);
   }
 
-  /** A block with the default alignment; see {@link #allocate(HostRequest)}. */
+  /** Returns a block with the default alignment; see {@link #allocate(HostRequest)}. */
   public HostBlock allocate(long bytes) {
     return allocate(HostRequest.of(bytes));
   }
 
-  /** A block; see {@link #allocate(HostRequest)}. */
+  /** Returns a block; see {@link #allocate(HostRequest)}. */
   public HostBlock allocate(long bytes, long alignment) {
     return allocate(HostRequest.of(bytes).aligned(alignment));
   }
 
   /**
-   * A block. What it really got is its {@link HostBlock#backing()}.
+   * Returns a block. What it really got is its {@link HostBlock#backing()}.
    *
    * @throws OutOfDeviceMemoryException if the system has no room, or certainly will not have it
    *     once the block is written
@@ -88,7 +88,8 @@ public final class MemoryAllocator {
   }
 
   /**
-   * A block whose pages stay in memory, or a plain one if {@link #tryAllocateLocked} gives none.
+   * Returns a block whose pages stay in memory, or a plain one if {@link #tryAllocateLocked} gives
+   * none.
    *
    * @throws OutOfDeviceMemoryException if the system has no room for a plain one either
    */
@@ -97,9 +98,9 @@ public final class MemoryAllocator {
   }
 
   /**
-   * A block whose pages stay in memory; empty, and counted, if the budget or the system says no, or
-   * the system has no page locking, or there are no bytes to lock. All it occupies counts against
-   * the budget until it is freed.
+   * Returns a block whose pages stay in memory; empty, and counted, if the budget or the system
+   * says no, or the system has no page locking, or there are no bytes to lock. All it occupies
+   * counts against the budget until it is freed.
    */
   public Optional<HostBlock> tryAllocateLocked(HostRequest request, PinnedBudget budget) {
     MappedRegion locked = nativeAllocation ? locked(request, budget) : null;
@@ -148,8 +149,8 @@ public final class MemoryAllocator {
   }
 
   /**
-   * A block over memory that stays its owner's: freeing the block leaves the memory alone, and the
-   * block must not outlive it.
+   * Returns a block over memory that stays its owner's: freeing the block leaves the memory alone,
+   * and the block must not outlive it.
    *
    * @param memory writable and native, and open to all threads
    * @throws IllegalArgumentException if it is not
@@ -160,7 +161,7 @@ public final class MemoryAllocator {
   }
 
   /**
-   * A block over memory that the block owns from now on.
+   * Returns a block over memory that the block owns from now on.
    *
    * @param memory writable and native, and open to all threads. If nothing else ends it (it is of
    *     the global scope, as those that foreign functions return are), its segment in the block
@@ -210,7 +211,7 @@ public final class MemoryAllocator {
     }
   }
 
-  /** What this allocator gave and was refused. */
+  /** Returns what this allocator gave and was refused. */
   public AllocatorStatistics statistics() {
     return counters.statistics();
   }

@@ -115,21 +115,22 @@ public final class MemoryOperations {
   }
 
   /**
-   * The offset of the first byte that differs; the size of the shorter segment if it is the front
-   * of the longer one; -1 if they are equal.
+   * Returns the offset of the first byte that differs; the size of the shorter segment if it is the
+   * front of the longer one; -1 if they are equal.
    */
   public static long mismatch(MemorySegment left, MemorySegment right) {
     comparable(left, right);
     return OperandChecks.answering(left, right, () -> Comparisons.mismatch(left, right));
   }
 
-  /** Whether both have the same size and bytes. */
+  /** Returns whether both have the same size and bytes. */
   public static boolean equal(MemorySegment left, MemorySegment right) {
     return mismatch(left, right) < 0;
   }
 
   /**
-   * The order of the first bytes that differ, taken as unsigned; else the shorter one comes first.
+   * Returns the order of the first bytes that differ, taken as unsigned; else the shorter one comes
+   * first.
    *
    * @return negative, 0 or positive
    */
@@ -139,9 +140,9 @@ public final class MemoryOperations {
   }
 
   /**
-   * The order of the first elements that differ; else the shorter one comes first. Floating-point
-   * elements are ordered as by {@link Double#compare}: -0.0 before 0.0, all not-a-numbers equal and
-   * last; booleans false before true.
+   * Returns the order of the first elements that differ; else the shorter one comes first.
+   * Floating-point elements are ordered as by {@link Double#compare}: -0.0 before 0.0, all
+   * not-a-numbers equal and last; booleans false before true.
    *
    * @param type a signed primitive, or {@code BOOLEAN}
    * @return negative, 0 or positive
@@ -282,10 +283,10 @@ public final class MemoryOperations {
   }
 
   /**
-   * The sum of floating-point elements, 0 for none. Computed in double, in one order wherever it
-   * runs: 16 lanes within 4096 elements, these pairwise. The error of n elements is at most {@code
-   * (260 + log2(n / 4096)) * 2^-53} of the sum of their magnitudes, and typically a few units in
-   * the last place.
+   * Returns the sum of floating-point elements, 0 for none. Computed in double, in one order
+   * wherever it runs: 16 lanes within 4096 elements, these pairwise. The error of n elements is at
+   * most {@code (260 + log2(n / 4096)) * 2^-53} of the sum of their magnitudes, and typically a few
+   * units in the last place.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    */
@@ -294,8 +295,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * The least of floating-point elements, as by {@link Math#min(double, double)}: not-a-number if
-   * there is one.
+   * Returns the least of floating-point elements, as by {@link Math#min(double, double)}:
+   * not-a-number if there is one.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    * @throws IllegalArgumentException if there is no element
@@ -305,8 +306,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * The greatest of floating-point elements, as by {@link Math#max(double, double)}: not-a-number
-   * if there is one.
+   * Returns the greatest of floating-point elements, as by {@link Math#max(double, double)}:
+   * not-a-number if there is one.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    * @throws IllegalArgumentException if there is no element
@@ -316,8 +317,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * The sum of the products of floating-point elements, in the order of {@link #sum}. Products of
-   * floats are exact, those of doubles are rounded before they are added.
+   * Returns the sum of the products of floating-point elements, in the order of {@link #sum}.
+   * Products of floats are exact, those of doubles are rounded before they are added.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    * @throws IllegalArgumentException if the segments have different sizes
@@ -327,7 +328,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * The sum of integers, 0 for none, modulo 2 to the 64th; the number of trues for booleans.
+   * Returns the sum of integers, 0 for none, modulo 2 to the 64th; the number of trues for
+   * booleans.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    */
@@ -336,7 +338,7 @@ public final class MemoryOperations {
   }
 
   /**
-   * The least of integers.
+   * Returns the least of integers.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    * @throws IllegalArgumentException if there is no element
@@ -346,7 +348,7 @@ public final class MemoryOperations {
   }
 
   /**
-   * The greatest of integers.
+   * Returns the greatest of integers.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    * @throws IllegalArgumentException if there is no element
@@ -356,7 +358,7 @@ public final class MemoryOperations {
   }
 
   /**
-   * The sum of the products of integers, modulo 2 to the 64th.
+   * Returns the sum of the products of integers, modulo 2 to the 64th.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    * @throws IllegalArgumentException if the segments have different sizes

@@ -60,7 +60,7 @@ final class NumaCalls {
 
   private NumaCalls() {}
 
-  /** Whether the system has these calls and lets this process make them. */
+  /** Returns whether the system has these calls and lets this process make them. */
   static boolean available() {
     return AVAILABLE;
   }
@@ -95,7 +95,7 @@ final class NumaCalls {
     }
   }
 
-  /** The policy of the calling thread; LOCAL also for those that have no name here. */
+  /** Returns the policy of the calling thread; LOCAL also for those that have no name here. */
   static NumaPolicy threadPolicy() {
     try (ThreadPolicy policy = ThreadPolicy.ofThisThread()) {
       return policy(policy.mode.get(JAVA_INT, 0), nodesOf(policy.mask));
@@ -155,7 +155,7 @@ final class NumaCalls {
     }
   }
 
-  /** What the system calls so: without nodes it prefers the local one, or has no policy. */
+  /** Returns what the system calls so: without nodes it prefers the local one, or has no policy. */
   static NumaPolicy policy(int mode, List<Integer> nodes) {
     for (NumaPolicy.Mode known : NumaPolicy.Mode.values()) {
       if (!nodes.isEmpty() && code(known) == (mode & ~MPOL_MODE_FLAGS)) {

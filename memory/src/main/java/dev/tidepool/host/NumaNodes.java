@@ -57,7 +57,7 @@ final class NumaNodes {
     }
   }
 
-  /** What nodes have free together, file caches included; Long.MAX_VALUE if untold. */
+  /** Returns what nodes have free together, file caches included; Long.MAX_VALUE if untold. */
   static long freeBytes(List<Integer> nodes) {
     long free = 0;
     for (int node : nodes) {
@@ -70,7 +70,7 @@ final class NumaNodes {
     return free;
   }
 
-  /** What the lines of a node's file have free. */
+  /** Returns what the lines of a node's file have free. */
   static long freeBytes(List<String> lines, int node) {
     long free = 0;
     for (String line : lines) {

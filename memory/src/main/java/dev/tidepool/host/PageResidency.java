@@ -22,14 +22,14 @@ public record PageResidency(
   private static final Path NODES = Path.of("/proc/self/numa_maps");
 
   /**
-   * The residency of the addresses of a mapping; empty if the system merged them with others, or
-   * does not tell.
+   * Returns the residency of the addresses of a mapping; empty if the system merged them with
+   * others, or does not tell.
    */
   static Optional<PageResidency> of(long address, long bytes) {
     return read(address, bytes, ProcFiles.lines(MAPS), ProcFiles.lines(NODES));
   }
 
-  /** What the lines of the two files say. */
+  /** Returns what the lines of the two files say. */
   static Optional<PageResidency> read(
       long address, long bytes, List<String> maps, List<String> nodes) {
     long resident = 0;

@@ -64,18 +64,21 @@ final class PageSizes {
     }
   }
 
-  /** The sizes of explicit huge pages in bytes, largest first, whether any are set aside or not. */
+  /**
+   * Returns the sizes of explicit huge pages in bytes, largest first, whether any are set aside or
+   * not.
+   */
   static List<Long> explicitSizes() {
     return HAVE_HUGE ? Explicit.SIZES : List.of();
   }
 
-  /** What a file of one size's folder counts. */
+  /** Returns what a file of one size's folder counts. */
   static long explicitPages(long pageBytes, String file) {
     return ProcFiles.number(
         EXPLICIT_HUGE.resolve(FOLDER_START + pageBytes / 1024 + FOLDER_END).resolve(file), 0);
   }
 
-  /** Whether a block that wants huge pages is rounded up to whole ones of this size. */
+  /** Returns whether a block that wants huge pages is rounded up to whole ones of this size. */
   static boolean worthRoundingUp(long bytes, long pageBytes) {
     long waste = roundUp(bytes, pageBytes) - bytes;
     return waste <= Math.max(WASTE_ALLOWED, bytes / WASTE_DIVISOR);
@@ -88,7 +91,7 @@ final class PageSizes {
         .findFirst();
   }
 
-  /** The mode in force, from a file that lists all modes and has that one in brackets. */
+  /** Returns the mode in force, from a file that lists all modes and has that one in brackets. */
   static Optional<String> bracketed(String line) {
     int from = line.indexOf('[');
     int to = line.indexOf(']', from + 1);

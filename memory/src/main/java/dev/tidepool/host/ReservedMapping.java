@@ -78,7 +78,8 @@ final class ReservedMapping {
   }
 
   /**
-   * What memory is whose advice to use huge pages was taken: the system may still have them off.
+   * Returns what memory is whose advice to use huge pages was taken: the system may still have them
+   * off.
    */
   static GrantedMemory transparent(GrantedMemory plain) {
     return TransparentMode.OFF ? plain : plain.of(PageKind.TRANSPARENT_HUGE, PageSizes.HUGE_BYTES);

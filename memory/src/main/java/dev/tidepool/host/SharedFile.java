@@ -89,7 +89,7 @@ final class SharedFile {
   }
 
   /**
-   * A new file of zeros.
+   * Returns a new file of zeros.
    *
    * @param begun the name that it is made under, which no other process takes
    * @throws FileAlreadyExistsException if there is one that is in use, or none of ours
@@ -156,7 +156,7 @@ final class SharedFile {
   }
 
   /**
-   * A file that others use.
+   * Returns a file that others use.
    *
    * @throws NoSuchFileException if there is none, or it was not used any more
    * @throws IllegalArgumentException if it holds elements of another type
@@ -346,7 +346,7 @@ final class SharedFile {
     return Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
   }
 
-  /** The first bytes, fewer if the file has fewer. */
+  /** Returns the first bytes, fewer if the file has fewer. */
   private static ByteBuffer read(FileChannel channel, int bytes) throws IOException {
     ByteBuffer front = ByteBuffer.allocate(bytes);
     int count = 0;

@@ -64,7 +64,7 @@ final class SharedFileTable {
     }
   }
 
-  /** The file; for its users. */
+  /** Returns the file; for its users. */
   static synchronized SharedFile fileOf(Entry entry) {
     return Objects.requireNonNull(entry.file, "a file in use");
   }
@@ -154,7 +154,7 @@ final class SharedFileTable {
     return true;
   }
 
-  /** A new entry for a path; or the one of its file in use, which gets one more user. */
+  /** Returns a new entry for a path; or the one of its file in use, which gets one more user. */
   private static Entry enter(Path path, Stage stage) {
     long start = System.nanoTime();
     Entry entry = tryEnter(path, stage);

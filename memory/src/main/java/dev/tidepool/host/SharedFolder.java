@@ -55,7 +55,7 @@ public record SharedFolder(Path path) {
   private static final OptionalInt USER = PERMISSIONS ? user() : OptionalInt.empty();
 
   /**
-   * The folder that was chosen, or the default one; made if it is not there.
+   * Returns the folder that was chosen, or the default one; made if it is not there.
    *
    * @throws TransferException if it cannot be made, or is not this user's alone
    */
@@ -107,7 +107,7 @@ public record SharedFolder(Path path) {
     return Platform.CURRENT.isLinux() && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY);
   }
 
-  /** The default folder, where its files lie, and how well it is guarded; for people. */
+  /** Returns the default folder, where its files lie, and how well it is guarded; for people. */
   public static String describe() {
     return byDefault()
         + (isInMemory() ? "" : ", files on disk")
@@ -117,7 +117,7 @@ public record SharedFolder(Path path) {
   }
 
   /**
-   * The file of a shared buffer.
+   * Returns the file of a shared buffer.
    *
    * @throws IllegalArgumentException if the name could leave the folder
    */
@@ -134,9 +134,9 @@ public record SharedFolder(Path path) {
   }
 
   /**
-   * The name of a file, without its ending. File systems of macOS and Windows usually take {@code
-   * A} and {@code a} for one name, and two buffers for one file would end each other's locks. So
-   * the capital letters are listed behind a character that no buffer's name has.
+   * Returns the name of a file, without its ending. File systems of macOS and Windows usually take
+   * {@code A} and {@code a} for one name, and two buffers for one file would end each other's
+   * locks. So the capital letters are listed behind a character that no buffer's name has.
    */
   static String fileName(String name, OperatingSystem system) {
     BigInteger capitals = BigInteger.ZERO;
@@ -151,12 +151,12 @@ public record SharedFolder(Path path) {
         : name.toLowerCase(Locale.ROOT) + "^" + capitals.toString(16);
   }
 
-  /** A name for a file that is being made, which no buffer can have. */
+  /** Returns a name for a file that is being made, which no buffer can have. */
   Path begun() {
     return path.resolve("new~" + UUID.randomUUID() + ENDING);
   }
 
-  /** All shared files of the folder. */
+  /** Returns all shared files of the folder. */
   List<Path> files() throws IOException {
     List<Path> files = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(path, "*" + ENDING)) {
@@ -168,7 +168,7 @@ public record SharedFolder(Path path) {
   }
 
   /**
-   * What is wrong with a file or folder that is there; empty if it is this user's alone.
+   * Returns what is wrong with a file or folder that is there; empty if it is this user's alone.
    *
    * @throws java.nio.file.NoSuchFileException if it is not there
    */

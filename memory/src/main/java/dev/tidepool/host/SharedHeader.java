@@ -51,7 +51,7 @@ record SharedHeader(String description, long elementBytes, long length, long cre
   private static final int LARGEST = 1 << 20;
 
   /**
-   * The header of a new file of this process.
+   * Returns the header of a new file of this process.
    *
    * @throws IllegalArgumentException if the length is negative, or the bytes exceed a 64-bit count
    */
@@ -98,7 +98,10 @@ record SharedHeader(String description, long elementBytes, long length, long cre
         .rewind();
   }
 
-  /** Whether the first bytes of a file are those of a shared one; an empty one was just begun. */
+  /**
+   * Returns whether the first bytes of a file are those of a shared one; an empty one was just
+   * begun.
+   */
   static boolean isOurs(ByteBuffer front) {
     return !front.hasRemaining() || (front.remaining() >= Long.BYTES && front.getLong(0) == MAGIC);
   }
@@ -109,13 +112,15 @@ record SharedHeader(String description, long elementBytes, long length, long cre
     return bytes < GRANULE || bytes > LARGEST ? GRANULE : bytes;
   }
 
-  /** The process that created the file that begins with these bytes; 0 if they do not tell. */
+  /**
+   * Returns the process that created the file that begins with these bytes; 0 if they do not tell.
+   */
   static long creatorOf(ByteBuffer front) {
     return front.remaining() < GRANULE ? 0 : front.getLong(CREATOR_AT);
   }
 
   /**
-   * The header of a file.
+   * Returns the header of a file.
    *
    * @param front all of the header
    * @param size bytes of the file
@@ -200,7 +205,7 @@ record SharedHeader(String description, long elementBytes, long length, long cre
     return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? 1 : 2;
   }
 
-  /** The name of a type; of a struct, its members too. */
+  /** Returns the name of a type; of a struct, its members too. */
   private static String describe(ElementType<?> type) {
     return type.layout() instanceof StructLayout struct
         ? type.name() + members(struct)

@@ -64,7 +64,7 @@ public final class SharedMemory implements AutoCloseable {
     return new SharedMemory(SharedFileTable.open(folder, name, type));
   }
 
-  /** The elements. The segment ends when the last user in this process closes. */
+  /** Returns the elements. The segment ends when the last user in this process closes. */
   public MemorySegment segment() {
     return segment;
   }

@@ -259,7 +259,7 @@ public final class ArrowColumn implements AutoCloseable {
       }
     }
 
-    /** A buffer over a part of one of the array's; of no bytes, it may be null. */
+    /** Returns a buffer over a part of one of the array's; of no bytes, it may be null. */
     private <A> UnifiedBuffer<A> adopt(
         ElementType<A> type, long start, long from, long bytes, MapMode access) {
       NativeKind kind = kind();
@@ -299,14 +299,14 @@ public final class ArrowColumn implements AutoCloseable {
     return format;
   }
 
-  /** The number of nulls; the buffer has an undefined value in place of each. */
+  /** Returns the number of nulls; the buffer has an undefined value in place of each. */
   public long nullCount() {
     return nullCount;
   }
 
   /**
-   * The data as a HOST buffer, or a DEVICE buffer if it is a device's. Dates and times are the
-   * integers that Arrow has for them, half floats the bits that they are.
+   * Returns the data as a HOST buffer, or a DEVICE buffer if it is a device's. Dates and times are
+   * the integers that Arrow has for them, half floats the bits that they are.
    */
   public UnifiedBuffer<?> buffer() {
     return data;
@@ -333,14 +333,14 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * The bits that tell values (1) from nulls (0), the lowest bit of each byte first; empty if the
-   * array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
+   * Returns the bits that tell values (1) from nulls (0), the lowest bit of each byte first; empty
+   * if the array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
    */
   public Optional<UnifiedBuffer<byte[]>> validity() {
     return Optional.ofNullable(validity);
   }
 
-  /** The place of the first element's bit in {@link #validity()}, 0 to 7. */
+  /** Returns the place of the first element's bit in {@link #validity()}, 0 to 7. */
   public int validityOffset() {
     return validityOffset;
   }

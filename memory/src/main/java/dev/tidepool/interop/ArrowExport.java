@@ -172,21 +172,21 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** The arrays that were not released yet, of all managers. */
+  /** Returns the arrays that were not released yet, of all managers. */
   static int open() {
     return OPEN.size();
   }
 
   /**
-   * The address of the {@code ArrowArray}, valid until this is closed. An {@code ArrowDeviceArray}
-   * begins with it, and is at the same address.
+   * Returns the address of the {@code ArrowArray}, valid until this is closed. An {@code
+   * ArrowDeviceArray} begins with it, and is at the same address.
    */
   public long array() {
     checkOpen();
     return structs.address();
   }
 
-  /** The address of the {@code ArrowSchema}, valid until this is closed. */
+  /** Returns the address of the {@code ArrowSchema}, valid until this is closed. */
   public long schema() {
     checkOpen();
     return structs.address() + ArrowStructs.DEVICE_ARRAY_BYTES;
@@ -199,7 +199,7 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** Whether the array was released, by the consumer or by {@link #close()}. */
+  /** Returns whether the array was released, by the consumer or by {@link #close()}. */
   public boolean isReleased() {
     return !OPEN.containsKey(number);
   }

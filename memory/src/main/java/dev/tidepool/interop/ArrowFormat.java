@@ -30,7 +30,7 @@ final class ArrowFormat {
 
   private ArrowFormat() {}
 
-  /** The name of a type as a C string. */
+  /** Returns the name of a type as a C string. */
   static MemorySegment of(ElementType<?> type) {
     MemorySegment text = TEXTS.get(type);
     if (text == null) {
@@ -43,7 +43,10 @@ final class ArrowFormat {
     return text;
   }
 
-  /** The type of buffer for a column; dates and times are the integers that Arrow has for them. */
+  /**
+   * Returns the type of buffer for a column; dates and times are the integers that Arrow has for
+   * them.
+   */
   static ElementType<?> elementType(String format) {
     for (Map.Entry<ElementType<?>, String> entry : NAMES.entrySet()) {
       if (entry.getValue().equals(format)) {

@@ -55,7 +55,7 @@ final class ArrowStructs {
     return struct.get(JAVA_LONG, at) == 0;
   }
 
-  /** The text at a pointer; empty if the pointer is null. */
+  /** Returns the text at a pointer; empty if the pointer is null. */
   static String text(MemorySegment struct, int at) {
     MemorySegment text = struct.get(ADDRESS, at);
     return text.address() == 0 ? "" : text.reinterpret(Integer.MAX_VALUE).getString(0);

@@ -128,8 +128,8 @@ public final class DLPackExport implements AutoCloseable {
   }
 
   /**
-   * The address of the structure, to look at. It is valid until this is closed, or a consumer that
-   * took it calls the deleter.
+   * Returns the address of the structure, to look at. It is valid until this is closed, or a
+   * consumer that took it calls the deleter.
    */
   public long address() {
     return address;
@@ -152,7 +152,9 @@ public final class DLPackExport implements AutoCloseable {
     return address;
   }
 
-  /** Whether the deleter was called, or this was closed, and nothing of the tensor is left. */
+  /**
+   * Returns whether the deleter was called, or this was closed, and nothing of the tensor is left.
+   */
   public boolean isReleased() {
     return content.released;
   }

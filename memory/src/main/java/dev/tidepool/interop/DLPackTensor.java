@@ -109,7 +109,7 @@ public final class DLPackTensor implements AutoCloseable {
     return new DLPackTensor(buffer, adopted, struct, shape, strides, -lowest);
   }
 
-  /** The bytes from a distance to the tensor's first element on. */
+  /** Returns the bytes from a distance to the tensor's first element on. */
   private static NativeHandle memory(
       TensorStruct struct, NativeKind kind, long distance, long bytes) {
     long offset = struct.byteOffset() + distance;
@@ -177,44 +177,44 @@ public final class DLPackTensor implements AutoCloseable {
     return strides == null ? Shapes.rowMajor(shape) : strides;
   }
 
-  /** The size of each dimension; empty for a single number. */
+  /** Returns the size of each dimension; empty for a single number. */
   public long[] shape() {
     return shape.clone();
   }
 
-  /** The distance from one element to the next in each dimension, in elements. */
+  /** Returns the distance from one element to the next in each dimension, in elements. */
   public long[] strides() {
     return strides.clone();
   }
 
-  /** The type of the elements. */
+  /** Returns the type of the elements. */
   public DLPackType type() {
     return type;
   }
 
-  /** Whether the producer forbids writes, which the buffer then refuses. */
+  /** Returns whether the producer forbids writes, which the buffer then refuses. */
   public boolean isReadOnly() {
     return readOnly;
   }
 
-  /** Whether the producer says that it has made a copy for this tensor. */
+  /** Returns whether the producer says that it has made a copy for this tensor. */
   public boolean isCopied() {
     return copied;
   }
 
-  /** Whether {@link #buffer()} has the tensor's memory; else {@link #copyTo} copies it. */
+  /** Returns whether {@link #buffer()} has the tensor's memory; else {@link #copyTo} copies it. */
   public boolean isAdopted() {
     return adopted;
   }
 
-  /** Whether the elements lie in row-major order: the last dimension varies fastest. */
+  /** Returns whether the elements lie in row-major order: the last dimension varies fastest. */
   public boolean isRowMajor() {
     return Shapes.isRowMajor(shape, strides);
   }
 
   /**
-   * The tensor's memory as a HOST buffer, or a DEVICE buffer if it is a device's, in the order in
-   * which the elements lie: {@link #strides()} tells which.
+   * Returns the tensor's memory as a HOST buffer, or a DEVICE buffer if it is a device's, in the
+   * order in which the elements lie: {@link #strides()} tells which.
    *
    * @throws UnsupportedOperationException if the elements do not lie one after another, or are not
    *     aligned

@@ -51,7 +51,7 @@ public record DLPackType(int code, int bits, int lanes) {
     return type.isUnsigned() ? UINT : INT;
   }
 
-  /** The bytes of one element, all lanes together. */
+  /** Returns the bytes of one element, all lanes together. */
   long byteSize() {
     return (long) bits * lanes / 8;
   }
@@ -97,7 +97,7 @@ public record DLPackType(int code, int bits, int lanes) {
     };
   }
 
-  /** The type as NumPy would write it, such as {@code float32}. */
+  /** Returns the type as NumPy would write it, such as {@code float32}. */
   @Override
   public String toString() {
     String kind =

@@ -8,7 +8,7 @@ final class Shapes {
   private Shapes() {}
 
   /**
-   * The number of elements.
+   * Returns the number of elements.
    *
    * @throws IllegalArgumentException if a dimension is negative, or 64 bits do not hold the number
    */
@@ -30,7 +30,7 @@ final class Shapes {
     }
   }
 
-  /** Whether a dimension has the size 0, however large the others are. */
+  /** Returns whether a dimension has the size 0, however large the others are. */
   private static boolean isEmpty(long[] shape) {
     return Arrays.stream(shape).anyMatch(size -> size == 0);
   }
@@ -50,8 +50,9 @@ final class Shapes {
   }
 
   /**
-   * The strides of a shape whose last dimension varies fastest. The strides of a shape without
-   * elements are never used: where 64 bits do not hold one, it is that of the next dimension.
+   * Returns the strides of a shape whose last dimension varies fastest. The strides of a shape
+   * without elements are never used: where 64 bits do not hold one, it is that of the next
+   * dimension.
    */
   static long[] rowMajor(long[] shape) {
     long[] strides = new long[shape.length];
@@ -64,7 +65,7 @@ final class Shapes {
     return strides;
   }
 
-  /** Whether the elements lie one after another in row-major order. */
+  /** Returns whether the elements lie one after another in row-major order. */
   static boolean isRowMajor(long[] shape, long[] strides) {
     if (count(shape) == 0) {
       return true;
@@ -74,7 +75,9 @@ final class Shapes {
         .allMatch(i -> shape[i] == 1 || strides[i] == expected[i]);
   }
 
-  /** Whether the elements lie one after another, each once, in some order of the dimensions. */
+  /**
+   * Returns whether the elements lie one after another, each once, in some order of the dimensions.
+   */
   static boolean isDense(long[] shape, long[] strides) {
     if (count(shape) == 0) {
       return true;
@@ -96,7 +99,7 @@ final class Shapes {
     return true;
   }
 
-  /** The lowest offset of an element from the first one, 0 or less. */
+  /** Returns the lowest offset of an element from the first one, 0 or less. */
   static long lowest(long[] shape, long[] strides) {
     long lowest = 0;
     for (int i = 0; i < shape.length; i++) {
@@ -105,7 +108,7 @@ final class Shapes {
     return lowest;
   }
 
-  /** The highest offset of an element from the first one, 0 or more. */
+  /** Returns the highest offset of an element from the first one, 0 or more. */
   static long highest(long[] shape, long[] strides) {
     long highest = 0;
     for (int i = 0; i < shape.length; i++) {

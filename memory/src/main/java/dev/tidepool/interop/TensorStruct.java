@@ -49,7 +49,7 @@ final class TensorStruct {
     this.tensor = versioned ? 32 : 0;
   }
 
-  /** A structure at an address, which another library filled. */
+  /** Returns a structure at an address, which another library filled. */
   static TensorStruct at(long address, boolean versioned) {
     return new TensorStruct(
         MemorySegment.ofAddress(address)
@@ -57,7 +57,7 @@ final class TensorStruct {
         versioned);
   }
 
-  /** A new structure of zeros, with room for shape and strides behind it. */
+  /** Returns a new structure of zeros, with room for shape and strides behind it. */
   static TensorStruct allocate(boolean versioned, int dimensions) {
     int size = versioned ? VERSIONED_BYTES : UNVERSIONED_BYTES;
     MemorySegment struct = NativeHeap.allocate(size + 16L * dimensions);
@@ -84,7 +84,7 @@ final class TensorStruct {
     return versioned;
   }
 
-  /** Whether the first 8 bytes are a version rather than an address of data. */
+  /** Returns whether the first 8 bytes are a version rather than an address of data. */
   boolean beginsWithVersion() {
     int first = struct.get(JAVA_INT, 0);
     int second = struct.get(JAVA_INT, 4);
@@ -153,12 +153,12 @@ final class TensorStruct {
     struct.set(JAVA_SHORT, tensor + 22, (short) type.lanes());
   }
 
-  /** The numbers at {@code shape}; null if the pointer is. */
+  /** Returns the numbers at {@code shape}; null if the pointer is. */
   long @Nullable [] shape() {
     return numbers(tensor + 24);
   }
 
-  /** The numbers at {@code strides}, in elements; null if the pointer is. */
+  /** Returns the numbers at {@code strides}, in elements; null if the pointer is. */
   long @Nullable [] strides() {
     return numbers(tensor + 32);
   }

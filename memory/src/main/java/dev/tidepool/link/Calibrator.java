@@ -166,8 +166,8 @@ public final class Calibrator {
   }
 
   /**
-   * What one more write of so many bytes costs while others are under way, less what its bytes
-   * cost; but not less than asking for it does.
+   * Returns what one more write of so many bytes costs while others are under way, less what its
+   * bytes cost; but not less than asking for it does.
    */
   private Cost command(
       Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment staged, long bytes) {
@@ -231,9 +231,9 @@ public final class Calibrator {
   }
 
   /**
-   * The line through a small movement and the largest that there was time for. If that does not
-   * take twice as long, what disturbs them would decide, and in the end even the sign: then bytes
-   * cost what they cost together with a command.
+   * Returns the line through a small movement and the largest that there was time for. If that does
+   * not take twice as long, what disturbs them would decide, and in the end even the sign: then
+   * bytes cost what they cost together with a command.
    */
   static Cost cost(Movement movement) {
     movement.move(SMALL);

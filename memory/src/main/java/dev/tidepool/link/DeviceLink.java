@@ -86,7 +86,7 @@ public final class DeviceLink implements AutoCloseable {
       return gate;
     }
 
-    /** What is critical has a queue of its own, which nothing else is ahead in. */
+    /** Returns what is critical has a queue of its own, which nothing else is ahead in. */
     Queue queueFor(TransferContext context) {
       if (context.priority() != TransferPriority.CRITICAL) {
         return ordinary;
@@ -150,12 +150,12 @@ public final class DeviceLink implements AutoCloseable {
     return queue;
   }
 
-  /** All queues that are open; later ones are added when they open. */
+  /** Returns all queues that are open; later ones are added when they open. */
   public Collection<Queue> queues() {
     return queues;
   }
 
-  /** A queue for a kernel; queues take turns. */
+  /** Returns a queue for a kernel; queues take turns. */
   public Queue compute() {
     return compute.get(Math.floorMod(launches.getAndIncrement(), COMPUTE_QUEUES));
   }
@@ -164,7 +164,7 @@ public final class DeviceLink implements AutoCloseable {
     return compute;
   }
 
-  /** What the ways cost; null before that is measured. */
+  /** Returns what the ways cost; null before that is measured. */
   public @Nullable TransferCalibration calibration() {
     return paths.calibration();
   }
@@ -252,12 +252,12 @@ public final class DeviceLink implements AutoCloseable {
     return copy == HostCopy.UPLOAD;
   }
 
-  /** What moves many small pieces to this device, or from it, at once. */
+  /** Returns what moves many small pieces to this device, or from it, at once. */
   public CoalescedCopy coalesced() {
     return new CoalescedCopy(this);
   }
 
-  /** The queue of the transfers in a direction. */
+  /** Returns the queue of the transfers in a direction. */
   TransferQueue queue(HostCopy copy) {
     return isUp(copy) ? uploads : downloads;
   }
@@ -269,7 +269,7 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /**
-   * The way for bytes from another device's memory, or this one's, to this one's.
+   * Returns the way for bytes from another device's memory, or this one's, to this one's.
    *
    * @param reached whether this device may copy from the other's memory
    */
@@ -401,7 +401,7 @@ public final class DeviceLink implements AutoCloseable {
         });
   }
 
-  /** Whether so many transfers are better scattered, or gathered, by one command. */
+  /** Returns whether so many transfers are better scattered, or gathered, by one command. */
   boolean scatters(int moves, long bytes) {
     return uploads.ordinary.scattersAtOnce() && paths.scatters(moves, bytes);
   }
@@ -418,7 +418,7 @@ public final class DeviceLink implements AutoCloseable {
     return chunk;
   }
 
-  /** A staging block for some bytes, page-locked where that is possible. */
+  /** Returns a staging block for some bytes, page-locked where that is possible. */
   public Lease lease(long bytes) {
     return staging.lease(bytes, TransferContext.current().pinned());
   }
@@ -449,8 +449,8 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /**
-   * How many threads move bytes of the host: more than one only while no other transfer goes in
-   * this direction, because its thread copies meanwhile.
+   * Returns how many threads move bytes of the host: more than one only while no other transfer
+   * goes in this direction, because its thread copies meanwhile.
    */
   private int threads(
       HostRegion bytes,
@@ -481,7 +481,7 @@ public final class DeviceLink implements AutoCloseable {
     return StagingRing.step(bytes.granule(), context.chunkOr(best));
   }
 
-  /** The model of the link learns nothing here, because the threads share the link. */
+  /** Returns the model of the link learns nothing here, because the threads share the link. */
   private TransferWay divided(
       TransferWay way,
       HostRegion bytes,
@@ -554,7 +554,7 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Whether bytes would pass through one staging block whatever the link is like. */
+  /** Returns whether bytes would pass through one staging block whatever the link is like. */
   private boolean isOneBlock(HostRegion bytes, TransferContext context) {
     return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, context.chunkOr(chunk));
   }

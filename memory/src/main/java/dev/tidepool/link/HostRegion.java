@@ -12,7 +12,7 @@ public sealed interface HostRegion {
   /** Bytes that one copy leaves in a processor's cache. */
   long CACHED = 1 << 20;
 
-  /** How many. */
+  /** Returns how many. */
   long byteSize();
 
   /** Copies some of them to a segment; {@code offset} and the segment's size are whole elements. */

@@ -6,7 +6,7 @@ import dev.tidepool.pool.block.Lease;
 @FunctionalInterface
 public interface StagingAllocator {
   /**
-   * A block with a segment that all threads reach.
+   * Returns a block with a segment that all threads reach.
    *
    * @param bytes that it has at least
    * @param pinned whether it is page-locked where that is possible

@@ -40,7 +40,7 @@ record StagingModel(
    */
   record Plan(long chunk, int depth, double nanos) {}
 
-  /** The model of one direction as calibrated, if it is. */
+  /** Returns the model of one direction as calibrated, if it is. */
   static Optional<StagingModel> of(TransferCalibration costs, boolean pinned, boolean up) {
     Cost link = costs.legs().get(TransferPaths.link(pinned, up));
     Cost host = costs.legs().get(Leg.HOST_COPY);
@@ -54,7 +54,7 @@ record StagingModel(
             host.nanosPerByte(), each, link.nanosPerByte(), link.latencyNanos() - each));
   }
 
-  /** What cutting so takes. */
+  /** Returns what cutting so takes. */
   double nanos(long bytes, long chunk, int depth) {
     long step = Math.min(bytes, chunk);
     double host = step * hostNanosPerByte;
@@ -66,8 +66,8 @@ record StagingModel(
   }
 
   /**
-   * The fastest plan with chunks of at most {@code most} bytes. Of plans that are about as fast it
-   * is the one with the fewest commands, then with the fewest blocks.
+   * Returns the fastest plan with chunks of at most {@code most} bytes. Of plans that are about as
+   * fast it is the one with the fewest commands, then with the fewest blocks.
    */
   Plan best(long bytes, long most) {
     Plan best = plan(bytes, most, SHALLOWEST);
@@ -85,7 +85,10 @@ record StagingModel(
     return best;
   }
 
-  /** How many threads copy faster together than the link moves bytes, with something to spare. */
+  /**
+   * Returns how many threads copy faster together than the link moves bytes, with something to
+   * spare.
+   */
   int usefulThreads() {
     return (int) Math.min(64, Math.ceil(1.5 * hostNanosPerByte / linkNanosPerByte));
   }

@@ -75,7 +75,7 @@ public final class StagingRing implements AutoCloseable {
     return Math.max(granule, chunk - chunk % granule);
   }
 
-  /** The first block's bytes. */
+  /** Returns the first block's bytes. */
   MemorySegment first() {
     return slots[0].segment;
   }

@@ -73,7 +73,7 @@ public final class TransferMeter {
   }
 
   /**
-   * The sums now.
+   * Returns the sums now.
    *
    * @param calibration what the links can do at best; null if that is not known
    */
@@ -125,7 +125,7 @@ public final class TransferMeter {
     return new WayStatistics(count, bytes, Duration.ofNanos(nanos));
   }
 
-  /** The best of some legs. */
+  /** Returns the best of some legs. */
   private static double peak(@Nullable TransferCalibration calibration, Leg... legs) {
     double best = Double.NaN;
     for (Leg leg : legs) {

@@ -110,7 +110,7 @@ final class TransferPaths {
         : Math.max(chunk, (long) (CHUNK_NANOS / cost.nanosPerByte()));
   }
 
-  /** What is known of a staged way's speed; null before a calibration. */
+  /** Returns what is known of a staged way's speed; null before a calibration. */
   @Nullable AdaptiveCostModel model(TransferWay way, boolean up) {
     return models.get(link(way != STAGED_PLAIN, up));
   }
@@ -136,7 +136,9 @@ final class TransferPaths {
     return device.prefersStaging(segment) ? MemoryKind.SLOW_PLAIN : MemoryKind.PLAIN;
   }
 
-  /** The ways from a place to the device, or from the device to it, in their static order. */
+  /**
+   * Returns the ways from a place to the device, or from the device to it, in their static order.
+   */
   static List<TransferWay> candidates(MemoryKind place) {
     List<TransferWay> ways = TO_DEVICE.get(place);
     if (ways == null) {
@@ -145,7 +147,7 @@ final class TransferPaths {
     return ways;
   }
 
-  /** The way for bytes between the host and the device. */
+  /** Returns the way for bytes between the host and the device. */
   TransferWay choose(MemoryKind host, boolean up, long bytes) {
     TransferCalibration costs = calibration;
     List<TransferWay> ways = candidates(host);
@@ -153,7 +155,7 @@ final class TransferPaths {
   }
 
   /**
-   * The way for bytes from the memory of another device, or this one's.
+   * Returns the way for bytes from the memory of another device, or this one's.
    *
    * @param source of the other device; this one's if that is the source
    * @param name of the other device
@@ -176,8 +178,8 @@ final class TransferPaths {
   }
 
   /**
-   * Whether so many transfers of so many bytes in all are cheaper gathered in a staging block and
-   * scattered by one command than by a command each.
+   * Returns whether so many transfers of so many bytes in all are cheaper gathered in a staging
+   * block and scattered by one command than by a command each.
    */
   boolean scatters(int moves, long bytes) {
     TransferCalibration costs = calibration;

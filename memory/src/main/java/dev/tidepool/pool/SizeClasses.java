@@ -85,7 +85,7 @@ public final class SizeClasses {
   private SizeClasses() {}
 
   /**
-   * The smallest class that holds so many bytes; {@link #BEYOND} above {@link #LARGEST}.
+   * Returns the smallest class that holds so many bytes; {@link #BEYOND} above {@link #LARGEST}.
    *
    * @param bytes at least 0, which is like 1
    */

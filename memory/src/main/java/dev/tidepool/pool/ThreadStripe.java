@@ -9,13 +9,15 @@ package dev.tidepool.pool;
 public final class ThreadStripe {
   private ThreadStripe() {}
 
-  /** A power of two, at least twice as many as processors, so that few threads share one. */
+  /**
+   * Returns a power of two, at least twice as many as processors, so that few threads share one.
+   */
   public static int stripes(int processors) {
     return Integer.highestOneBit(processors * 4 - 1);
   }
 
   /**
-   * The caller's stripe, from 0.
+   * Returns the caller's stripe, from 0.
    *
    * @param stripes how many there are, a power of two
    */

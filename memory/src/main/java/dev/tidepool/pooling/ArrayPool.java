@@ -39,7 +39,7 @@ public interface ArrayPool<A> extends AutoCloseable {
   }
 
   /**
-   * A pool of its own that keeps at most 64 MiB and clears nothing.
+   * Returns a pool of its own that keeps at most 64 MiB and clears nothing.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -48,7 +48,7 @@ public interface ArrayPool<A> extends AutoCloseable {
   }
 
   /**
-   * A pool of its own.
+   * Returns a pool of its own.
    *
    * @param maximumBytes of idle arrays that are kept; what comes back beyond that is left to the
    *     collector
@@ -60,11 +60,11 @@ public interface ArrayPool<A> extends AutoCloseable {
     return TidepoolRuntime.installed().createArrayPool(type, maximumBytes, clearing);
   }
 
-  /** What the arrays hold. */
+  /** Returns what the arrays hold. */
   ElementType<A> elementType();
 
   /**
-   * An array of at least that many elements that has no other holder.
+   * Returns an array of at least that many elements that has no other holder.
    *
    * @param minimumLength 0 or more
    * @throws IllegalArgumentException if it is negative
@@ -83,7 +83,7 @@ public interface ArrayPool<A> extends AutoCloseable {
   /** Leaves idle arrays to the collector; returns how many bytes. */
   long trim();
 
-  /** The figures now; takes time in proportion to the arrays. */
+  /** Returns the figures now; takes time in proportion to the arrays. */
   ArrayPoolStatistics statistics();
 
   /** Leaves idle arrays to the collector, and those that come back later. Idempotent. */

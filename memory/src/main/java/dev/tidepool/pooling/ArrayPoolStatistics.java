@@ -20,7 +20,7 @@ public record ArrayPoolStatistics(
     long rentedArrays,
     long rentedBytes,
     long dropped) {
-  /** The share of rents that needed no new array, 0 to 1; 0 before the first. */
+  /** Returns the share of rents that needed no new array, 0 to 1; 0 before the first. */
   public double hitRate() {
     return rents == 0 ? 0 : (double) hits / rents;
   }

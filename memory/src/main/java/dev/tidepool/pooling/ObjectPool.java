@@ -41,7 +41,7 @@ public interface ObjectPool<T> extends AutoCloseable {
   /** The right to use an object until it is closed. */
   interface Lease<T> extends AutoCloseable {
     /**
-     * The object.
+     * Returns the object.
      *
      * @throws IllegalStateException if the lease was closed
      */
@@ -61,13 +61,13 @@ public interface ObjectPool<T> extends AutoCloseable {
     return new Builder<>(create);
   }
 
-  /** A pool as the options say, filled to its minimum. */
+  /** Returns a pool as the options say, filled to its minimum. */
   static <T> ObjectPool<T> create(ObjectPoolOptions<T> options) {
     return TidepoolRuntime.installed().createObjectPool(options);
   }
 
   /**
-   * An object that has no other holder: an idle one if there is one, else a new one.
+   * Returns an object that has no other holder: an idle one if there is one, else a new one.
    *
    * @throws IllegalStateException if the pool is closed, or {@code create} gave an object that the
    *     pool has already
@@ -107,7 +107,7 @@ public interface ObjectPool<T> extends AutoCloseable {
    */
   void maintain();
 
-  /** The figures now; takes time in proportion to the objects. */
+  /** Returns the figures now; takes time in proportion to the objects. */
   ObjectPoolStatistics statistics();
 
   /**
@@ -143,8 +143,8 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Whether an idle object may be handed out; others are destroyed. Called before an object is
-     * handed out.
+     * Returns whether an idle object may be handed out; others are destroyed. Called before an
+     * object is handed out.
      */
     public Builder<T> validate(Predicate<? super T> validate) {
       this.validate = validate;
@@ -195,8 +195,8 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * The time without use after which maintenance destroys an object; zero, the default, means
-     * never.
+     * Returns the time without use after which maintenance destroys an object; zero, the default,
+     * means never.
      */
     public Builder<T> idleTimeout(Duration time) {
       this.idleTimeout = time;
@@ -204,8 +204,8 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * How often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains} it; every
-     * minute. Zero means on request alone, without a thread.
+     * Returns how often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains}
+     * it; every minute. Zero means on request alone, without a thread.
      */
     public Builder<T> maintenanceInterval(Duration interval) {
       this.maintenanceInterval = interval;
@@ -213,7 +213,7 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * The options as they stand.
+     * Returns the options as they stand.
      *
      * @throws IllegalArgumentException if one is out of its range
      */
@@ -234,7 +234,7 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * The pool, filled to its minimum.
+     * Returns the pool, filled to its minimum.
      *
      * @throws IllegalArgumentException if an option is out of its range
      */

@@ -28,14 +28,14 @@ public record ObjectPoolStatistics(
     long discarded,
     long idle,
     long leased) {
-  /** The share of gets that needed no new object, 0 to 1; 0 before the first. */
+  /** Returns the share of gets that needed no new object, 0 to 1; 0 before the first. */
   public double hitRate() {
     return gets == 0 ? 0 : (double) hits / gets;
   }
 
   /**
-   * The share of creations that the pool avoided, 0 to 1. Objects that filled the pool in advance
-   * count as created.
+   * Returns the share of creations that the pool avoided, 0 to 1. Objects that filled the pool in
+   * advance count as created.
    */
   public double allocationReduction() {
     return gets == 0 ? 0 : Math.max(0, 1 - (double) created / gets);

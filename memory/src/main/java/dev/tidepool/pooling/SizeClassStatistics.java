@@ -21,7 +21,7 @@ public record SizeClassStatistics(
     long idleBytes,
     long leasedBlocks,
     long leasedBytes) {
-  /** The share of leases that needed no allocation, 0 to 1; 0 if there were none. */
+  /** Returns the share of leases that needed no allocation, 0 to 1; 0 if there were none. */
   public double hitRate() {
     long leases = hits + misses;
     return leases == 0 ? 0 : (double) hits / leases;

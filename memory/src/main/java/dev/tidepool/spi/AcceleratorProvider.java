@@ -4,7 +4,7 @@ package dev.tidepool.spi;
  * A kind of accelerators, such as all OpenCL devices; found with {@link java.util.ServiceLoader}.
  */
 public interface AcceleratorProvider {
-  /** The prefix of its devices' ids: {@code opencl}. */
+  /** Returns the prefix of its devices' ids: {@code opencl}. */
   String name();
 
   /**
@@ -23,9 +23,9 @@ public interface AcceleratorProvider {
   }
 
   /**
-   * Whether it is certain, without loading a driver, that {@link #discover} would find nothing but
-   * this machine's own processor. A caller that wants another accelerator need not look then:
-   * loading a driver takes long. Answering false is always right.
+   * Returns whether it is certain, without loading a driver, that {@link #discover} would find
+   * nothing but this machine's own processor. A caller that wants another accelerator need not look
+   * then: loading a driver takes long. Answering false is always right.
    */
   default boolean offersOnlyTheCpu() {
     return false;

@@ -10,24 +10,28 @@ import org.jspecify.annotations.Nullable;
  * fails with an {@link IllegalStateException}: never a crash.
  */
 public interface Block {
-  /** Its bytes. */
+  /** Returns its bytes. */
   long byteSize();
 
   /** How the host reaches it. */
   HostAccess hostAccess();
 
   /**
-   * Its bytes as the host sees them, of exactly {@link #byteSize()}, reachable by all threads; null
-   * if {@link #hostAccess()} is NONE. Always returns one object.
+   * Returns its bytes as the host sees them, of exactly {@link #byteSize()}, reachable by all
+   * threads; null if {@link #hostAccess()} is NONE. Always returns one object.
    */
   @Nullable MemorySegment segment();
 
-  /** The block that the driver knows: this one, or the larger one that this is a part of. */
+  /**
+   * Returns the block that the driver knows: this one, or the larger one that this is a part of.
+   */
   default Block whole() {
     return this;
   }
 
-  /** The byte of {@link #whole()} that this begins at. Devices are only given whole blocks. */
+  /**
+   * Returns the byte of {@link #whole()} that this begins at. Devices are only given whole blocks.
+   */
   default long start() {
     return 0;
   }

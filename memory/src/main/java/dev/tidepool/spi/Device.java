@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  * the device.
  */
 public interface Device extends AutoCloseable {
-  /** What does not change. */
+  /** Returns what does not change. */
   DeviceInfo info();
 
-  /** Its memory now. */
+  /** Returns its memory now. */
   MemoryInfo memory();
 
   /** Bytes of the largest single block of a kind that the device may have, DEVICE or UNIFIED. */
@@ -60,8 +60,9 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * A block over memory of the host that is not the library's, if this device's commands can use it
-   * where it lies; null if they need a copy. Freeing such a block leaves the memory alone.
+   * Returns a block over memory of the host that is not the library's, if this device's commands
+   * can use it where it lies; null if they need a copy. Freeing such a block leaves the memory
+   * alone.
    *
    * <p>Only a device that touches the memory through its segment may answer with a block: the
    * caller can close the arena at any time, and a driver that runs a kernel over freed memory ends
@@ -81,8 +82,8 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * A block over memory of this device that code outside of Tidepool allocated. Freeing such a
-   * block leaves the memory alone.
+   * Returns a block over memory of this device that code outside of Tidepool allocated. Freeing
+   * such a block leaves the memory alone.
    *
    * @param memory begins at offset 0, and has at least 1 byte; its kind is never HOST_POINTER
    * @param written whether commands will write it
@@ -104,14 +105,17 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * Whether bytes of the host reach this device faster through a {@link BlockKind#PINNED} block
-   * than by a copy straight from where they are.
+   * Returns whether bytes of the host reach this device faster through a {@link BlockKind#PINNED}
+   * block than by a copy straight from where they are.
    */
   default boolean prefersStaging(MemorySegment hostBytes) {
     return false;
   }
 
-  /** Whether bytes of the host lie in a {@link BlockKind#PINNED} block of this device's driver. */
+  /**
+   * Returns whether bytes of the host lie in a {@link BlockKind#PINNED} block of this device's
+   * driver.
+   */
   default boolean isPinned(MemorySegment hostBytes) {
     return false;
   }
@@ -126,7 +130,7 @@ public interface Device extends AutoCloseable {
     return null;
   }
 
-  /** A new in-order queue of commands. */
+  /** Returns a new in-order queue of commands. */
   Queue createQueue();
 
   /** A queue whose commands go first where the device has to choose; for short ones. */
@@ -134,25 +138,25 @@ public interface Device extends AutoCloseable {
     return createQueue();
   }
 
-  /** Whether launches may be submitted before those that they depend on have ended. */
+  /** Returns whether launches may be submitted before those that they depend on have ended. */
   default LaunchOrder launchOrder() {
     return LaunchOrder.HOST;
   }
 
   /**
-   * Whether code outside of Tidepool can use blocks in commands of its own, and queues for them. If
-   * not, it gets host pointers.
+   * Returns whether code outside of Tidepool can use blocks in commands of its own, and queues for
+   * them. If not, it gets host pointers.
    */
   default boolean lendsBlocks() {
     return false;
   }
 
-  /** The driver's handle of the context; 0 where the device has none. */
+  /** Returns the driver's handle of the context; 0 where the device has none. */
   default long contextHandle() {
     return 0;
   }
 
-  /** The driver's handle of the device; 0 where it has none. */
+  /** Returns the driver's handle of the device; 0 where it has none. */
   default long deviceHandle() {
     return 0;
   }
@@ -170,7 +174,7 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * A queue that was made by code outside of Tidepool. Only for devices that {@linkplain
+   * Returns a queue that was made by code outside of Tidepool. Only for devices that {@linkplain
    * #lendsBlocks lend blocks}.
    *
    * @throws IllegalArgumentException if the queue is not of this device and context
@@ -205,12 +209,12 @@ public interface Device extends AutoCloseable {
    */
   Program compile(KernelSource source, List<KernelParameter> parameters);
 
-  /** Whether a queue of this device can {@link Queue#copy} from blocks of that one. */
+  /** Returns whether a queue of this device can {@link Queue#copy} from blocks of that one. */
   boolean copiesFrom(Device other);
 
   /**
-   * Whether such copies go straight, rather than by a detour of the driver's own. Returns the same
-   * each time; devices answer yes for those that they copy from, unless they know better.
+   * Returns whether such copies go straight, rather than by a detour of the driver's own. Returns
+   * the same each time; devices answer yes for those that they copy from, unless they know better.
    */
   default boolean copiesDirectlyFrom(Device other) {
     return copiesFrom(other);

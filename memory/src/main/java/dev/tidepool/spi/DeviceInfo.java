@@ -26,7 +26,7 @@ public record DeviceInfo(
     capabilities = Set.copyOf(capabilities);
   }
 
-  /** Whether the device can do that. */
+  /** Returns whether the device can do that. */
   public boolean can(Capability capability) {
     return capabilities.contains(capability);
   }

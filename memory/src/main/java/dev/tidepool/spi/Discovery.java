@@ -27,7 +27,7 @@ public record Discovery(List<Device> devices, List<String> notes) {
     return ScopedValue.where(CHOSEN, List.copyOf(providers)).call(action::get);
   }
 
-  /** The providers that {@link #using} chose for this thread, or those given. */
+  /** Returns the providers that {@link #using} chose for this thread, or those given. */
   public static List<AcceleratorProvider> chosenOr(Supplier<List<AcceleratorProvider>> installed) {
     return CHOSEN.isBound() ? CHOSEN.get() : installed.get();
   }

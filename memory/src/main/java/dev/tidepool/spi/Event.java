@@ -5,7 +5,7 @@ package dev.tidepool.spi;
  * Thread-safe.
  */
 public interface Event extends AutoCloseable {
-  /** Whether the command ended, well or not. Never blocks. */
+  /** Returns whether the command ended, well or not. Never blocks. */
   boolean isDone();
 
   /**

@@ -5,7 +5,9 @@ package dev.tidepool.spi;
  * such code made. Thread-safe.
  */
 public interface NativeQueue extends AutoCloseable {
-  /** The driver's handle; 0 where the device has no queues, and for CUDA's default stream. */
+  /**
+   * Returns the driver's handle; 0 where the device has no queues, and for CUDA's default stream.
+   */
   default long handle() {
     return 0;
   }
@@ -19,8 +21,8 @@ public interface NativeQueue extends AutoCloseable {
   void after(Event event);
 
   /**
-   * The end of everything that was submitted until now, by any code. Commands in a queue out of
-   * order are all waited for.
+   * Returns the end of everything that was submitted until now, by any code. Commands in a queue
+   * out of order are all waited for.
    */
   Event mark();
 

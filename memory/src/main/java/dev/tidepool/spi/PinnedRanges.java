@@ -21,7 +21,7 @@ public final class PinnedRanges {
     ends.remove(address);
   }
 
-  /** Whether all of a segment lies in one range. */
+  /** Returns whether all of a segment lies in one range. */
   public boolean contain(MemorySegment bytes) {
     Map.Entry<Long, Long> range = ends.floorEntry(bytes.address());
     return range != null && bytes.address() + bytes.byteSize() <= range.getValue();

@@ -36,7 +36,7 @@ public record Placement(
     this(node, hugePages, mostlyRead, mostlyDevice, false, false);
   }
 
-  /** What an allocation says of it; hints count where its location has a use for them. */
+  /** Returns what an allocation says of it; hints count where its location has a use for them. */
   public static Placement of(Allocation allocation) {
     boolean unified = allocation.location() == MemoryLocation.UNIFIED;
     boolean hinted = unified || allocation.location() == MemoryLocation.PINNED;
@@ -51,12 +51,12 @@ public record Placement(
     return placement.isAnywhere() ? ANYWHERE : placement;
   }
 
-  /** Whether it wishes for a node, and for nothing else. */
+  /** Returns whether it wishes for a node, and for nothing else. */
   public boolean isOnlyNode() {
     return node.isPresent() && !hugePages && !isHinted();
   }
 
-  /** Whether any memory will do. */
+  /** Returns whether any memory will do. */
   public boolean isAnywhere() {
     return node.isEmpty() && !hugePages && !isHinted();
   }

@@ -67,8 +67,8 @@ public interface Queue extends NativeQueue {
   }
 
   /**
-   * Whether {@link #scatter} and {@link #gather} are faster here than a {@link #write} or {@link
-   * #read} of each piece.
+   * Returns whether {@link #scatter} and {@link #gather} are faster here than a {@link #write} or
+   * {@link #read} of each piece.
    */
   default boolean scattersAtOnce() {
     return false;

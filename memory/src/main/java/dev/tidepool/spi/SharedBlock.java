@@ -3,12 +3,12 @@ package dev.tidepool.spi;
 /** One process's use of memory that {@link DeviceSharing} shares. Thread-safe. */
 public interface SharedBlock extends AutoCloseable {
   /**
-   * The memory; at least one byte, also for no elements. It belongs to this object: {@link #close},
-   * not {@link Block#free}, gives it back.
+   * Returns the memory; at least one byte, also for no elements. It belongs to this object: {@link
+   * #close}, not {@link Block#free}, gives it back.
    */
   Block block();
 
-  /** The number of elements. */
+  /** Returns the number of elements. */
   long length();
 
   /** Ends this use; no command uses the block any more. Idempotent, and throws nothing. */

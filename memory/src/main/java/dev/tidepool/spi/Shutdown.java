@@ -25,7 +25,7 @@ public final class Shutdown {
     }
   }
 
-  /** Whether it has begun: no driver may be called any more. */
+  /** Returns whether it has begun: no driver may be called any more. */
   public static boolean hasBegun() {
     return BEGUN_BEFORE || HOOK.getState() != Thread.State.NEW;
   }

@@ -33,9 +33,9 @@ final class ArraySource<A> implements ElementSource {
   }
 
   /**
-   * What comes after these: what they left over and the next arrays, until there are {@code enough}
-   * bytes or no more arrays. Unless it is all, a multiple of 1024 elements, so that what comes
-   * after begins where ranges of sinks may.
+   * Returns what comes after these: what they left over and the next arrays, until there are {@code
+   * enough} bytes or no more arrays. Unless it is all, a multiple of 1024 elements, so that what
+   * comes after begins where ranges of sinks may.
    */
   ArraySource<A> next(Iterator<? extends A> more, long enough) {
     int index = length < starts.getLast() ? holding(length) : arrays.size();

@@ -61,7 +61,7 @@ final class ArrayWorker implements Runnable {
       }
     }
 
-    /** The work in Java arrays; null if it is better or only done in buffers. */
+    /** Returns the work in Java arrays; null if it is better or only done in buffers. */
     static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, StreamOptions options) {
       long widest =
           work.arrays().values().stream().mapToLong(ElementType::byteSize).max().orElse(0);

@@ -128,7 +128,8 @@ public final class ChunkedPipeline {
   }
 
   /**
-   * The accelerators that failed while others went on, by id, with what failed; empty until it ran.
+   * Returns the accelerators that failed while others went on, by id, with what failed; empty until
+   * it ran.
    */
   public Map<String, Throwable> dropped() {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
@@ -256,7 +257,7 @@ public final class ChunkedPipeline {
     chunks.cancel();
   }
 
-  /** Whether every accelerator computes the same bits. */
+  /** Returns whether every accelerator computes the same bits. */
   static boolean isExact(KernelSource source) {
     return source instanceof KernelSource.Elementwise(String expression)
         && Expression.parse(expression).isExact();
@@ -280,8 +281,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * A further accelerator, which takes its part of the chunks. The memory limit is divided evenly
-     * among all.
+     * Returns a further accelerator, which takes its part of the chunks. The memory limit is
+     * divided evenly among all.
      *
      * @throws IllegalArgumentException if the pipeline uses this accelerator already
      */
@@ -295,8 +296,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * A further kernel, run after those before it on the same chunk. What it reads is a source, a
-     * scalar, or what a kernel before it writes, which then needs no sink.
+     * Returns a further kernel, run after those before it on the same chunk. What it reads is a
+     * source, a scalar, or what a kernel before it writes, which then needs no sink.
      */
     public Builder then(KernelSource kernel) {
       further.add(Objects.requireNonNull(kernel, "kernel"));
@@ -313,7 +314,7 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * What a name of the kernel reads.
+     * Returns what a name of the kernel reads.
      *
      * @throws IllegalArgumentException if the name has a source or a value already, or the length
      *     differs from that of other arrays
@@ -327,8 +328,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * What takes a name's results. A name with a source too is updated: the kernel reads what it
-     * overwrites.
+     * Returns what takes a name's results. A name with a source too is updated: the kernel reads
+     * what it overwrites.
      *
      * @throws IllegalArgumentException if the name has a sink or a value already, the length
      *     differs from that of other arrays, or the name's source has another type
@@ -352,7 +353,7 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * A number or a truth value for a name.
+     * Returns a number or a truth value for a name.
      *
      * @throws IllegalArgumentException if the name has one, or an array, already
      */
@@ -379,7 +380,7 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * The pipeline, which then {@link ChunkedPipeline#run() runs} once.
+     * Returns the pipeline, which then {@link ChunkedPipeline#run() runs} once.
      *
      * @throws IllegalArgumentException if nothing is written, a kernel reads what nothing gives,
      *     what is given or wanted is no kernel's, the memory limit is too small, or the result

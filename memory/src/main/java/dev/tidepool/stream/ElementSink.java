@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 
 /** Takes the elements that a pipeline computes, from any thread, in any order of ranges. */
 public interface ElementSink {
-  /** What one element is. */
+  /** Returns what one element is. */
   ElementType<?> elementType();
 
   /** Number of elements. */

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 
 /** Elements that a pipeline reads, by any thread, in any order of ranges. */
 public interface ElementSource {
-  /** What one element is. */
+  /** Returns what one element is. */
   ElementType<?> elementType();
 
   /** Number of elements. */

@@ -85,7 +85,7 @@ final class Journal implements AutoCloseable {
   }
 
   /**
-   * The journal beside a result, locked; empty if there was none.
+   * Returns the journal beside a result, locked; empty if there was none.
    *
    * @throws TransferException if another process works on it, it is not this user's, or the disk
    *     fails
@@ -109,7 +109,7 @@ final class Journal implements AutoCloseable {
     }
   }
 
-  /** The whole lines, up to the first that is damaged. */
+  /** Returns the whole lines, up to the first that is damaged. */
   private static List<String> lines(FileChannel channel) throws IOException {
     ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(channel.size()));
     while (bytes.hasRemaining() && channel.read(bytes, bytes.position()) > 0) {
@@ -138,17 +138,20 @@ final class Journal implements AutoCloseable {
     return Long.toHexString(sum.getValue());
   }
 
-  /** Whether a run began here before. */
+  /** Returns whether a run began here before. */
   boolean isBegun() {
     return !found.isEmpty();
   }
 
-  /** What the run that began here noted under a name; empty if there is nothing. */
+  /** Returns what the run that began here noted under a name; empty if there is nothing. */
   String noted(String name) {
     return last("note " + name + " ");
   }
 
-  /** What the last run noted of a result when all were put in their places; empty if none were. */
+  /**
+   * Returns what the last run noted of a result when all were put in their places; empty if none
+   * were.
+   */
   String placed(String name) {
     return last("place " + name + " ");
   }
@@ -161,7 +164,7 @@ final class Journal implements AutoCloseable {
         .orElse("");
   }
 
-  /** What is another than in the earlier run; empty if nothing is. */
+  /** Returns what is another than in the earlier run; empty if nothing is. */
   String change(List<Trait> work) {
     if (!found.getFirst().equals(FIRST)) {
       return "its journal is of another version";
@@ -203,7 +206,7 @@ final class Journal implements AutoCloseable {
     }
   }
 
-  /** What of {@code length} elements no earlier run has done, in order. */
+  /** Returns what of {@code length} elements no earlier run has done, in order. */
   List<Range> left(long length) {
     TreeMap<Long, Long> done = new TreeMap<>();
     for (String line : found) {

@@ -243,7 +243,7 @@ public final class NpyEvaluation implements AutoCloseable {
     outputs = resuming ? NpyOutputs.resume(targets, work()) : NpyOutputs.begin(targets);
   }
 
-  /** What the results depend on. */
+  /** Returns what the results depend on. */
   private List<Journal.Trait> work() {
     List<Journal.Trait> work = new ArrayList<>(inputs.traits());
     work.add(new Journal.Trait("the expression", request.expression()));
@@ -307,7 +307,7 @@ public final class NpyEvaluation implements AutoCloseable {
     return ScalarType.valueOf(type.name());
   }
 
-  /** What the results' files will say, by name. */
+  /** Returns what the results' files will say, by name. */
   public Map<String, NpyHeader> results() {
     Map<String, NpyHeader> results = new LinkedHashMap<>();
     outputs().writers().forEach((name, writer) -> results.put(name, writer.header()));
@@ -315,9 +315,9 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * What the reductions came to, by name, in the order of the expression: a Boolean, Long, {@link
-   * java.math.BigInteger} (of unsigned sums and of uint64), Float or Double, as NumPy's type of the
-   * result; of a histogram the counts, a {@code long[]}.
+   * Returns what the reductions came to, by name, in the order of the expression: a Boolean, Long,
+   * {@link java.math.BigInteger} (of unsigned sums and of uint64), Float or Double, as NumPy's type
+   * of the result; of a histogram the counts, a {@code long[]}.
    *
    * <p>A value depends on the elements alone, to the last bit: not on chunks, threads or their
    * order. Sums of floats are accumulated pairwise in double.
@@ -413,7 +413,7 @@ public final class NpyEvaluation implements AutoCloseable {
     return outputs().resumption();
   }
 
-  /** The accelerators that failed while others went on, by id, with what failed. */
+  /** Returns the accelerators that failed while others went on, by id, with what failed. */
   public Map<String, Throwable> dropped() {
     ChunkedPipeline pipeline = running.get();
     return pipeline == null ? Map.of() : pipeline.dropped();

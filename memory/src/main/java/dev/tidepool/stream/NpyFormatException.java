@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 public class NpyFormatException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
-  /** What is wrong with the file. */
+  /** Returns what is wrong with the file. */
   public NpyFormatException(String message) {
     super(message);
   }
 
-  /** What is wrong with the file, told together with its name. */
+  /** Returns what is wrong with the file, told together with its name. */
   public NpyFormatException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

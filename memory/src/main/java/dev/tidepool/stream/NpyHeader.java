@@ -68,8 +68,8 @@ public record NpyHeader(
   }
 
   /**
-   * The header that NumPy writes for a new array in the platform's byte order. An array that is in
-   * both orders, such as one with a single dimension, is written in C order.
+   * Returns the header that NumPy writes for a new array in the platform's byte order. An array
+   * that is in both orders, such as one with a single dimension, is written in C order.
    *
    * @throws IllegalArgumentException if a dimension is negative or the bytes exceed 64 bits
    */
@@ -81,7 +81,7 @@ public record NpyHeader(
         bytes[MAGIC.length], type, draft.byteOrder, onlyFortran, draft.shape, bytes.length);
   }
 
-  /** Whether C and Fortran order are the same for a shape. */
+  /** Returns whether C and Fortran order are the same for a shape. */
   static boolean isBothOrders(List<Long> shape) {
     int extended = 0;
     for (long dimension : shape) {
@@ -121,12 +121,12 @@ public record NpyHeader(
     return count(shape, type.byteSize());
   }
 
-  /** The shape as NumPy prints it, such as {@code (3, 4)} or {@code (3,)}. */
+  /** Returns the shape as NumPy prints it, such as {@code (3, 4)} or {@code (3,)}. */
   public String shapeText() {
     return text(shape);
   }
 
-  /** The product of the dimensions and {@code unit}, or -1 where it exceeds 64 bits. */
+  /** Returns the product of the dimensions and {@code unit}, or -1 where it exceeds 64 bits. */
   private static long count(List<Long> shape, long unit) {
     if (shape.contains(0L)) {
       return 0;
@@ -149,7 +149,7 @@ public record NpyHeader(
     return text.append(shape.size() == 1 ? ",)" : ")").toString();
   }
 
-  /** The bytes before the first element, as NumPy writes them. */
+  /** Returns the bytes before the first element, as NumPy writes them. */
   byte[] encode() {
     StringBuilder header =
         new StringBuilder("{'descr': '")
@@ -185,7 +185,8 @@ public record NpyHeader(
   }
 
   /**
-   * The text's length with the padding that aligns the data; always at least one byte, as NumPy.
+   * Returns the text's length with the padding that aligns the data; always at least one byte, as
+   * NumPy.
    */
   private static int padded(int length, int lengthBytes) {
     int before = MAGIC.length + 2 + lengthBytes;

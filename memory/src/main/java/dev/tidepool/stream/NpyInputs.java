@@ -78,12 +78,12 @@ final class NpyInputs implements AutoCloseable {
     anyC = true;
   }
 
-  /** The files by their names. */
+  /** Returns the files by their names. */
   Map<String, NpyReader> readers() {
     return readers;
   }
 
-  /** The shape of all. */
+  /** Returns the shape of all. */
   List<Long> shape() {
     return first().header().shape();
   }
@@ -102,26 +102,26 @@ final class NpyInputs implements AutoCloseable {
     return anyFortran && !anyC;
   }
 
-  /** Whether some files are turned while they are read. */
+  /** Returns whether some files are turned while they are read. */
   private boolean isAnyTurned() {
     return anyFortran && anyC;
   }
 
-  /** The options, with large chunks if some files are turned and no size is asked for. */
+  /** Returns the options, with large chunks if some files are turned and no size is asked for. */
   StreamOptions fitting(StreamOptions options) {
     return isAnyTurned() && options.chunkBytes() == 0
         ? options.withChunkBytes(TURNING_CHUNK_BYTES)
         : options;
   }
 
-  /** The elements of a file in the order of the results. */
+  /** Returns the elements of a file in the order of the results. */
   ElementSource source(NpyReader reader) {
     boolean turned =
         isAnyTurned() && reader.header().fortranOrder() && reader.header().elementCount() > 0;
     return turned ? new TransposedSource(reader) : reader;
   }
 
-  /** What tells that the files are the same as in an earlier run. */
+  /** Returns what tells that the files are the same as in an earlier run. */
   List<Journal.Trait> traits() {
     List<Journal.Trait> traits = new ArrayList<>();
     for (Map.Entry<String, NpyReader> input : readers.entrySet()) {

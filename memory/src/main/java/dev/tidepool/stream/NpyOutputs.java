@@ -250,17 +250,17 @@ final class NpyOutputs implements AutoCloseable {
     return change;
   }
 
-  /** The files by their names. */
+  /** Returns the files by their names. */
   Map<String, NpyWriter> writers() {
     return writers;
   }
 
-  /** What of {@code length} elements is to be done. */
+  /** Returns what of {@code length} elements is to be done. */
   List<Range> left(long length) {
     return journal == null ? List.of(new Range(0, length)) : left;
   }
 
-  /** What came of an earlier run, for people to read; empty if there was none. */
+  /** Returns what came of an earlier run, for people to read; empty if there was none. */
   String resumption() {
     return resumption;
   }

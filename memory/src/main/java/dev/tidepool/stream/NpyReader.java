@@ -91,17 +91,17 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /** The file, as it was named. */
+  /** Returns the file, as it was named. */
   public Path path() {
     return path;
   }
 
-  /** What the file says of its array. */
+  /** Returns what the file says of its array. */
   public NpyHeader header() {
     return header;
   }
 
-  /** Whether the file is read through a codec. */
+  /** Returns whether the file is read through a codec. */
   boolean isCompressed() {
     return compressed;
   }
@@ -117,7 +117,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /** Whether arrays are read into without a copy. */
+  /** Returns whether arrays are read into without a copy. */
   boolean makesCriticalCalls() {
     return file instanceof PositionalFile plain && plain.makesCriticalCalls();
   }
@@ -128,7 +128,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     return compressed ? whole : new MemoryRange(whole.memory(), from, from + header.dataBytes());
   }
 
-  /** All of the file, which its name may have left since it was opened. */
+  /** Returns all of the file, which its name may have left since it was opened. */
   MemoryRange whole() {
     return whole;
   }

@@ -54,7 +54,7 @@ public enum NpyType {
     this.elementType = elementType;
   }
 
-  /** What a buffer of such elements holds, in the platform's byte order. */
+  /** Returns what a buffer of such elements holds, in the platform's byte order. */
   public ElementType<?> elementType() {
     return elementType;
   }
@@ -84,13 +84,13 @@ public enum NpyType {
         ".npy files of " + elementType + " are not written; supported are " + SUPPORTED);
   }
 
-  /** The type as a header spells it, such as {@code <f4}. */
+  /** Returns the type as a header spells it, such as {@code <f4}. */
   String descriptor(ByteOrder order) {
     char mark = byteSize() == 1 ? '|' : order == ByteOrder.LITTLE_ENDIAN ? '<' : '>';
     return "" + mark + kind + byteSize();
   }
 
-  /** The type that a header's descriptor names without its mark of the byte order. */
+  /** Returns the type that a header's descriptor names without its mark of the byte order. */
   static NpyType parse(String descriptor, String code) {
     char kind = code.isEmpty() ? ' ' : code.charAt(0);
     for (NpyType type : values()) {

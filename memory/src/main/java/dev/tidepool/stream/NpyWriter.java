@@ -99,12 +99,12 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return writer;
   }
 
-  /** The file that will appear; of a symbolic link, what it leads to. */
+  /** Returns the file that will appear; of a symbolic link, what it leads to. */
   public Path target() {
     return file.target();
   }
 
-  /** What the file will say of its array. */
+  /** Returns what the file will say of its array. */
   public NpyHeader header() {
     return header;
   }
@@ -173,7 +173,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.allowCriticalCalls();
   }
 
-  /** Whether arrays are written without a copy. */
+  /** Returns whether arrays are written without a copy. */
   boolean makesCriticalCalls() {
     return file.makesCriticalCalls();
   }

@@ -101,31 +101,31 @@ public final class Pipeline {
     return new Pipeline();
   }
 
-  /** A pipeline that reads a {@code .npy} file. */
+  /** Returns a pipeline that reads a {@code .npy} file. */
   public static Pipeline from(String name, Path file) {
     return new Pipeline().and(name, file);
   }
 
-  /** A pipeline that reads a file of elements and nothing else. */
+  /** Returns a pipeline that reads a file of elements and nothing else. */
   public static Pipeline from(String name, RawFile<?> file) {
     return new Pipeline().and(name, file);
   }
 
-  /** A pipeline that reads a buffer, of any accelerator. */
+  /** Returns a pipeline that reads a buffer, of any accelerator. */
   public static Pipeline from(String name, UnifiedBuffer<?> buffer) {
     return new Pipeline().and(name, buffer);
   }
 
-  /** A pipeline that reads from a source. */
+  /** Returns a pipeline that reads from a source. */
   public static Pipeline from(String name, ElementSource source) {
     return new Pipeline().and(name, source);
   }
 
   /**
-   * A pipeline over the arrays of a stream, which is read as it is computed: it may be endless. It
-   * is the only source. Results go to consumers, or to buffers and sinks of one length, which the
-   * stream must have then. Results in files, and reductions, need a stream whose length is {@link
-   * #from(String, ElementType, Stream, long) told}.
+   * Returns a pipeline over the arrays of a stream, which is read as it is computed: it may be
+   * endless. It is the only source. Results go to consumers, or to buffers and sinks of one length,
+   * which the stream must have then. Results in files, and reductions, need a stream whose length
+   * is {@link #from(String, ElementType, Stream, long) told}.
    *
    * @param <A> the array that carries elements
    */
@@ -155,26 +155,26 @@ public final class Pipeline {
     return pipeline;
   }
 
-  /** A further file that is read. */
+  /** Returns a further file that is read. */
   public Pipeline and(String name, Path file) {
     addRead(name);
     inputFiles.put(name, file);
     return this;
   }
 
-  /** A further file of elements and nothing else that is read. */
+  /** Returns a further file of elements and nothing else that is read. */
   public Pipeline and(String name, RawFile<?> file) {
     addRead(name);
     rawInputs.put(name, file);
     return this;
   }
 
-  /** A further buffer that is read. */
+  /** Returns a further buffer that is read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
     return and(name, new BufferEndpoint<>(buffer));
   }
 
-  /** A further source. */
+  /** Returns a further source. */
   public Pipeline and(String name, ElementSource source) {
     addRead(name);
     sources.put(name, source);
@@ -191,14 +191,14 @@ public final class Pipeline {
     }
   }
 
-  /** A number or a truth value for a name. */
+  /** Returns a number or a truth value for a name. */
   public Pipeline with(String name, Object scalar) {
     scalars.put(name, Objects.requireNonNull(scalar, "scalar"));
     return this;
   }
 
   /**
-   * A kernel, run after those before it.
+   * Returns a kernel, run after those before it.
    *
    * @param expression assignments of the elementwise language, or reductions, whose {@link
    *     Outcome#values() values} are told at the end
@@ -287,7 +287,9 @@ public final class Pipeline {
     return this;
   }
 
-  /** The accelerators that compute, by their managers; they share the work by their speed. */
+  /**
+   * Returns the accelerators that compute, by their managers; they share the work by their speed.
+   */
   public Pipeline on(UnifiedMemoryManager... managers) {
     memories.addAll(List.of(managers));
     return this;
@@ -497,7 +499,7 @@ public final class Pipeline {
     return targets;
   }
 
-  /** What the results depend on. */
+  /** Returns what the results depend on. */
   private List<Journal.Trait> work(NpyInputs inputs) {
     List<Journal.Trait> work = new ArrayList<>(inputs.traits());
     for (KernelSource kernel : kernels) {
@@ -507,7 +509,7 @@ public final class Pipeline {
     return work;
   }
 
-  /** What a kernel's text does not tell of it. */
+  /** Returns what a kernel's text does not tell of it. */
   private static String contents(KernelSource kernel) {
     return switch (kernel) {
       case KernelSource.CudaImage compiled -> digest(compiled.image());
@@ -528,7 +530,7 @@ public final class Pipeline {
     }
   }
 
-  /** The types of all arrays, results that go to files included. */
+  /** Returns the types of all arrays, results that go to files included. */
   private Map<String, ElementType<?>> types(
       Map<String, ElementSource> read, Map<String, ElementSink> taken) {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();

@@ -46,7 +46,7 @@ final class PythonLiteralParser {
     return value;
   }
 
-  /** A text of unknown origin for a message: bounded, printable. */
+  /** Returns a text of unknown origin for a message: bounded, printable. */
   static String quoted(String text) {
     StringBuilder quoted = new StringBuilder("'");
     text.codePoints()

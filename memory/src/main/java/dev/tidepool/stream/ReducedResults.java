@@ -128,7 +128,7 @@ final class ReducedResults {
   }
 
   /**
-   * The header of a reduction along the axis, over elements of a type.
+   * Returns the header of a reduction along the axis, over elements of a type.
    *
    * @throws IllegalArgumentException if a type is asked for that loses the result's kind
    */
@@ -146,7 +146,7 @@ final class ReducedResults {
     return NpyHeader.of(asked, fortran, reducedShape());
   }
 
-  /** The shape of other results; of a selection, its longest. */
+  /** Returns the shape of other results; of a selection, its longest. */
   List<Long> resultShape() {
     return request.mask().isEmpty() ? shape : List.of(length);
   }
@@ -214,7 +214,7 @@ final class ReducedResults {
     return new RangeSink(type.elementType(), length, ranges);
   }
 
-  /** Whether some results need the elements in their order. */
+  /** Returns whether some results need the elements in their order. */
   boolean areOrdered() {
     return !files.isEmpty();
   }
@@ -236,7 +236,7 @@ final class ReducedResults {
     values();
   }
 
-  /** The values, by name. */
+  /** Returns the values, by name. */
   Map<String, Object> values() {
     return Reducer.values(values);
   }

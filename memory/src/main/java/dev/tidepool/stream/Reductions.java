@@ -36,7 +36,7 @@ public final class Reductions {
   private Reductions() {}
 
   /**
-   * The sum: a {@link Float} or {@link Double} of floats, a {@link java.math.BigInteger} of
+   * Returns the sum: a {@link Float} or {@link Double} of floats, a {@link java.math.BigInteger} of
    * unsigned integers, else a {@link Long}; 0 if there are no elements.
    *
    * @throws IllegalArgumentException if the elements are records
@@ -46,8 +46,8 @@ public final class Reductions {
   }
 
   /**
-   * The mean: a {@link Float} of 32-bit floats, else a {@link Double}; not-a-number if there are no
-   * elements.
+   * Returns the mean: a {@link Float} of 32-bit floats, else a {@link Double}; not-a-number if
+   * there are no elements.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -56,8 +56,8 @@ public final class Reductions {
   }
 
   /**
-   * The least element: a {@link Float} or {@link Double} of floats, a {@link java.math.BigInteger}
-   * of unsigned 64-bit integers, else a {@link Long}.
+   * Returns the least element: a {@link Float} or {@link Double} of floats, a {@link
+   * java.math.BigInteger} of unsigned 64-bit integers, else a {@link Long}.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -66,7 +66,7 @@ public final class Reductions {
   }
 
   /**
-   * The greatest element, boxed as {@link #min(UnifiedBuffer)} does.
+   * Returns the greatest element, boxed as {@link #min(UnifiedBuffer)} does.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -75,7 +75,7 @@ public final class Reductions {
   }
 
   /**
-   * The index of the first least element.
+   * Returns the index of the first least element.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -84,7 +84,7 @@ public final class Reductions {
   }
 
   /**
-   * The index of the first greatest element.
+   * Returns the index of the first greatest element.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -93,7 +93,8 @@ public final class Reductions {
   }
 
   /**
-   * The sum of each row: a {@code float[]} or {@code double[]} of floats, else a {@code long[]}.
+   * Returns the sum of each row: a {@code float[]} or {@code double[]} of floats, else a {@code
+   * long[]}.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, or they
    *     are records
@@ -103,7 +104,7 @@ public final class Reductions {
   }
 
   /**
-   * The mean of each row: a {@code float[]} of 32-bit floats, else a {@code double[]}.
+   * Returns the mean of each row: a {@code float[]} of 32-bit floats, else a {@code double[]}.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, or they
    *     are records
@@ -113,7 +114,7 @@ public final class Reductions {
   }
 
   /**
-   * The least element of each row.
+   * Returns the least element of each row.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
    *     have none, or they are records
@@ -123,7 +124,7 @@ public final class Reductions {
   }
 
   /**
-   * The greatest element of each row.
+   * Returns the greatest element of each row.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
    *     have none, or they are records
@@ -133,7 +134,7 @@ public final class Reductions {
   }
 
   /**
-   * The column of the first least element of each row.
+   * Returns the column of the first least element of each row.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
    *     have none, or they are records
@@ -143,7 +144,7 @@ public final class Reductions {
   }
 
   /**
-   * The column of the first greatest element of each row.
+   * Returns the column of the first greatest element of each row.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
    *     have none, or they are records

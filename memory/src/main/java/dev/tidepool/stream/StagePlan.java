@@ -118,7 +118,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
     }
   }
 
-  /** What a Java method may leave as it is counts as read, though no line reads it. */
+  /** Returns what a Java method may leave as it is counts as read, though no line reads it. */
   private static IllegalArgumentException notMade(KernelSource kernel, String name, String isRead) {
     return new IllegalArgumentException(
         kernel instanceof KernelSource.Method method
@@ -128,7 +128,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   }
 
   /**
-   * The scalars that kernels take: all but those that only the settings of reductions name.
+   * Returns the scalars that kernels take: all but those that only the settings of reductions name.
    *
    * @param names what kernels call their arrays, scalars and local values
    */
@@ -141,12 +141,12 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
     return taken;
   }
 
-  /** What a kernel calls its arrays, scalars and local values. */
+  /** Returns what a kernel calls its arrays, scalars and local values. */
   static Set<String> names(KernelSource kernel) {
     return accesses(kernel).keySet();
   }
 
-  /** What a kernel does with its arrays, scalars and local values. */
+  /** Returns what a kernel does with its arrays, scalars and local values. */
   static Map<String, KernelParameter.Access> accesses(KernelSource kernel) {
     Map<String, KernelParameter.Access> accesses = new LinkedHashMap<>();
     if (kernel instanceof KernelSource.Elementwise(String expression)) {
@@ -158,7 +158,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
     return accesses;
   }
 
-  /** What a kernel declares; nothing of an expression, whose arguments tell. */
+  /** Returns what a kernel declares; nothing of an expression, whose arguments tell. */
   static List<KernelParameter> declared(KernelSource kernel) {
     return switch (kernel) {
       case KernelSource.Elementwise _ -> List.of();

@@ -52,7 +52,7 @@ public record StreamOptions(
     }
   }
 
-  /** The defaults. */
+  /** Returns the defaults. */
   public static StreamOptions defaults() {
     return new StreamOptions(0, DEFAULT_MEMORY_LIMIT, 0, false, StreamProgress.NONE);
   }

@@ -98,7 +98,7 @@ final class StreamedArrays<A> {
     return window.length() > 0;
   }
 
-  /** The part of each sink that the window's results go to. */
+  /** Returns the part of each sink that the window's results go to. */
   Map<String, ElementSink> windowsOf(Map<String, ElementSink> sinks) {
     Map<String, ElementSink> windows = new LinkedHashMap<>();
     sinks.forEach(

@@ -119,7 +119,10 @@ public final class StreamedKernels implements FileKernels {
     return new ArrayEndpoint<>(type, type.arrayClass().cast(array));
   }
 
-  /** What the elements of an array are: as the kernel declares, else as the array's class tells. */
+  /**
+   * Returns what the elements of an array are: as the kernel declares, else as the array's class
+   * tells.
+   */
   private static ElementType<?> type(KernelSource source, String name, Object array) {
     return StagePlan.declared(source).stream()
         .filter(parameter -> parameter.name().equals(name))

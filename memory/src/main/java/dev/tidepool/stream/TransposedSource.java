@@ -39,7 +39,7 @@ final class TransposedSource implements ElementSource {
     this.columnShape = shape.stream().skip(1).mapToLong(Long::longValue).toArray();
   }
 
-  /** What is read in another order than it lies in: all of the file. */
+  /** Returns what is read in another order than it lies in: all of the file. */
   MemoryRange bytes() {
     return reader.whole();
   }

@@ -74,12 +74,12 @@ public interface PeerAccess {
       Duration time,
       long stagedCopies,
       long stagedBytes) {
-    /** Whether there is a way that can be enabled. */
+    /** Returns whether there is a way that can be enabled. */
     public boolean canReach() {
       return state != State.UNREACHABLE;
     }
 
-    /** Whether the way is open now. */
+    /** Returns whether the way is open now. */
     public boolean isEnabled() {
       return state == State.ENABLED;
     }
@@ -92,12 +92,12 @@ public interface PeerAccess {
   }
 
   /**
-   * All ways: from the first accelerator to each other one, then from the second, in the order of
-   * {@link Tidepool#accelerators()}.
+   * Returns all ways: from the first accelerator to each other one, then from the second, in the
+   * order of {@link Tidepool#accelerators()}.
    */
   List<Way> matrix();
 
-  /** The way from one accelerator to another. */
+  /** Returns the way from one accelerator to another. */
   Way way(Accelerator from, Accelerator to);
 
   /**

@@ -68,7 +68,7 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
     peers = Map.copyOf(peers);
   }
 
-  /** What a leg costs, if the accelerator has it. */
+  /** Returns what a leg costs, if the accelerator has it. */
   public Optional<Cost> cost(Leg leg) {
     return Optional.ofNullable(legs.get(leg));
   }

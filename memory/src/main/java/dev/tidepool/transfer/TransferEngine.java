@@ -84,6 +84,6 @@ public interface TransferEngine {
   CompletableFuture<TransferReport> transferAsync(
       List<? extends Transfer<?>> transfers, TransferOptions options);
 
-  /** What this manager moved so far. */
+  /** Returns what this manager moved so far. */
   TransferStatistics statistics();
 }

@@ -77,12 +77,12 @@ public record TransferOptions(
     }
   }
 
-  /** The defaults. */
+  /** Returns the defaults. */
   public static TransferOptions defaults() {
     return DEFAULTS;
   }
 
-  /** A builder that starts from the defaults. */
+  /** Returns a builder that starts from the defaults. */
   public static Builder builder() {
     return new Builder();
   }
@@ -113,13 +113,13 @@ public record TransferOptions(
       return this;
     }
 
-    /** Whether bytes may use page-locked memory. */
+    /** Returns whether bytes may use page-locked memory. */
     public Builder pinned(boolean pinned) {
       this.pinned = pinned;
       return this;
     }
 
-    /** Whether a chunk may begin before the one before it has arrived. */
+    /** Returns whether a chunk may begin before the one before it has arrived. */
     public Builder pipelining(boolean pipelining) {
       this.pipelining = pipelining;
       return this;
@@ -131,7 +131,7 @@ public record TransferOptions(
       return this;
     }
 
-    /** Whether checksums of the source and of what arrived are compared. */
+    /** Returns whether checksums of the source and of what arrived are compared. */
     public Builder verified(boolean verified) {
       this.verified = verified;
       return this;
@@ -143,7 +143,7 @@ public record TransferOptions(
       return this;
     }
 
-    /** How often a transfer is tried again after a transient error. */
+    /** Returns how often a transfer is tried again after a transient error. */
     public Builder retries(int count) {
       this.retries = count;
       return this;
@@ -156,7 +156,7 @@ public record TransferOptions(
     }
 
     /**
-     * The options.
+     * Returns the options.
      *
      * @throws IllegalArgumentException if one is out of its range; the message names it
      */

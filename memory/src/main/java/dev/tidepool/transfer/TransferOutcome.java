@@ -35,7 +35,7 @@ public record TransferOutcome(
     Objects.requireNonNull(cause, "cause");
   }
 
-  /** Whether all bytes have arrived. */
+  /** Returns whether all bytes have arrived. */
   public boolean isDone() {
     return status == Status.DONE;
   }

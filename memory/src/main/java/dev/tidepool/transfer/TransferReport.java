@@ -22,7 +22,7 @@ public record TransferReport(long totalBytes, Duration elapsed, List<TransferOut
     return totalBytes == 0 ? 0 : totalBytes * 1e9 / Math.max(1, elapsed.toNanos());
   }
 
-  /** How many pairs did not arrive, whatever the reason. */
+  /** Returns how many pairs did not arrive, whatever the reason. */
   public int failures() {
     return (int) outcomes.stream().filter(outcome -> !outcome.isDone()).count();
   }

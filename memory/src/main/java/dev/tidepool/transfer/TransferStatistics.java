@@ -53,22 +53,22 @@ public record TransferStatistics(
     ways = Map.copyOf(ways);
   }
 
-  /** The figures of one way; zeros if it was not used. */
+  /** Returns the figures of one way; zeros if it was not used. */
   public WayStatistics way(TransferWay way) {
     return ways.getOrDefault(way, NOTHING);
   }
 
-  /** The mean time of one transfer to the device; zero before the first. */
+  /** Returns the mean time of one transfer to the device; zero before the first. */
   public Duration hostToDeviceAverageTime() {
     return average(hostToDeviceTime, hostToDeviceTransfers);
   }
 
-  /** The mean time of one transfer to the host; zero before the first. */
+  /** Returns the mean time of one transfer to the host; zero before the first. */
   public Duration deviceToHostAverageTime() {
     return average(deviceToHostTime, deviceToHostTransfers);
   }
 
-  /** The mean time of one copy within and between devices; zero before the first. */
+  /** Returns the mean time of one copy within and between devices; zero before the first. */
   public Duration deviceToDeviceAverageTime() {
     return average(deviceToDeviceTime, deviceToDeviceTransfers);
   }
@@ -92,17 +92,17 @@ public record TransferStatistics(
     return WayStatistics.bandwidth(deviceToDeviceBytes, deviceToDeviceTime);
   }
 
-  /** The part of the peak that transfers to the device reach. */
+  /** Returns the part of the peak that transfers to the device reach. */
   public double hostToDeviceEfficiency() {
     return hostToDeviceBandwidth() / hostToDevicePeak;
   }
 
-  /** The part of the peak that transfers to the host reach. */
+  /** Returns the part of the peak that transfers to the host reach. */
   public double deviceToHostEfficiency() {
     return deviceToHostBandwidth() / deviceToHostPeak;
   }
 
-  /** The part of the peak that copies on the device reach. */
+  /** Returns the part of the peak that copies on the device reach. */
   public double deviceToDeviceEfficiency() {
     return deviceToDeviceBandwidth() / deviceToDevicePeak;
   }

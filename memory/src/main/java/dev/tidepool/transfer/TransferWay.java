@@ -30,7 +30,7 @@ public enum TransferWay {
     this.staged = staged;
   }
 
-  /** Whether the bytes pass through blocks of the library's on their way. */
+  /** Returns whether the bytes pass through blocks of the library's on their way. */
   public boolean isStaged() {
     return staged;
   }

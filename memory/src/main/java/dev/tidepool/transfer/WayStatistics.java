@@ -15,7 +15,7 @@ public record WayStatistics(long transfers, long bytes, Duration time) {
     return bandwidth(bytes, time);
   }
 
-  /** The mean time of one transfer; zero before the first. */
+  /** Returns the mean time of one transfer; zero before the first. */
   public Duration averageTime() {
     return transfers == 0 ? Duration.ZERO : time.dividedBy(transfers);
   }

@@ -19,7 +19,7 @@ final class CommandErrors {
   private CommandErrors() {}
 
   /**
-   * The exception for a command that failed.
+   * Returns the exception for a command that failed.
    *
    * @param command what was encoded
    */

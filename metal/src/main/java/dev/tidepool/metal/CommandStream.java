@@ -104,8 +104,8 @@ final class CommandStream {
   }
 
   /**
-   * A wait for a command, which the caller closes; null if it has ended, or is ahead in this very
-   * queue.
+   * Returns a wait for a command, which the caller closes; null if it has ended, or is ahead in
+   * this very queue.
    */
   MetalEvent.@Nullable Wait wait(Event event) {
     if (!(event instanceof MetalEvent awaited)) {

@@ -45,7 +45,7 @@ final class Commands implements AutoCloseable {
     waits.forEach(wait -> wait.encode(buffer));
   }
 
-  /** The encoder of copies and fills. */
+  /** Returns the encoder of copies and fills. */
   long blit() {
     if (current != Encoder.BLIT) {
       endEncoding();
@@ -55,7 +55,7 @@ final class Commands implements AutoCloseable {
     return encoder;
   }
 
-  /** The encoder of kernels, which run one after another. */
+  /** Returns the encoder of kernels, which run one after another. */
   long compute() {
     if (current != Encoder.COMPUTE) {
       endEncoding();

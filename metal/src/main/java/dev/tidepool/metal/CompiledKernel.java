@@ -157,7 +157,7 @@ record CompiledKernel(
     return bindings;
   }
 
-  /** What groups the kernel runs in. */
+  /** Returns what groups the kernel runs in. */
   GroupSizes groups() {
     return new GroupSizes(entry, device.name(), maxItems, device.properties().maxGroup());
   }

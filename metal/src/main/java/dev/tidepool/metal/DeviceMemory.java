@@ -40,12 +40,12 @@ final class DeviceMemory {
         };
   }
 
-  /** Whether DEVICE blocks are in memory that the host reaches. */
+  /** Returns whether DEVICE blocks are in memory that the host reaches. */
   boolean isShared() {
     return shared;
   }
 
-  /** The device's handle. */
+  /** Returns the device's handle. */
   long device() {
     return device.handle();
   }
@@ -102,12 +102,14 @@ final class DeviceMemory {
     return block;
   }
 
-  /** A buffer that the host reaches, which the caller releases. */
+  /** Returns a buffer that the host reaches, which the caller releases. */
   long staging(long bytes) {
     return buffer(bytes, 0, Metal.SHARED);
   }
 
-  /** What copies use without a staging buffer: made by the first queue that has room for it. */
+  /**
+   * Returns what copies use without a staging buffer: made by the first queue that has room for it.
+   */
   synchronized @Nullable StagingReserve reserve() {
     if (reserve == null) {
       try {
@@ -126,12 +128,12 @@ final class DeviceMemory {
     }
   }
 
-  /** A buffer for kernels alone, which the caller releases. */
+  /** Returns a buffer for kernels alone, which the caller releases. */
   long scratch(long bytes) {
     return buffer(bytes, 0, shared ? Metal.SHARED : Metal.PRIVATE);
   }
 
-  /** The bytes of a buffer that the host reaches, without a scope. */
+  /** Returns the bytes of a buffer that the host reaches, without a scope. */
   MemorySegment contents(long buffer, long bytes) {
     long address = Metal.contents(buffer);
     if (address == 0) {
@@ -144,7 +146,7 @@ final class DeviceMemory {
   }
 
   /**
-   * A buffer.
+   * Returns a buffer.
    *
    * @param spare bytes besides, for an aligned start
    */
@@ -189,7 +191,7 @@ final class DeviceMemory {
         -1);
   }
 
-  /** A block over a buffer of other code, which is held until the block is freed. */
+  /** Returns a block over a buffer of other code, which is held until the block is freed. */
   MetalBlock adopt(long buffer, long bytes) {
     Foundation.retain(buffer);
     ObjectKind.LIVE.created(ObjectKind.BUFFER);

@@ -8,7 +8,7 @@ final class ForeignMemory {
   private ForeignMemory() {}
 
   /**
-   * A block over a buffer of the device, which leaves it alone when it is freed.
+   * Returns a block over a buffer of the device, which leaves it alone when it is freed.
    *
    * @param handle begins at offset 0
    * @throws IllegalArgumentException if it is of another device, is smaller than the handle says,

@@ -67,7 +67,7 @@ final class Foundation {
                     .invokeExact(object, RESPONDS_TO.selector(), message.selector()));
   }
 
-  /** An autoreleased text. */
+  /** Returns an autoreleased text. */
   static long string(String text) {
     long type = ObjectiveC.getClass("NSString");
     try (Arena arena = Arena.ofConfined()) {
@@ -80,7 +80,7 @@ final class Foundation {
     }
   }
 
-  /** The characters of a text; none if there is no text. */
+  /** Returns the characters of a text; none if there is no text. */
   static String text(long string) {
     if (string == 0) {
       return "";
@@ -92,7 +92,7 @@ final class Foundation {
     return bytes[0].address() == 0 ? "" : bytes[0].reinterpret(Long.MAX_VALUE).getString(0);
   }
 
-  /** The objects of a list, which keeps them. */
+  /** Returns the objects of a list, which keeps them. */
   static List<Long> elements(long array) {
     if (array == 0) {
       return List.of();
@@ -110,7 +110,7 @@ final class Foundation {
         .toList();
   }
 
-  /** What an error says; of none, that nothing was said. */
+  /** Returns what an error says; of none, that nothing was said. */
   static Failure failure(long error) {
     if (error == 0) {
       return new Failure("none", 0, "Metal says no more");
@@ -127,7 +127,7 @@ final class Foundation {
     return new Failure(text(domain), code, text(description).strip());
   }
 
-  /** Whether the operating system is of a version, or newer. */
+  /** Returns whether the operating system is of a version, or newer. */
   static boolean isSystemAtLeast(long major, long minor) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment version = arena.allocateFrom(JAVA_LONG, major, minor, 0);
@@ -138,7 +138,7 @@ final class Foundation {
     }
   }
 
-  /** The version of the operating system in words. */
+  /** Returns the version of the operating system in words. */
   static String systemVersion() {
     long info = processInfo();
     return text(

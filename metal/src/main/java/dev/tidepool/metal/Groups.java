@@ -11,8 +11,8 @@ final class Groups {
   private Groups() {}
 
   /**
-   * The groups that cover so many items in rows. A kernel finds its item by the numbers of row and
-   * group, since no dimension of a grid has room for more than 2^32 items.
+   * Returns the groups that cover so many items in rows. A kernel finds its item by the numbers of
+   * row and group, since no dimension of a grid has room for more than 2^32 items.
    */
   static long[] inLine(long items, long group) {
     long groups = Math.addExact(items, group - 1) / group;
@@ -21,7 +21,7 @@ final class Groups {
   }
 
   /**
-   * The groups in each dimension; the last of a dimension may reach beyond the range.
+   * Returns the groups in each dimension; the last of a dimension may reach beyond the range.
    *
    * @throws IllegalArgumentException if the device does not run so many
    */

@@ -25,7 +25,7 @@ final class HostBuffers {
     blocks.remove(memory.address());
   }
 
-  /** The block that all bytes of a segment lie in; null if there is none. */
+  /** Returns the block that all bytes of a segment lie in; null if there is none. */
   @Nullable Place find(MemorySegment bytes) {
     Map.Entry<Long, MetalBlock> before = blocks.floorEntry(bytes.address());
     if (before == null) {

@@ -179,7 +179,7 @@ final class Metal {
 
   // Devices
 
-  /** The default device, owned; 0 if this session has none. */
+  /** Returns the default device, owned; 0 if this session has none. */
   static long createSystemDefaultDevice() {
     long device =
         NativeCall.answer(
@@ -191,19 +191,19 @@ final class Metal {
     return device;
   }
 
-  /** A list of all devices; the caller releases it, and 0 is an empty one. */
+  /** Returns a list of all devices; the caller releases it, and 0 is an empty one. */
   static long copyAllDevices() {
     return NativeCall.answer(
         "MTLCopyAllDevices", () -> (long) COPY_ALL_DEVICES.handle().invokeExact());
   }
 
-  /** The name of a device. */
+  /** Returns the name of a device. */
   static String name(long object) {
     return Foundation.text(
         NativeCall.answer("name", () -> (long) NAME.handle().invokeExact(object, NAME.selector())));
   }
 
-  /** Whether host and device have one memory. */
+  /** Returns whether host and device have one memory. */
   static boolean hasUnifiedMemory(long object) {
     return NativeCall.truth(
         "hasUnifiedMemory",
@@ -218,7 +218,7 @@ final class Metal {
         () -> (long) MAX_BUFFER_LENGTH.handle().invokeExact(object, MAX_BUFFER_LENGTH.selector()));
   }
 
-  /** How many bytes a device can have in use and stay fast; 0 if it is not known. */
+  /** Returns how many bytes a device can have in use and stay fast; 0 if it is not known. */
   static long recommendedMaxWorkingSetSize(long object) {
     return NativeCall.answer(
         "recommendedMaxWorkingSetSize",
@@ -239,7 +239,7 @@ final class Metal {
         () -> (long) MAX_GROUP_MEMORY.handle().invokeExact(object, MAX_GROUP_MEMORY.selector()));
   }
 
-  /** The most items of a group in each dimension. */
+  /** Returns the most items of a group in each dimension. */
   static List<Long> maxThreadsPerThreadgroup(long object) {
     try (Arena arena = Arena.ofConfined()) {
       SegmentAllocator result = arena;
@@ -256,7 +256,7 @@ final class Metal {
 
   // Memory
 
-  /** A buffer; 0 if there is no room. */
+  /** Returns a buffer; 0 if there is no room. */
   static long newBuffer(long object, long length, long options) {
     return counted(
         ObjectKind.BUFFER,
@@ -269,7 +269,10 @@ final class Metal {
                         .invokeExact(object, NEW_BUFFER.selector(), length, options)));
   }
 
-  /** A shared buffer over whole pages of the host's memory; 0 if they cannot be used in place. */
+  /**
+   * Returns a shared buffer over whole pages of the host's memory; 0 if they cannot be used in
+   * place.
+   */
   static long newBufferWithBytesNoCopy(long object, MemorySegment pages) {
     return counted(
         ObjectKind.BUFFER,
@@ -301,7 +304,7 @@ final class Metal {
         "contents", () -> (long) CONTENTS.handle().invokeExact(object, CONTENTS.selector()));
   }
 
-  /** The bytes of a buffer. */
+  /** Returns the bytes of a buffer. */
   static long length(long object) {
     return NativeCall.answer(
         "length", () -> (long) LENGTH.handle().invokeExact(object, LENGTH.selector()));
@@ -314,7 +317,7 @@ final class Metal {
         () -> (long) STORAGE_MODE.handle().invokeExact(object, STORAGE_MODE.selector()));
   }
 
-  /** The device of a buffer. */
+  /** Returns the device of a buffer. */
   static long deviceOfBuffer(long object) {
     return NativeCall.answer(
         "device",
@@ -323,7 +326,7 @@ final class Metal {
 
   // Queues and events
 
-  /** A queue that has so many command buffers under way at most. */
+  /** Returns a queue that has so many command buffers under way at most. */
   static long newCommandQueue(long object, long count) {
     return NativeCall.create(
         "newCommandQueueWithMaxCommandBufferCount:",
@@ -331,13 +334,13 @@ final class Metal {
         () -> (long) NEW_QUEUE.handle().invokeExact(object, NEW_QUEUE.selector(), count));
   }
 
-  /** The device of a queue. */
+  /** Returns the device of a queue. */
   static long deviceOfQueue(long object) {
     return NativeCall.answer(
         "device", () -> (long) QUEUE_DEVICE.handle().invokeExact(object, QUEUE_DEVICE.selector()));
   }
 
-  /** An event that queues, devices and the host signal and wait for. */
+  /** Returns an event that queues, devices and the host signal and wait for. */
   static long newSharedEvent(long object) {
     return NativeCall.create(
         "newSharedEvent",
@@ -345,7 +348,7 @@ final class Metal {
         () -> (long) NEW_SHARED_EVENT.handle().invokeExact(object, NEW_SHARED_EVENT.selector()));
   }
 
-  /** The value of a shared event. */
+  /** Returns the value of a shared event. */
   static long signaledValue(long object) {
     return NativeCall.answer(
         "signaledValue",
@@ -363,7 +366,7 @@ final class Metal {
 
   // Command buffers
 
-  /** A new command buffer, which the caller releases. Waits while the queue is full. */
+  /** Returns a new command buffer, which the caller releases. Waits while the queue is full. */
   static long commandBuffer(long object) {
     long buffer =
         NativeCall.create(
@@ -422,7 +425,7 @@ final class Metal {
         "error", () -> (long) ERROR.handle().invokeExact(object, ERROR.selector()));
   }
 
-  /** An encoder of copies and fills, which the pool owns. */
+  /** Returns an encoder of copies and fills, which the pool owns. */
   static long blitCommandEncoder(long object) {
     return encoder(
         "blitCommandEncoder",
@@ -430,7 +433,7 @@ final class Metal {
             "blitCommandEncoder", () -> (long) BLIT.handle().invokeExact(object, BLIT.selector())));
   }
 
-  /** An encoder of kernels, which the pool owns. */
+  /** Returns an encoder of kernels, which the pool owns. */
   static long computeCommandEncoder(long object) {
     return encoder(
         "computeCommandEncoder",
@@ -586,7 +589,7 @@ final class Metal {
     }
   }
 
-  /** A function of a library; 0 if there is none of that name. */
+  /** Returns a function of a library; 0 if there is none of that name. */
   static long newFunction(long object, long name) {
     return counted(
         ObjectKind.FUNCTION,
@@ -595,7 +598,9 @@ final class Metal {
             () -> (long) NEW_FUNCTION.handle().invokeExact(object, NEW_FUNCTION.selector(), name)));
   }
 
-  /** A function made ready to run; {@code reflected} takes what is known of its parameters. */
+  /**
+   * Returns a function made ready to run; {@code reflected} takes what is known of its parameters.
+   */
   static Made newPipeline(long object, long function, MemorySegment reflected) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = arena.allocate(JAVA_LONG);
@@ -617,7 +622,7 @@ final class Metal {
     }
   }
 
-  /** The names of the functions of a library. */
+  /** Returns the names of the functions of a library. */
   static long functionNames(long object) {
     return NativeCall.answer(
         "functionNames",
@@ -631,27 +636,27 @@ final class Metal {
         () -> (long) MAX_THREADS.handle().invokeExact(object, MAX_THREADS.selector()));
   }
 
-  /** How many items of a kernel the device runs at once. */
+  /** Returns how many items of a kernel the device runs at once. */
   static long threadExecutionWidth(long object) {
     return NativeCall.answer(
         "threadExecutionWidth",
         () -> (long) EXECUTION_WIDTH.handle().invokeExact(object, EXECUTION_WIDTH.selector()));
   }
 
-  /** The bytes of group memory that a kernel declares itself. */
+  /** Returns the bytes of group memory that a kernel declares itself. */
   static long staticThreadgroupMemoryLength(long object) {
     return NativeCall.answer(
         "staticThreadgroupMemoryLength",
         () -> (long) STATIC_MEMORY.handle().invokeExact(object, STATIC_MEMORY.selector()));
   }
 
-  /** What is known of the parameters of a kernel, a list. */
+  /** Returns what is known of the parameters of a kernel, a list. */
   static long bindings(long object) {
     return NativeCall.answer(
         "bindings", () -> (long) BINDINGS.handle().invokeExact(object, BINDINGS.selector()));
   }
 
-  /** The name of a parameter. */
+  /** Returns the name of a parameter. */
   static String bindingName(long object) {
     return Foundation.text(
         NativeCall.answer(
@@ -659,26 +664,26 @@ final class Metal {
             () -> (long) BINDING_NAME.handle().invokeExact(object, BINDING_NAME.selector())));
   }
 
-  /** What a parameter is: a pointer, or group memory. */
+  /** Returns what a parameter is: a pointer, or group memory. */
   static long bindingType(long object) {
     return NativeCall.answer(
         "type", () -> (long) BINDING_TYPE.handle().invokeExact(object, BINDING_TYPE.selector()));
   }
 
-  /** The index of a parameter. */
+  /** Returns the index of a parameter. */
   static long bindingIndex(long object) {
     return NativeCall.answer(
         "index", () -> (long) BINDING_INDEX.handle().invokeExact(object, BINDING_INDEX.selector()));
   }
 
-  /** The bytes of what a parameter points to. */
+  /** Returns the bytes of what a parameter points to. */
   static long bufferDataSize(long object) {
     return NativeCall.answer(
         "bufferDataSize",
         () -> (long) DATA_SIZE.handle().invokeExact(object, DATA_SIZE.selector()));
   }
 
-  /** The type of what a parameter points to. */
+  /** Returns the type of what a parameter points to. */
   static long bufferDataType(long object) {
     return NativeCall.answer(
         "bufferDataType",

@@ -50,7 +50,7 @@ final class MetalBlock implements Block {
     return owner;
   }
 
-  /** The buffer, for commands. */
+  /** Returns the buffer, for commands. */
   long buffer() {
     if (freed.get()) {
       throw new IllegalStateException("a block of " + byteSize + " bytes is used after its free");

@@ -171,12 +171,12 @@ final class MetalDevice implements Device {
     return other instanceof MetalDevice metal && metal.handle() == handle();
   }
 
-  /** Whether commands of this device reach a block. */
+  /** Returns whether commands of this device reach a block. */
   boolean reaches(MetalBlock block) {
     return block.owner().device() == handle();
   }
 
-  /** The id and the vendor's name, for messages. */
+  /** Returns the id and the vendor's name, for messages. */
   String name() {
     return info.id() + " (" + info.name() + ")";
   }

@@ -122,8 +122,8 @@ final class MetalEvent implements Event {
   }
 
   /**
-   * A wait for this command, for queues; null if it has ended. It holds what it needs until {@link
-   * Wait#close}, and the watch signals for the command should it fail.
+   * Returns a wait for this command, for queues; null if it has ended. It holds what it needs until
+   * {@link Wait#close}, and the watch signals for the command should it fail.
    */
   @Nullable Wait hold(FailureWatch watch) {
     users.enter();

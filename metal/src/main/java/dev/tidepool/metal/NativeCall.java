@@ -57,7 +57,7 @@ final class NativeCall {
   }
 
   /**
-   * An object that the caller owns and releases.
+   * Returns an object that the caller owns and releases.
    *
    * @throws AcceleratorException if the answer is none
    */
@@ -70,7 +70,7 @@ final class NativeCall {
     return object;
   }
 
-  /** The error of a message that answers with nothing and says no more. */
+  /** Returns the error of a message that answers with nothing and says no more. */
   static AcceleratorException nothing(String name) {
     return new AcceleratorException(
         name,

@@ -22,7 +22,7 @@ final class ObjectiveC {
 
   private ObjectiveC() {}
 
-  /** A class by its name; 0 if there is none. */
+  /** Returns a class by its name; 0 if there is none. */
   static long getClass(String name) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment text = arena.allocateFrom(name);
@@ -30,7 +30,7 @@ final class ObjectiveC {
     }
   }
 
-  /** A selector by its name; 0 where there is no runtime. */
+  /** Returns a selector by its name; 0 where there is no runtime. */
   static long selector(String name) {
     if (!MetalLibrary.INSTALLED.isPresent()) {
       return 0;

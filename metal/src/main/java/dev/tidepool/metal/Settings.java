@@ -31,7 +31,7 @@ record Settings(Storage storage) {
         });
   }
 
-  /** The file that has all functions, when one is named. */
+  /** Returns the file that has all functions, when one is named. */
   static Optional<String> library() {
     return Setting.text("tidepool.metal.library");
   }

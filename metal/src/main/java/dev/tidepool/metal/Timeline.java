@@ -17,7 +17,7 @@ final class Timeline {
     this.event = Metal.newSharedEvent(device);
   }
 
-  /** The {@code id<MTLSharedEvent>}. */
+  /** Returns the {@code id<MTLSharedEvent>}. */
   long event() {
     return event;
   }

@@ -16,7 +16,7 @@ record HardwareTags(String id, String name, AcceleratorKind kind) {
     return new HardwareTags(accelerator.id(), accelerator.name(), accelerator.kind());
   }
 
-  /** Whether it is no processor of the host, whose memory is not the accelerator's. */
+  /** Returns whether it is no processor of the host, whose memory is not the accelerator's. */
   boolean isOffHost() {
     return kind != AcceleratorKind.CPU;
   }

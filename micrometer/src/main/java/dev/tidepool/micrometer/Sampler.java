@@ -59,12 +59,12 @@ final class Sampler {
     }
   }
 
-  /** The latest figures; of a closed manager the last ones, so that no counter falls. */
+  /** Returns the latest figures; of a closed manager the last ones, so that no counter falls. */
   Sample last() {
     return last;
   }
 
-  /** The memory of the accelerator; null if it does not answer. */
+  /** Returns the memory of the accelerator; null if it does not answer. */
   @Nullable MemoryInfo deviceMemory() {
     UnifiedMemoryManager present = manager.get();
     try {

@@ -151,7 +151,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
     return meters;
   }
 
-  /** The id, or with the smallest number that no other has: names stay few. */
+  /** Returns the id, or with the smallest number that no other has: names stay few. */
   private String freeName(String id) {
     String name = id;
     for (int i = 2; managers.containsKey(name); i++) {

@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  */
 record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
 
-  /** The block's own buffer object, or one over its bytes. */
+  /** Returns the block's own buffer object, or one over its bytes. */
   static AsBuffer of(OpenClBlock block) {
     return switch (block) {
       case BufferBlock own -> new AsBuffer(own.buffer(), false);
@@ -41,7 +41,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** The host's bytes where they lie, for a device that reaches them there. */
+  /** Returns the host's bytes where they lie, for a device that reaches them there. */
   static AsBuffer over(Context context, MemorySegment bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -52,7 +52,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** A part of a buffer that starts where the device's alignment allows it. */
+  /** Returns a part of a buffer that starts where the device's alignment allows it. */
   static AsBuffer part(long buffer, long offset, long bytes) {
     return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);
   }

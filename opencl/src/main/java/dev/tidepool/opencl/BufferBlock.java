@@ -57,12 +57,12 @@ final class BufferBlock extends OpenClBlock {
     return buffer;
   }
 
-  /** Whether a part can begin at a byte. */
+  /** Returns whether a part can begin at a byte. */
   boolean hasPartAt(long offset, long alignment) {
     return (start + offset) % alignment == 0;
   }
 
-  /** A buffer object that is a part of this one; the caller closes it. */
+  /** Returns a buffer object that is a part of this one; the caller closes it. */
   AsBuffer part(long offset, long bytes) {
     return AsBuffer.part(whole, start + offset, bytes);
   }

@@ -33,8 +33,8 @@ final class CommandOrder {
   }
 
   /**
-   * The end of everything that was enqueued until now. A barrier, since some drivers end a marker
-   * of an out-of-order queue too early.
+   * Returns the end of everything that was enqueued until now. A barrier, since some drivers end a
+   * marker of an out-of-order queue too early.
    */
   static OpenClEvent mark(OpenClDevice device, long queue) {
     try (Submission submission = new Submission(device.context(), queue)) {

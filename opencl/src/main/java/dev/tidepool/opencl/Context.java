@@ -39,7 +39,7 @@ final class Context {
     return this;
   }
 
-  /** Whether this was the last holder; the context is released then. */
+  /** Returns whether this was the last holder; the context is released then. */
   boolean letGo() {
     if (holders.decrementAndGet() > 0) {
       return false;

@@ -144,7 +144,7 @@ final class DeviceMemory {
     };
   }
 
-  /** A buffer object of other code, which is held until the block is freed. */
+  /** Returns a buffer object of other code, which is held until the block is freed. */
   BufferBlock adopt(long buffer, long bytes) {
     long whole = OpenCL.clGetMemObjectWhole(buffer);
     long start = whole == 0 ? 0 : OpenCL.clGetMemObjectOffset(buffer);
@@ -172,7 +172,7 @@ final class DeviceMemory {
     allocated.addAndGet(-block.byteSize());
   }
 
-  /** Whether bytes of the host lie in memory that the driver allocated for its copies. */
+  /** Returns whether bytes of the host lie in memory that the driver allocated for its copies. */
   boolean isPinned(MemorySegment hostBytes) {
     return pinned.contain(hostBytes);
   }
@@ -295,8 +295,8 @@ final class DeviceMemory {
   }
 
   /**
-   * A buffer that the driver allocates in host memory, mapped for good: the portable way to memory
-   * that it can copy from at full speed. Plain memory beyond what one buffer may have.
+   * Returns a buffer that the driver allocates in host memory, mapped for good: the portable way to
+   * memory that it can copy from at full speed. Plain memory beyond what one buffer may have.
    */
   private PinnedBlock pinned(long bytes, long alignment, long service) {
     long spare = spare(alignment);

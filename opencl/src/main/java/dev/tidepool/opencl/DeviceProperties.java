@@ -159,14 +159,14 @@ record DeviceProperties(
     return maker == Maker.POCL;
   }
 
-  /** Whether two of its kernels at once may end the process. */
+  /** Returns whether two of its kernels at once may end the process. */
   boolean runsKernelsAlone() {
     return pocl() && isCpu();
   }
 
   /**
-   * Whether the driver is used only on request. NVIDIA's (580.159.04) ended the process under the
-   * conformance suite, whose threads launch kernels side by side, in spite of what {@link
+   * Returns whether the driver is used only on request. NVIDIA's (580.159.04) ended the process
+   * under the conformance suite, whose threads launch kernels side by side, in spite of what {@link
    * #spoilsKernels} and {@link #keepsContext} avoid.
    */
   boolean isUnsafe() {
@@ -174,28 +174,28 @@ record DeviceProperties(
   }
 
   /**
-   * Whether each launch needs a new kernel object, one at a time for a program. NVIDIA's driver
-   * (580.159.04) ended the process where several threads set arguments of kernel objects of their
-   * own, and refused launches of objects that had been given both buffers and SVM pointers.
+   * Returns whether each launch needs a new kernel object, one at a time for a program. NVIDIA's
+   * driver (580.159.04) ended the process where several threads set arguments of kernel objects of
+   * their own, and refused launches of objects that had been given both buffers and SVM pointers.
    */
   boolean spoilsKernels() {
     return maker == Maker.NVIDIA;
   }
 
   /**
-   * Whether a context is better not released. NVIDIA's driver (580.159.04) does not return from
-   * {@code clReleaseContext} where several threads have used the context.
+   * Returns whether a context is better not released. NVIDIA's driver (580.159.04) does not return
+   * from {@code clReleaseContext} where several threads have used the context.
    */
   boolean keepsContext() {
     return maker == Maker.NVIDIA;
   }
 
   /**
-   * Whether two of its commands at once may wait for each other forever. PoCL's driver {@code
-   * basic}, which versions from 4.0 on call {@code cpu-minimal}, has no threads: it runs a command
-   * in the thread that makes it ready, and takes the locks of the device and of an event in both
-   * orders while several threads do so. The driver {@code pthread} ({@code cpu}) has threads of its
-   * own and is not affected.
+   * Returns whether two of its commands at once may wait for each other forever. PoCL's driver
+   * {@code basic}, which versions from 4.0 on call {@code cpu-minimal}, has no threads: it runs a
+   * command in the thread that makes it ready, and takes the locks of the device and of an event in
+   * both orders while several threads do so. The driver {@code pthread} ({@code cpu}) has threads
+   * of its own and is not affected.
    */
   boolean runsCommandsAlone() {
     return runsKernelsAlone() && (name.startsWith("basic") || name.startsWith("cpu-minimal"));

@@ -112,13 +112,15 @@ final class ErrorCodes {
 
   private ErrorCodes() {}
 
-  /** The header's name of the code, or the code's number in words when no header names it. */
+  /**
+   * Returns the header's name of the code, or the code's number in words when no header names it.
+   */
   static String nameOf(int code) {
     String name = NAMES.get(code);
     return name == null ? "OpenCL error " + code : name;
   }
 
-  /** What most likely happened and what to do next. */
+  /** Returns what most likely happened and what to do next. */
   static String adviceFor(int code) {
     return switch (code) {
       case CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES ->
@@ -136,7 +138,7 @@ final class ErrorCodes {
     };
   }
 
-  /** Whether the same call may succeed later. */
+  /** Returns whether the same call may succeed later. */
   static AcceleratorException.Kind kindOf(int code) {
     return switch (code) {
       case CL_MEM_OBJECT_ALLOCATION_FAILURE,
@@ -150,7 +152,9 @@ final class ErrorCodes {
     };
   }
 
-  /** Whether an allocation that returned this code may succeed once memory is given back. */
+  /**
+   * Returns whether an allocation that returned this code may succeed once memory is given back.
+   */
   static boolean isOutOfMemory(int code) {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE
         || code == CL_OUT_OF_RESOURCES

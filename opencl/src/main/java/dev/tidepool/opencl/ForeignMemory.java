@@ -11,7 +11,7 @@ final class ForeignMemory {
   private ForeignMemory() {}
 
   /**
-   * A block over memory of the device's context, which leaves it alone when it is freed.
+   * Returns a block over memory of the device's context, which leaves it alone when it is freed.
    *
    * @param handle begins at offset 0
    * @throws IllegalArgumentException if it is of another context, is no plain buffer, is smaller

@@ -11,7 +11,7 @@ final class LentMemory {
   private LentMemory() {}
 
   /**
-   * A handle of a part of a block.
+   * Returns a handle of a part of a block.
    *
    * @param kind null for the one that the block has anyway
    */
@@ -39,7 +39,7 @@ final class LentMemory {
     };
   }
 
-  /** A buffer object that begins with the part: many libraries know no offsets. */
+  /** Returns a buffer object that begins with the part: many libraries know no offsets. */
   private static NativeMemory part(
       OpenClDevice device, BufferBlock buffer, long offset, long bytes) {
     checkNotEmpty(bytes);

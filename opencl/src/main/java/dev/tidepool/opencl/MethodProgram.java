@@ -126,7 +126,7 @@ final class MethodProgram extends OpenClProgram {
   }
 
   /**
-   * The group that was asked for, or one that suits the device.
+   * Returns the group that was asked for, or one that suits the device.
    *
    * @throws IllegalArgumentException if the group that was asked for is too large, or if PoCL
    *     cannot run the kernel in groups of that size

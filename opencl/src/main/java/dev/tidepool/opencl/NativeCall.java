@@ -137,7 +137,9 @@ final class NativeCall {
     DriverCall.requireRunning(function, "OpenCL driver");
   }
 
-  /** A C string in a query's answer; drivers differ on whether the terminator is counted. */
+  /**
+   * Returns a C string in a query's answer; drivers differ on whether the terminator is counted.
+   */
   static String text(byte[] value) {
     int length = value.length;
     while (length > 0 && value[length - 1] == 0) {
@@ -146,7 +148,10 @@ final class NativeCall {
     return new String(value, 0, length, StandardCharsets.UTF_8).strip();
   }
 
-  /** A {@code cl_bool}, {@code cl_uint}, {@code cl_ulong} or {@code size_t} in a query's answer. */
+  /**
+   * Returns a {@code cl_bool}, {@code cl_uint}, {@code cl_ulong} or {@code size_t} in a query's
+   * answer.
+   */
   static long number(byte[] value) {
     ByteBuffer bytes = ByteBuffer.wrap(value).order(ByteOrder.nativeOrder());
     return switch (value.length) {

@@ -223,7 +223,7 @@ final class OpenCL {
         "clReleaseContext", ObjectKind.CONTEXT, () -> (int) RELEASE_CONTEXT.invokeExact(context));
   }
 
-  /** An in-order queue. */
+  /** Returns an in-order queue. */
   static long clCreateCommandQueue(long context, long device) {
     return NativeCall.create(
         "clCreateCommandQueue",
@@ -569,7 +569,7 @@ final class OpenCL {
     return eventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS);
   }
 
-  /** The function that enqueued the command. */
+  /** Returns the function that enqueued the command. */
   static String clGetEventInfoFunction(long event) {
     return switch (eventInfo(event, CL_EVENT_COMMAND_TYPE)) {
       case 0x11F0 -> "clEnqueueNDRangeKernel";
@@ -682,7 +682,9 @@ final class OpenCL {
                             kernel, CL_KERNEL_NUM_ARGS, size, value, actual)));
   }
 
-  /** What the source says of a parameter; the program was built with its option for that. */
+  /**
+   * Returns what the source says of a parameter; the program was built with its option for that.
+   */
   static byte[] clGetKernelArgInfo(long kernel, int index, int parameter) {
     return query(
         "clGetKernelArgInfo",

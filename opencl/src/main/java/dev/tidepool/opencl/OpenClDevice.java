@@ -198,7 +198,7 @@ final class OpenClDevice implements Device {
     return other instanceof OpenClDevice opencl && opencl.context == context;
   }
 
-  /** The id and the vendor's name, for messages. */
+  /** Returns the id and the vendor's name, for messages. */
   String name() {
     return info.id() + " (" + info.name() + ")";
   }

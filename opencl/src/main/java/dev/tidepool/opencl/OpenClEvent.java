@@ -92,7 +92,7 @@ final class OpenClEvent implements Event {
     return context;
   }
 
-  /** The last command's event with one more reference, which the caller releases. */
+  /** Returns the last command's event with one more reference, which the caller releases. */
   long retained() {
     users.enter();
     try {

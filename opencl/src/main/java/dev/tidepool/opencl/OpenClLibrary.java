@@ -63,7 +63,7 @@ record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
         Optional.empty(), "no OpenCL library (tried " + String.join(", ", names) + "); " + advice);
   }
 
-  /** What the loader of a system knows OpenCL by; on macOS no file has that path. */
+  /** Returns what the loader of a system knows OpenCL by; on macOS no file has that path. */
   static List<String> usualNames(OperatingSystem system) {
     return switch (system) {
       case MACOS ->
@@ -87,17 +87,17 @@ record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
     return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
   }
 
-  /** A function that returns a {@code cl_int} code. */
+  /** Returns a function that returns a {@code cl_int} code. */
   MethodHandle code(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(INT, parameters));
   }
 
-  /** A function that returns a handle, with the code in its last parameter. */
+  /** Returns a function that returns a handle, with the code in its last parameter. */
   MethodHandle handle(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(HANDLE, parameters));
   }
 
-  /** A function that returns the address of memory. */
+  /** Returns a function that returns the address of memory. */
   MethodHandle memory(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(ADDRESS, parameters));
   }

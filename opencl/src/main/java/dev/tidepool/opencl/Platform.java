@@ -23,12 +23,14 @@ final class Platform {
     this.devices = devices;
   }
 
-  /** The {@code cl_platform_id}. */
+  /** Returns the {@code cl_platform_id}. */
   long handle() {
     return handle;
   }
 
-  /** The context for a device that is being opened, to be given back with {@link #letGo}. */
+  /**
+   * Returns the context for a device that is being opened, to be given back with {@link #letGo}.
+   */
   synchronized Context hold(DeviceProperties device) {
     if (shared != null) {
       return shared.held();

@@ -64,11 +64,11 @@ final class PoclBarriers {
   }
 
   /**
-   * Whether PoCL compiles a kernel right with optimizations. It does not where a loop around
-   * barriers may have a constant number of rounds, and it stands in another one or another one in
-   * it, conditions have several parts or blocks are left by jumps: LLVM unrolls the loop then, and
-   * moves code across barriers. Nor where a condition has two parts and barriers in one: if items
-   * return at the end of that one, the first item of a group decides for all.
+   * Returns whether PoCL compiles a kernel right with optimizations. It does not where a loop
+   * around barriers may have a constant number of rounds, and it stands in another one or another
+   * one in it, conditions have several parts or blocks are left by jumps: LLVM unrolls the loop
+   * then, and moves code across barriers. Nor where a condition has two parts and barriers in one:
+   * if items return at the end of that one, the first item of a group decides for all.
    */
   static boolean mayBeOptimized(KernelTree tree) {
     boolean jumps = Walk.any(tree.body(), PoclBarriers::isLeftByJump);
@@ -91,9 +91,9 @@ final class PoclBarriers {
   }
 
   /**
-   * Whether PoCL compiles a kernel right for groups of two items. It copies the code for each of
-   * them then, in place of a loop over the items. If that has barriers and is optimized, it may end
-   * the process.
+   * Returns whether PoCL compiles a kernel right for groups of two items. It copies the code for
+   * each of them then, in place of a loop over the items. If that has barriers and is optimized, it
+   * may end the process.
    */
   static boolean mayRunInPairs(KernelTree tree) {
     return !Walk.any(tree.body(), Statement.Barrier.class::isInstance) || !mayBeOptimized(tree);
@@ -115,7 +115,7 @@ final class PoclBarriers {
                             && Walk.any(part, Statement.Barrier.class::isInstance)));
   }
 
-  /** Whether a loop around barriers ends by a condition that has a constant. */
+  /** Returns whether a loop around barriers ends by a condition that has a constant. */
   private static boolean mayBeUnrolled(Statement statement) {
     return statement instanceof Statement.Loop(Label own, List<Statement> body)
         && Walk.any(body, Statement.Barrier.class::isInstance)
@@ -181,7 +181,7 @@ final class PoclBarriers {
     }
   }
 
-  /** Whether jumps leave several blocks around one barrier in one loop. */
+  /** Returns whether jumps leave several blocks around one barrier in one loop. */
   private boolean isLeftByJumps() {
     return around.stream().anyMatch(blocks -> blocks.stream().filter(jumped::contains).count() > 1);
   }

@@ -35,8 +35,8 @@ record RegisteredDrivers(
   }
 
   /**
-   * Whether all of them are PoCL, which drives the processor, on a machine that shows no graphics
-   * processor. False where that is not certain.
+   * Returns whether all of them are PoCL, which drives the processor, on a machine that shows no
+   * graphics processor. False where that is not certain.
    */
   boolean areForTheCpu() {
     if (System.getProperty("tidepool.opencl.library") != null

@@ -33,7 +33,7 @@ final class Scatter implements AutoCloseable {
     this.context = context;
   }
 
-  /** Whether there is a kernel and it reaches all the places; compiles it first. */
+  /** Returns whether there is a kernel and it reaches all the places; compiles it first. */
   boolean reaches(List<Piece> pieces) {
     return PieceRows.blocksOf(pieces) <= PieceRows.MOST_BLOCKS
         && pieces.stream()
@@ -123,7 +123,9 @@ final class Scatter implements AutoCloseable {
     return AsBuffer.copyOf(context, table);
   }
 
-  /** The staged bytes where they lie, if the device is a processor of the host; else room. */
+  /**
+   * Returns the staged bytes where they lie, if the device is a processor of the host; else room.
+   */
   private AsBuffer onDevice(MemorySegment staged) {
     if (kernel.reachesHostMemory()) {
       return AsBuffer.over(context, staged);

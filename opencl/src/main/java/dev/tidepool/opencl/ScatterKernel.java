@@ -50,7 +50,7 @@ final class ScatterKernel implements AutoCloseable {
     this.device = device;
   }
 
-  /** The kernel; nothing where the driver refuses it. */
+  /** Returns the kernel; nothing where the driver refuses it. */
   synchronized Optional<CompiledKernel> get() {
     if (!tried) {
       tried = true;
@@ -72,7 +72,7 @@ final class ScatterKernel implements AutoCloseable {
     return device.properties().isCpu() ? 1 : Math.min(LANES, kernel.maxGroup());
   }
 
-  /** Whether staged bytes need no copy on the device. */
+  /** Returns whether staged bytes need no copy on the device. */
   boolean reachesHostMemory() {
     return device.properties().isCpu();
   }

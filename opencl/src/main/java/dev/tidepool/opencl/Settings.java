@@ -44,7 +44,7 @@ record Settings(Svm svm, boolean sharedMemory, boolean nvidia) {
     return new Settings(svm, sharedMemory && options.zeroCopyBuffers(), nvidia);
   }
 
-  /** The OpenCL library's file, when one is named. */
+  /** Returns the OpenCL library's file, when one is named. */
   static Optional<String> library() {
     return Setting.text("tidepool.opencl.library");
   }

@@ -33,7 +33,7 @@ final class SharedPointerBlock extends OpenClBlock {
     this.fine = fine;
   }
 
-  /** A block over memory of other code, which may be coarse-grained. */
+  /** Returns a block over memory of other code, which may be coarse-grained. */
   static SharedPointerBlock adopted(DeviceMemory owner, SvmFunctions svm, MemorySegment memory) {
     return new SharedPointerBlock(owner, svm, null, memory, false);
   }
@@ -57,8 +57,8 @@ final class SharedPointerBlock extends OpenClBlock {
   }
 
   /**
-   * A buffer object over the same bytes, for copies from and to buffer objects. The caller releases
-   * it as soon as its commands are enqueued.
+   * Returns a buffer object over the same bytes, for copies from and to buffer objects. The caller
+   * releases it as soon as its commands are enqueued.
    */
   long asBuffer() {
     return OpenCL.clCreateBuffer(

@@ -133,7 +133,7 @@ final class SourceParameters {
         });
   }
 
-  /** Whether there is one more that is known to be no local memory. */
+  /** Returns whether there is one more that is known to be no local memory. */
   private boolean hasUndeclared(int declared) {
     return count == declared + 1
         && known.filter(all -> all.getLast().kind() != Kind.LOCAL).isPresent();
@@ -158,7 +158,7 @@ final class SourceParameters {
     }
   }
 
-  /** What to do if a value of a type cannot be passed as another; null if it can. */
+  /** Returns what to do if a value of a type cannot be passed as another; null if it can. */
   private static @Nullable String neededInstead(String actual, ElementType<?> declared) {
     String element = actual.replaceAll("\\d+$", "");
     Integer bytes = SCALARS.get(element);

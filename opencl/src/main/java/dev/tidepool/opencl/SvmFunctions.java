@@ -58,7 +58,10 @@ final class SvmFunctions {
     return FOUND;
   }
 
-  /** The memory, or nothing when the driver has none left; it has the size asked for, no scope. */
+  /**
+   * Returns the memory, or nothing when the driver has none left; it has the size asked for, no
+   * scope.
+   */
   Optional<MemorySegment> clSVMAlloc(long context, long flags, long byteSize, int alignment) {
     NativeCall.requireRunning("clSVMAlloc");
     MemorySegment memory;

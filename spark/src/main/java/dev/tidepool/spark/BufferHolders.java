@@ -44,7 +44,7 @@ final class BufferHolders {
     notifyAll();
   }
 
-  /** How many kernels were done so far: if there are more, there may be more room. */
+  /** Returns how many kernels were done so far: if there are more, there may be more room. */
   synchronized long ends() {
     return ends;
   }

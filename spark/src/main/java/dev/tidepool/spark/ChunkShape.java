@@ -29,7 +29,7 @@ public final class ChunkShape implements Serializable {
     this.resultSchema = resultSchema;
   }
 
-  /** An empty chunk, of a size that suits the device of the task. */
+  /** Returns an empty chunk, of a size that suits the device of the task. */
   public RowChunk open() {
     ExecutorSession session = ExecutorSession.current();
     UnifiedMemoryManager memory = session.memory(TaskContext.get());

@@ -69,10 +69,11 @@ public final class ColumnKernel implements Serializable {
   }
 
   /**
-   * A public static method with {@link KernelMethod}, as {@link KernelSource#method(Class, String)}
-   * takes it. It is called for each row. Its arrays are columns of one chunk of a partition, and
-   * the item's index is the row's in that chunk, so a row must be computed from itself alone. Every
-   * array that the method writes is a result, unless {@link #results} says which are.
+   * Returns a public static method with {@link KernelMethod}, as {@link KernelSource#method(Class,
+   * String)} takes it. It is called for each row. Its arrays are columns of one chunk of a
+   * partition, and the item's index is the row's in that chunk, so a row must be computed from
+   * itself alone. Every array that the method writes is a result, unless {@link #results} says
+   * which are.
    *
    * @throws IllegalArgumentException if the class has no such method
    */
@@ -114,7 +115,7 @@ public final class ColumnKernel implements Serializable {
     return source;
   }
 
-  /** What the library compiles. Classes are loaded by the loader of Spark's thread. */
+  /** Returns what the library compiles. Classes are loaded by the loader of Spark's thread. */
   KernelSource compilable() {
     return switch (source) {
       case InExpression(String text) -> KernelSource.elementwise(text);
@@ -137,7 +138,7 @@ public final class ColumnKernel implements Serializable {
     return Collections.unmodifiableMap(scalars);
   }
 
-  /** The value of a scalar that is given. */
+  /** Returns the value of a scalar that is given. */
   Object scalar(String name) {
     return Objects.requireNonNull(scalars.get(name), name);
   }

@@ -100,12 +100,12 @@ enum ColumnType {
     this.elementType = elementType;
   }
 
-  /** The type of a column; empty if kernels do not compute with such. */
+  /** Returns the type of a column; empty if kernels do not compute with such. */
   static Optional<ColumnType> of(DataType type) {
     return Stream.of(values()).filter(each -> each.sparkType.equals(type)).findFirst();
   }
 
-  /** The type of a buffer's elements; empty if Spark has no such column. */
+  /** Returns the type of a buffer's elements; empty if Spark has no such column. */
   static Optional<ColumnType> of(ElementType<?> type) {
     return Stream.of(values()).filter(each -> each.elementType.equals(type)).findFirst();
   }

@@ -29,7 +29,7 @@ final class Columns {
   }
 
   /**
-   * The only column of a name.
+   * Returns the only column of a name.
    *
    * @throws IllegalArgumentException if there is none, or there are several
    */
@@ -75,7 +75,7 @@ final class Columns {
   }
 
   /**
-   * The type of the column of a name.
+   * Returns the type of the column of a name.
    *
    * @throws IllegalArgumentException if kernels do not compute with such
    */

@@ -15,7 +15,7 @@ final class DeviceChoice {
   private DeviceChoice() {}
 
   /**
-   * The accelerator of a task.
+   * Returns the accelerator of a task.
    *
    * @param address Spark's address of the device, where it assigns devices
    * @throws IllegalStateException if it is not there; the message says what was looked for and what
@@ -41,8 +41,8 @@ final class DeviceChoice {
   }
 
   /**
-   * The device of an address. A processor under a driver such as PoCL is one only if its id is the
-   * address, or the setting names its kind.
+   * Returns the device of an address. A processor under a driver such as PoCL is one only if its id
+   * is the address, or the setting names its kind.
    */
   private static Accelerator at(String address, Tidepool tidepool, Settings settings) {
     boolean isAny = settings.kind().equals(Settings.ANY_ACCELERATOR);

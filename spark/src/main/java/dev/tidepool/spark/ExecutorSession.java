@@ -59,7 +59,7 @@ final class ExecutorSession {
   }
 
   /**
-   * The session of this executor.
+   * Returns the session of this executor.
    *
    * @throws IllegalStateException if the plugin does not run here
    */
@@ -73,7 +73,7 @@ final class ExecutorSession {
     return session;
   }
 
-  /** All accelerators of this executor. */
+  /** Returns all accelerators of this executor. */
   Tidepool tidepool() {
     return tidepool;
   }
@@ -83,7 +83,7 @@ final class ExecutorSession {
     return holders;
   }
 
-  /** How much of a partition is computed at once, if somebody set it. */
+  /** Returns how much of a partition is computed at once, if somebody set it. */
   OptionalLong chunkBytes() {
     return settings.chunkBytes();
   }
@@ -129,7 +129,9 @@ final class ExecutorSession {
     }
   }
 
-  /** The task's device; where only the executor has devices, its tasks take them in turn. */
+  /**
+   * Returns the task's device; where only the executor has devices, its tasks take them in turn.
+   */
   private Optional<String> address(TaskContext task) {
     ResourceInformation own = task.resourcesJMap().get(settings.resource());
     ResourceInformation shared = resources.get(settings.resource());

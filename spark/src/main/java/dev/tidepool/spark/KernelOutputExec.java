@@ -73,7 +73,7 @@ public final class KernelOutputExec extends GeneratedPlan {
             limitNotReached());
   }
 
-  /** What the loops ask first, so that no chunk is computed beyond a LIMIT of the stage. */
+  /** Returns what the loops ask first, so that no chunk is computed beyond a LIMIT of the stage. */
   private String limitNotReached() {
     return Scala.list(limitNotReachedChecks()).stream()
         .map(check -> check + " && ")

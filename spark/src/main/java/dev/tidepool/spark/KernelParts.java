@@ -22,12 +22,12 @@ import scala.collection.immutable.Seq;
 record KernelParts<P extends QueryPlan<P>>(
     TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, P child)
     implements Serializable {
-  /** What the constructor of the node takes. */
+  /** Returns what the constructor of the node takes. */
   List<Object> elements() {
     return List.of(kernel, inputs, results, child);
   }
 
-  /** The columns of the child and, behind them, the results. */
+  /** Returns the columns of the child and, behind them, the results. */
   Seq<Attribute> output() {
     List<Attribute> output = new ArrayList<>(Scala.list(child.output()));
     output.addAll(Scala.list(results));

@@ -48,7 +48,7 @@ public final class RowChunk extends GenericInternalRow {
     this.fullBytes = fullBytes;
   }
 
-  /** A column: those of the rows, then those of the results. */
+  /** Returns a column: those of the rows, then those of the results. */
   public WritableColumnVector column(int index) {
     return index < columns.length ? columns[index] : results[index - columns.length];
   }
@@ -89,7 +89,7 @@ public final class RowChunk extends GenericInternalRow {
     return true;
   }
 
-  /** The number of rows. */
+  /** Returns the number of rows. */
   public int rows() {
     return rows;
   }
@@ -103,7 +103,7 @@ public final class RowChunk extends GenericInternalRow {
     return columns;
   }
 
-  /** The columns of the results, with room for all rows. */
+  /** Returns the columns of the results, with room for all rows. */
   OnHeapColumnVector[] results() {
     for (OnHeapColumnVector result : results) {
       result.reserve(rows);
@@ -111,7 +111,7 @@ public final class RowChunk extends GenericInternalRow {
     return results;
   }
 
-  /** All columns. */
+  /** Returns all columns. */
   ColumnarBatch batch() {
     ColumnVector[] all =
         Arrays.copyOf(columns, columns.length + results.length, ColumnVector[].class);

@@ -12,17 +12,17 @@ import scala.jdk.javaapi.CollectionConverters;
 final class Scala {
   private Scala() {}
 
-  /** An immutable sequence of the elements of a list. */
+  /** Returns an immutable sequence of the elements of a list. */
   static <T> Seq<T> seq(List<? extends T> list) {
     return CollectionConverters.<T>asScala(new ArrayList<T>(list)).toSeq();
   }
 
-  /** A list of the elements of a sequence. */
+  /** Returns a list of the elements of a sequence. */
   static <T> List<T> list(scala.collection.Seq<T> seq) {
     return List.copyOf(CollectionConverters.asJava(seq));
   }
 
-  /** The schema of columns. */
+  /** Returns the schema of columns. */
   static StructType schema(Seq<Attribute> columns) {
     return new StructType(
         list(columns).stream()

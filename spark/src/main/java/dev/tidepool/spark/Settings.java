@@ -31,7 +31,7 @@ record Settings(
   private static final List<String> OWN = List.of(ACCELERATOR, RESOURCE, CHUNK_BYTES);
 
   /**
-   * The settings of an application.
+   * Returns the settings of an application.
    *
    * @throws IllegalArgumentException if a property does not exist or its value is impossible; the
    *     message names the property
@@ -115,7 +115,7 @@ record Settings(
     return accelerator.contains(":");
   }
 
-  /** The kind of accelerator, {@code cuda} or {@link #ANY_ACCELERATOR}. */
+  /** Returns the kind of accelerator, {@code cuda} or {@link #ANY_ACCELERATOR}. */
   String kind() {
     return namesDevice() ? accelerator.substring(0, accelerator.indexOf(':')) : accelerator;
   }

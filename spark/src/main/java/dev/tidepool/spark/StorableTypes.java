@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.UserDefinedType;
 final class StorableTypes {
   private StorableTypes() {}
 
-  /** The columns, each of a type that can be stored. */
+  /** Returns the columns, each of a type that can be stored. */
   static StructType of(StructType schema) {
     return new StructType(
         Stream.of(schema.fields())

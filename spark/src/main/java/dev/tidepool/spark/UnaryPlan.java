@@ -23,7 +23,7 @@ abstract class UnaryPlan extends SparkPlan implements UnaryExecNode {
   private static final long serialVersionUID = 1L;
   static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
-  /** What the constructor takes. */
+  /** Returns what the constructor takes. */
   abstract List<Object> elements();
 
   @Override

@@ -24,7 +24,7 @@ public final class TidepoolAutoConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger("dev.tidepool");
 
   /**
-   * The options, from properties and customizers. Fails with an {@code
+   * Returns the options, from properties and customizers. Fails with an {@code
    * InvalidConfigurationPropertyValueException} if a property is unknown or its value impossible.
    */
   @Bean
@@ -38,8 +38,8 @@ public final class TidepoolAutoConfiguration {
   }
 
   /**
-   * The accelerators that {@code tidepool.accelerator} can mean, and the CPU. Other drivers are not
-   * loaded.
+   * Returns the accelerators that {@code tidepool.accelerator} can mean, and the CPU. Other drivers
+   * are not loaded.
    */
   @Bean(destroyMethod = "close")
   @ConditionalOnMissingBean
@@ -48,7 +48,7 @@ public final class TidepoolAutoConfiguration {
   }
 
   /**
-   * The manager of the accelerator that {@code tidepool.accelerator} names, or of the best.
+   * Returns the manager of the accelerator that {@code tidepool.accelerator} names, or of the best.
    *
    * @throws IllegalCallerException if a driver could not be opened because Java denies native
    *     access, and the processor was not asked for

@@ -45,7 +45,7 @@ public final class TidepoolEndpoint {
     this.memory = memory;
   }
 
-  /** A snapshot, taken now. */
+  /** Returns a snapshot, taken now. */
   @ReadOperation(producesFrom = Format.class)
   public WebEndpointResponse<String> snapshot(Format format) {
     String json = memory.snapshot().toJson();

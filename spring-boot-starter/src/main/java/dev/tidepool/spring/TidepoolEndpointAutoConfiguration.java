@@ -14,7 +14,7 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnSingleCandidate(UnifiedMemoryManager.class)
 @ConditionalOnAvailableEndpoint(TidepoolEndpoint.class)
 public final class TidepoolEndpointAutoConfiguration {
-  /** The endpoint. */
+  /** Returns the endpoint. */
   @Bean
   @ConditionalOnMissingBean
   public TidepoolEndpoint tidepoolEndpoint(UnifiedMemoryManager memory) {

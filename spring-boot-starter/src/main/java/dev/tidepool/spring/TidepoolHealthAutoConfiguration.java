@@ -20,7 +20,7 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnBean(MemoryOptions.class)
 @ConditionalOnEnabledHealthIndicator("tidepool")
 public final class TidepoolHealthAutoConfiguration {
-  /** The health of the manager. */
+  /** Returns the health of the manager. */
   @Bean
   @ConditionalOnMissingBean(name = "tidepoolHealthIndicator")
   public HealthIndicator tidepoolHealthIndicator(

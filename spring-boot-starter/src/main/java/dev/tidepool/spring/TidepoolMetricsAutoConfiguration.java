@@ -15,7 +15,7 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnClass({MeterBinder.class, TidepoolMetrics.class})
 @ConditionalOnBean(UnifiedMemoryManager.class)
 public final class TidepoolMetricsAutoConfiguration {
-  /** The meters; Spring Boot binds them to its registries. */
+  /** Returns the meters; Spring Boot binds them to its registries. */
   @Bean
   @ConditionalOnMissingBean
   public TidepoolMetrics tidepoolMetrics(ObjectProvider<UnifiedMemoryManager> managers) {

@@ -44,7 +44,7 @@ final class TidepoolProperties {
   }
 
   /**
-   * A builder of what the properties say.
+   * Returns a builder of what the properties say.
    *
    * @throws InvalidConfigurationPropertyValueException if one is unknown or its value impossible
    */
@@ -146,7 +146,7 @@ final class TidepoolProperties {
     }
   }
 
-  /** What {@code tidepool.accelerator} says: an id, a kind, or {@code auto}. */
+  /** Returns what {@code tidepool.accelerator} says: an id, a kind, or {@code auto}. */
   String accelerator() {
     String name = text(ACCELERATOR);
     return name == null ? "auto" : name;
@@ -172,7 +172,7 @@ final class TidepoolProperties {
   }
 
   /**
-   * The accelerator that the service asked for, or the best.
+   * Returns the accelerator that the service asked for, or the best.
    *
    * @throws InvalidConfigurationPropertyValueException if the service's own {@code Tidepool} has
    *     none of that name
@@ -185,7 +185,7 @@ final class TidepoolProperties {
     }
   }
 
-  /** What is wrong, told by the property of the option that the message is about. */
+  /** Returns what is wrong, told by the property of the option that the message is about. */
   private Optional<RuntimeException> naming(String message, Predicate<MemoryOption<?>> isMeant) {
     return MemoryOption.all().stream()
         .filter(isMeant)

@@ -110,18 +110,18 @@ public abstract class AcceleratorConformance {
   }
 
   /**
-   * Whether tests of kernels fail where the accelerator has no compiler, as they do at first; else
-   * they are skipped there, and all others run.
+   * Returns whether tests of kernels fail where the accelerator has no compiler, as they do at
+   * first; else they are skipped there, and all others run.
    */
   protected boolean needsCompiler() {
     return true;
   }
 
   /**
-   * Whether a topic, which is one of the nested classes here, is part of the suite; at first each
-   * one is. Where several suites cover variants of one backend, one of them runs everything, and
-   * the others may leave out the topics that their variant has no influence on. The system property
-   * {@code tidepool.test.long=true} makes all suites run everything.
+   * Returns whether a topic, which is one of the nested classes here, is part of the suite; at
+   * first each one is. Where several suites cover variants of one backend, one of them runs
+   * everything, and the others may leave out the topics that their variant has no influence on. The
+   * system property {@code tidepool.test.long=true} makes all suites run everything.
    */
   protected boolean runs(Class<? extends Topic> topic) {
     return true;
@@ -133,7 +133,7 @@ public abstract class AcceleratorConformance {
   /** Called after the last test, when the Tidepool is closed; fails the suite by throwing. */
   protected void verifyAfterAll() {}
 
-  /** What the running test works with. */
+  /** Returns what the running test works with. */
   protected final Bench bench() {
     if (bench == null) {
       throw new IllegalStateException("no test runs");

@@ -68,7 +68,7 @@ final class Bystander implements AutoCloseable {
     thread.start();
   }
 
-  /** The file that a bystander maps. */
+  /** Returns the file that a bystander maps. */
   static Path file(Path folder) {
     try {
       return Files.write(folder.resolve("mapped"), Patterns.array(ElementType.BYTE, LENGTH, 7));
@@ -126,7 +126,8 @@ final class Bystander implements AutoCloseable {
   }
 
   /**
-   * A shared buffer of a name that was closed before, perhaps while room was made of its memory.
+   * Returns a shared buffer of a name that was closed before, perhaps while room was made of its
+   * memory.
    */
   private UnifiedBuffer<int[]> created(String name) {
     long patience = System.nanoTime() + PATIENCE.toNanos();

@@ -25,7 +25,7 @@ record Holdings(long residentBytes, long files, long threads) {
     return new Holdings(resident(), count("fd"), count("task"));
   }
 
-  /** Whether these are more than chance explains. */
+  /** Returns whether these are more than chance explains. */
   boolean exceed(Holdings first) {
     return residentBytes >= first.residentBytes + RESIDENT_SLACK
         || files >= first.files + SLACK

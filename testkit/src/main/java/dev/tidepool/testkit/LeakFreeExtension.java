@@ -87,7 +87,9 @@ final class LeakFreeExtension
     }
   }
 
-  /** The accelerator that the method names, or else the innermost class around it that does. */
+  /**
+   * Returns the accelerator that the method names, or else the innermost class around it that does.
+   */
   private static String accelerator(ExtensionContext context) {
     return AnnotationSupport.findAnnotation(context.getElement(), LeakFree.class)
         .map(LeakFree::accelerator)
@@ -146,7 +148,10 @@ final class LeakFreeExtension
                 : ", allocated at\n    " + leak.site().replace("\n", "\n    "));
   }
 
-  /** The managers of parameters and of fields; a Tidepool stands for those of its accelerators. */
+  /**
+   * Returns the managers of parameters and of fields; a Tidepool stands for those of its
+   * accelerators.
+   */
   private static Set<UnifiedMemoryManager> managers(ExtensionContext context) {
     IdentityHashMap<UnifiedMemoryManager, Boolean> found = new IdentityHashMap<>();
     Provided provided = store(context).get(Provided.class, Provided.class);

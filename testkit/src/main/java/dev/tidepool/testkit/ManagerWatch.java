@@ -85,7 +85,7 @@ final class ManagerWatch implements ManagerObserver {
     return List.copyOf(managers.values());
   }
 
-  /** What is live now, pending work done; null if the manager is closed. */
+  /** Returns what is live now, pending work done; null if the manager is closed. */
   private static @Nullable List<BufferInfo> live(UnifiedMemoryManager manager) {
     try {
       try {

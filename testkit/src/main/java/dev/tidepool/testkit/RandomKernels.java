@@ -102,8 +102,8 @@ public final class RandomKernels {
   }
 
   /**
-   * The seed of the first kernel, unless the system property says so; the second one follows from
-   * the next number.
+   * Returns the seed of the first kernel, unless the system property says so; the second one
+   * follows from the next number.
    */
   public RandomKernels seed(long first) {
     long chosen = Long.getLong("tidepool.testkit.seed", first);
@@ -111,7 +111,7 @@ public final class RandomKernels {
         tidepool, accelerator, chosen, kernels, together, barriers, mostRefused);
   }
 
-  /** How many kernels, unless the system property says so. */
+  /** Returns how many kernels, unless the system property says so. */
   public RandomKernels kernels(int count) {
     return new RandomKernels(tidepool, accelerator, seed, count, together, barriers, mostRefused);
   }

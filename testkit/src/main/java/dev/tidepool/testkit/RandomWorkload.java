@@ -91,19 +91,19 @@ public final class RandomWorkload {
     this.nativeFill = nativeFill;
   }
 
-  /** What happens follows from this. */
+  /** Returns what happens follows from this. */
   public RandomWorkload seed(long seed) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels, nativeFill);
   }
 
-  /** How many operations. */
+  /** Returns how many operations. */
   public RandomWorkload operations(int count) {
     return new RandomWorkload(
         tidepool, accelerator, seed, count, threads, faults, options, kernels, nativeFill);
   }
 
-  /** How many threads share them. */
+  /** Returns how many threads share them. */
   public RandomWorkload threads(int count) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, count, faults, options, kernels, nativeFill);
@@ -140,7 +140,7 @@ public final class RandomWorkload {
         tidepool, accelerator, seed, operations, threads, faults, options, false, nativeFill);
   }
 
-  /** What native code does with buffers of the accelerator that it is lent. */
+  /** Returns what native code does with buffers of the accelerator that it is lent. */
   public RandomWorkload nativeFill(NativeFill fill) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels, fill);

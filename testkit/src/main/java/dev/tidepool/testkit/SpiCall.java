@@ -64,12 +64,12 @@ public enum SpiCall {
     this.mayFail = mayFail;
   }
 
-  /** Whether the seam's contract lets the call fail; what ends things never does. */
+  /** Returns whether the seam's contract lets the call fail; what ends things never does. */
   public boolean mayFail() {
     return mayFail;
   }
 
-  /** Whether the call hands a command to a queue and answers with its event. */
+  /** Returns whether the call hands a command to a queue and answers with its event. */
   public boolean isCommand() {
     return switch (this) {
       case WRITE, SCATTER, GATHER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE, MARK -> true;

@@ -11,7 +11,7 @@ enum Workload {
   /** Windows over a stream that comes in bursts. */
   STREAM;
 
-  /** Its name on the command line. */
+  /** Returns its name on the command line. */
   String label() {
     return name().toLowerCase(Locale.ROOT);
   }

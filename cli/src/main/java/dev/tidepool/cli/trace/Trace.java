@@ -30,22 +30,22 @@ public final class Trace {
     void freed(int buffer);
   }
 
-  /** The name of its file. */
+  /** Returns the name of its file. */
   public String name() {
     return name;
   }
 
-  /** How many buffers are allocated. */
+  /** Returns how many buffers are allocated. */
   public int buffers() {
     return bytes.length;
   }
 
-  /** How many allocations and frees there are. */
+  /** Returns how many allocations and frees there are. */
   public int events() {
     return events.length;
   }
 
-  /** The most bytes that are allocated at one time. */
+  /** Returns the most bytes that are allocated at one time. */
   public long peakBytes() {
     long live = 0;
     long peak = 0;
@@ -100,7 +100,7 @@ public final class Trace {
       events[eventCount++] = event;
     }
 
-    /** The trace of what was added. */
+    /** Returns the trace of what was added. */
     Trace trace(String name) {
       return new Trace(
           name,

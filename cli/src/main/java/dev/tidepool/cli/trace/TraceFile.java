@@ -55,7 +55,7 @@ public final class TraceFile {
     return recorder.trace(name == null ? file.toString() : name.toString());
   }
 
-  /** The next line; empty at the end. A file of another kind may have no line ends. */
+  /** Returns the next line; empty at the end. A file of another kind may have no line ends. */
   private String line(BufferedReader reader) throws IOException {
     lineNumber++;
     StringBuilder line = new StringBuilder();

@@ -57,7 +57,7 @@ public final class DescriptorExchange implements AutoCloseable {
         Thread.ofPlatform().daemon().name("tidepool-share-" + name).unstarted(this::answer);
   }
 
-  /** Whether this system can pass descriptors. */
+  /** Returns whether this system can pass descriptors. */
   public static boolean isSupported() {
     return SocketCalls.areThere();
   }
@@ -164,7 +164,7 @@ public final class DescriptorExchange implements AutoCloseable {
     }
   }
 
-  /** The sockets in the folder that this class made. */
+  /** Returns the sockets in the folder that this class made. */
   private static List<Path> sockets(Path folder, String names) {
     List<Path> sockets = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder, names)) {

@@ -80,7 +80,7 @@ final class SocketCalls {
 
   private SocketCalls() {}
 
-  /** Whether this system has functions that pass descriptors. */
+  /** Returns whether this system has functions that pass descriptors. */
   static boolean areThere() {
     if (!Platform.CURRENT.isLinux()) {
       return false;
@@ -256,7 +256,7 @@ final class SocketCalls {
     }
   }
 
-  /** All descriptors that came with a message. This process owns them, wanted or not. */
+  /** Returns all descriptors that came with a message. This process owns them, wanted or not. */
   private static int[] descriptors(MemorySegment message, MemorySegment control) {
     long bytes = Math.min(message.get(JAVA_LONG, MESSAGE_CONTROL_BYTES), control.get(JAVA_LONG, 0));
     if (bytes < CONTROL_DESCRIPTOR

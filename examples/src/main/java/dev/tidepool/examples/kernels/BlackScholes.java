@@ -39,7 +39,7 @@ public final class BlackScholes {
     puts[i] = discounted * normal(-d2) - spots[i] * normal(-d1);
   }
 
-  /** The normal distribution, by the polynomial 26.2.17 of Abramowitz and Stegun. */
+  /** Returns the normal distribution, by the polynomial 26.2.17 of Abramowitz and Stegun. */
   private static float normal(float x) {
     float t = 1 / (1 + 0.2316419f * Math.abs(x));
     float polynomial = -1.8212559f + t * 1.3302745f;
@@ -50,7 +50,7 @@ public final class BlackScholes {
     return x > 0 ? 1 - tail : tail;
   }
 
-  /** The prices of options to buy, and after them of those to sell. */
+  /** Returns the prices of options to buy, and after them of those to sell. */
   static float[][] computed(
       UnifiedMemoryManager memory, float[] spots, float[] strikes, float[] years) {
     float[] calls = new float[spots.length];
@@ -63,7 +63,7 @@ public final class BlackScholes {
     return new float[][] {calls, puts};
   }
 
-  /** The price of one option to buy and of one to sell by plain Java, in doubles. */
+  /** Returns the price of one option to buy and of one to sell by plain Java, in doubles. */
   static double[] plain(double spot, double strike, double years) {
     double deviation = VOLATILITY * Math.sqrt(years);
     double drift = (RATE + 0.5 * VOLATILITY * VOLATILITY) * years;
@@ -86,7 +86,7 @@ public final class BlackScholes {
     return x > 0 ? 1 - tail : tail;
   }
 
-  /** The largest difference to plain Java, relative to spot and strike together. */
+  /** Returns the largest difference to plain Java, relative to spot and strike together. */
   static double error(float[][] prices, float[] spots, float[] strikes, float[] years) {
     double error = 0;
     for (int i = 0; i < spots.length; i++) {

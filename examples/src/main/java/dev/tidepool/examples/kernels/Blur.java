@@ -37,7 +37,7 @@ public final class Blur {
     return Math.max(0, Math.min(index, size - 1));
   }
 
-  /** The blurred image. */
+  /** Returns the blurred image. */
   static float[] blurred(UnifiedMemoryManager memory, int width, int height, float[] image) {
     float[] blurred = new float[image.length];
     memory
@@ -48,7 +48,7 @@ public final class Blur {
     return blurred;
   }
 
-  /** The result by plain Java, which adds a border to the image first. */
+  /** Returns the result by plain Java, which adds a border to the image first. */
   static float[] plain(int width, int height, float[] image) {
     int wide = width + 2;
     float[] framed = new float[wide * (height + 2)];

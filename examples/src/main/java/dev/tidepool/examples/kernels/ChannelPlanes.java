@@ -36,7 +36,7 @@ public final class ChannelPlanes {
     planes[(channel * height + y) * width + x] = (value - mean[channel]) / deviation[channel];
   }
 
-  /** The planes of an image, channel by channel. */
+  /** Returns the planes of an image, channel by channel. */
   static float[] computed(
       UnifiedMemoryManager memory,
       int width,
@@ -53,7 +53,7 @@ public final class ChannelPlanes {
     return planes;
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static float[] plain(byte[] pixels, float[] mean, float[] deviation) {
     float[] planes = new float[pixels.length];
     int plane = pixels.length / CHANNELS;

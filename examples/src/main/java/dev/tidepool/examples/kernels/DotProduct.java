@@ -33,7 +33,7 @@ public final class DotProduct {
     scores[row] = sum;
   }
 
-  /** The scores of each row against each query, query by query. */
+  /** Returns the scores of each row against each query, query by query. */
   static float[][] scores(UnifiedMemoryManager memory, float[] rows, float[]... queries) {
     int dimensions = queries[0].length;
     int count = rows.length / dimensions;
@@ -52,7 +52,7 @@ public final class DotProduct {
     return all;
   }
 
-  /** The scores of one query by plain Java. */
+  /** Returns the scores of one query by plain Java. */
   static float[] plain(float[] rows, float[] query) {
     float[] scores = new float[rows.length / query.length];
     for (int i = 0; i < rows.length; i++) {

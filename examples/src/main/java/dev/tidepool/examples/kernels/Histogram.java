@@ -36,7 +36,7 @@ public final class Histogram {
     item.atomicAdd(counts, local, own[local]);
   }
 
-  /** How often each byte occurs. */
+  /** Returns how often each byte occurs. */
   static int[] counts(UnifiedMemoryManager memory, byte[] values) {
     int[] counts = new int[BINS];
     memory
@@ -47,7 +47,7 @@ public final class Histogram {
     return counts;
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static int[] plain(byte[] values) {
     int[] counts = new int[BINS];
     for (byte value : values) {

@@ -69,7 +69,7 @@ public final class KMeans {
     }
   }
 
-  /** The centres after one step; {@code kernels} has the kernels of this class. */
+  /** Returns the centres after one step; {@code kernels} has the kernels of this class. */
   static int[] step(
       ComputeOrchestrator kernels, UnifiedMemoryManager memory, byte[] colours, int[] centres) {
     int count = colours.length / 3;
@@ -97,7 +97,7 @@ public final class KMeans {
     return moved;
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static int[] plain(byte[] colours, int[] centres) {
     int[][] sums = new int[centres.length / 3][4];
     for (int i = 0; i < colours.length; i += 3) {

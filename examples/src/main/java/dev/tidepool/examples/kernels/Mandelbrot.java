@@ -41,7 +41,7 @@ public final class Mandelbrot {
     steps[row * width + column] = n;
   }
 
-  /** The steps for each pixel, row by row. */
+  /** Returns the steps for each pixel, row by row. */
   static int[] steps(UnifiedMemoryManager memory, int width, int height) {
     int[] steps = new int[width * height];
     memory
@@ -50,7 +50,7 @@ public final class Mandelbrot {
     return steps;
   }
 
-  /** The result by plain Java: a kernel is a method that can be called. */
+  /** Returns the result by plain Java: a kernel is a method that can be called. */
   static int[] plain(int width, int height) {
     int[] steps = new int[width * height];
     for (int row = 0; row < height; row++) {

@@ -52,7 +52,7 @@ public final class NBody {
     moved[4 * i + 3] = bodies[4 * i + 3];
   }
 
-  /** The bodies after some steps, from rest. */
+  /** Returns the bodies after some steps, from rest. */
   static float[] moved(UnifiedMemoryManager memory, int steps, float[] bodies) {
     int count = bodies.length / 4;
     float[] result = new float[bodies.length];
@@ -75,7 +75,7 @@ public final class NBody {
     return result;
   }
 
-  /** The result by plain Java, over a structure of arrays. */
+  /** Returns the result by plain Java, over a structure of arrays. */
   static float[] plain(int steps, float[] bodies) {
     int count = bodies.length / 4;
     float[][] position = new float[3][count];

@@ -38,7 +38,9 @@ public final class PrefixSum {
     }
   }
 
-  /** The sum of the values of the group's items up to this one (Hillis and Steele, 1986). */
+  /**
+   * Returns the sum of the values of the group's items up to this one (Hillis and Steele, 1986).
+   */
   private static int sumUpTo(WorkItem item, int local, int value, int[] shared) {
     int sum = value;
     for (int step = 1; step < GROUP; step *= 2) {
@@ -75,7 +77,7 @@ public final class PrefixSum {
     }
   }
 
-  /** The sums of all elements up to each. */
+  /** Returns the sums of all elements up to each. */
   static int[] sums(UnifiedMemoryManager memory, int[] values) {
     int[] sums = new int[values.length];
     try (UnifiedBuffer<int[]> buffer = memory.copyOf(values)) {
@@ -85,7 +87,7 @@ public final class PrefixSum {
     return sums;
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static int[] plain(int[] values) {
     int[] sums = values.clone();
     Arrays.parallelPrefix(sums, Integer::sum);

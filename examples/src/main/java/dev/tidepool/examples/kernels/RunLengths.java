@@ -75,7 +75,7 @@ public final class RunLengths {
     lengths[run] = next - places[run];
   }
 
-  /** The runs of some data, which is not empty. */
+  /** Returns the runs of some data, which is not empty. */
   static Runs encoded(UnifiedMemoryManager memory, byte[] data) {
     int groups = Math.ceilDiv(data.length, GROUP);
     LaunchRange range = LaunchRange.of((long) groups * GROUP).inGroupsOf(GROUP);
@@ -104,7 +104,7 @@ public final class RunLengths {
     }
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static Runs plain(byte[] data) {
     byte[] values = new byte[data.length];
     int[] lengths = new int[data.length];

@@ -121,7 +121,7 @@ public final class SemanticSearch implements AutoCloseable {
     }
   }
 
-  /** The best vectors for each query, the best first. */
+  /** Returns the best vectors for each query, the best first. */
   List<List<Hit>> best(float[]... queries) {
     int groups = Math.ceilDiv(queries.length, GROUP);
     int length = parts * groups * GROUP * TOP;
@@ -147,7 +147,7 @@ public final class SemanticSearch implements AutoCloseable {
     return hits;
   }
 
-  /** The queries in groups; the last group is filled with zeros. */
+  /** Returns the queries in groups; the last group is filled with zeros. */
   private float[] sideBySide(float[][] queries) {
     float[] all = new float[Math.ceilDiv(queries.length, GROUP) * GROUP * dimensions];
     for (int q = 0; q < queries.length; q++) {
@@ -158,7 +158,7 @@ public final class SemanticSearch implements AutoCloseable {
     return all;
   }
 
-  /** The best of one query, of which each part has found its own. */
+  /** Returns the best of one query, of which each part has found its own. */
   private static List<Hit> merged(int first, int step, float[] scores, int[] rows) {
     float[] best = new float[TOP];
     int[] found = new int[TOP];
@@ -175,7 +175,7 @@ public final class SemanticSearch implements AutoCloseable {
     return hits;
   }
 
-  /** The result of one query by plain Java: all scores, sorted. */
+  /** Returns the result of one query by plain Java: all scores, sorted. */
   static List<Hit> plain(float[] vectors, float[] query) {
     List<Hit> hits = new ArrayList<>();
     for (int row = 0; row < vectors.length / query.length; row++) {

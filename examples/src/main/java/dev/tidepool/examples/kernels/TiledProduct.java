@@ -48,7 +48,7 @@ public final class TiledProduct {
     }
   }
 
-  /** The product of a matrix of {@code rows x inner} and one of {@code inner x columns}. */
+  /** Returns the product of a matrix of {@code rows x inner} and one of {@code inner x columns}. */
   static float[] computed(
       UnifiedMemoryManager memory, int rows, int inner, int columns, float[] a, float[] b) {
     float[] c = new float[rows * columns];
@@ -64,7 +64,7 @@ public final class TiledProduct {
     return (long) Math.ceilDiv(size, TILE) * TILE;
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static float[] plain(int rows, int inner, int columns, float[] a, float[] b) {
     float[] c = new float[rows * columns];
     for (int row = 0; row < rows; row++) {

@@ -47,7 +47,7 @@ public final class Transposition {
     }
   }
 
-  /** The transposed matrix, by one of the kernels. */
+  /** Returns the transposed matrix, by one of the kernels. */
   static double[] transposed(
       UnifiedMemoryManager memory, String kernel, int rows, int columns, double[] in) {
     double[] out = new double[in.length];
@@ -65,7 +65,7 @@ public final class Transposition {
     return (long) Math.ceilDiv(size, TILE) * TILE;
   }
 
-  /** The result by plain Java. */
+  /** Returns the result by plain Java. */
   static double[] plain(int rows, int columns, double[] in) {
     double[] out = new double[in.length];
     for (int i = 0; i < in.length; i++) {

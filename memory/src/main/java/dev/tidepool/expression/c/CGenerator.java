@@ -46,7 +46,7 @@ public final class CGenerator {
   }
 
   /**
-   * The kernel for {@code program}.
+   * Returns the kernel for {@code program}.
    *
    * @throws KernelCompilationException if it needs doubles and the device has none
    */

@@ -27,12 +27,14 @@ final class CPrelude {
     this.called = called;
   }
 
-  /** The functions that have been called so far. */
+  /** Returns the functions that have been called so far. */
   String text() {
     return String.join("", functions.values());
   }
 
-  /** A call of the function for {@code op}; integers come in one of the four widest types. */
+  /**
+   * Returns a call of the function for {@code op}; integers come in one of the four widest types.
+   */
   String call(Op op, ScalarType type, List<String> args) {
     if (isNative(op, type)) {
       return op == Op.SQRT ? "sqrt(" + args.getFirst() + ")" : args.get(0) + " / " + args.get(1);

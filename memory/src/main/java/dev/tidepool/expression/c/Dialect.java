@@ -184,19 +184,19 @@ public enum Dialect {
 
   public abstract String typeName(ScalarType type);
 
-  /** What stands at the head of a source; floating operations must not be contracted. */
+  /** Returns what stands at the head of a source; floating operations must not be contracted. */
   public abstract String header(boolean fp64);
 
-  /** What stands before the name of a kernel. */
+  /** Returns what stands before the name of a kernel. */
   public abstract String kernelQualifier();
 
-  /** The type of a pointer to memory of the device. */
+  /** Returns the type of a pointer to memory of the device. */
   public abstract String pointer(String type, boolean readOnly);
 
-  /** The expression for the index of the work item. */
+  /** Returns the expression for the index of the work item. */
   abstract String index();
 
-  /** What stands before the type of a function that kernels call. */
+  /** Returns what stands before the type of a function that kernels call. */
   public abstract String functionQualifier();
 
   /**
@@ -214,18 +214,19 @@ public enum Dialect {
     return null;
   }
 
-  /** Whether kernels define floor, ceil and rint, and do not call those of the language. */
+  /** Returns whether kernels define floor, ceil and rint, and do not call those of the language. */
   boolean definesRounding() {
     return false;
   }
 
-  /** A new signature of a kernel, without parameters yet. */
+  /** Returns a new signature of a kernel, without parameters yet. */
   public KernelSignature signature() {
     return new PlainSignature();
   }
 
   /**
-   * Whether all functions of the language are there for floats, within 2 ulp of the right value.
+   * Returns whether all functions of the language are there for floats, within 2 ulp of the right
+   * value.
    */
   public boolean hasFloatFunctions() {
     return false;

@@ -11,12 +11,12 @@ public interface KernelSignature {
   /** Adds a value. */
   void value(String type, String name);
 
-  /** What stands before the kernel. */
+  /** Returns what stands before the kernel. */
   String declarations();
 
-  /** What stands between the parentheses of the kernel. */
+  /** Returns what stands between the parentheses of the kernel. */
   String parameters();
 
-  /** What stands at the start of the body. */
+  /** Returns what stands at the start of the body. */
   String prologue();
 }

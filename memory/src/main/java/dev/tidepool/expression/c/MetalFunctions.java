@@ -59,13 +59,13 @@ final class MetalFunctions {
     }
   }
 
-  /** What programs call for a function: one of these, or the language's own. */
+  /** Returns what programs call for a function: one of these, or the language's own. */
   String nameOf(String function) {
     return sections.containsKey(PREFIX + function) ? PREFIX + function : function;
   }
 
   /**
-   * The text of functions and of all that they call.
+   * Returns the text of functions and of all that they call.
    *
    * @param called names that {@link #nameOf} gave
    */

@@ -10,7 +10,7 @@ public final class Rounding {
   private Rounding() {}
 
   /**
-   * The body of a function of {@code a}, whose type it calls {@code T}.
+   * Returns the body of a function of {@code a}, whose type it calls {@code T}.
    *
    * @param single whether that is float, or else double
    */

@@ -47,17 +47,17 @@ final class BlockFunctions {
 
   private BlockFunctions() {}
 
-  /** Whether there is a routine for the function and its type. */
+  /** Returns whether there is a routine for the function and its type. */
   static boolean has(Node node) {
     return node.type() == ScalarType.FLOAT32 && FUNCTIONS.contains(node.op());
   }
 
-  /** Whether the routine takes its first argument as a segment too, to read its bits. */
+  /** Returns whether the routine takes its first argument as a segment too, to read its bits. */
   static boolean takesSegment(Node node) {
     return has(node) && TAKING_SEGMENT.contains(node.op());
   }
 
-  /** Whether the routine needs room for the parts of floats. */
+  /** Returns whether the routine needs room for the parts of floats. */
   static boolean takesParts(Node node) {
     return takesSegment(node) || (has(node) && node.op() == Op.EXP);
   }
@@ -100,7 +100,10 @@ final class BlockFunctions {
     return p * (p + 2);
   }
 
-  /** The sine of {@code x}, which is {@code k} times pi and a rest of at most a quarter turn. */
+  /**
+   * Returns the sine of {@code x}, which is {@code k} times pi and a rest of at most a quarter
+   * turn.
+   */
   private static double sineOfRest(double x, double k) {
     double r = Math.fma(-k, PI_REST, Math.fma(-k, Math.PI, x));
     double z = r * r;
@@ -117,7 +120,7 @@ final class BlockFunctions {
     return Math.fma(-2, Math.fma(-2, Math.floor(k * 0.5), k), 1);
   }
 
-  /** The logarithm of a mantissa, by the inverse hyperbolic tangent of (m-1)/(m+1). */
+  /** Returns the logarithm of a mantissa, by the inverse hyperbolic tangent of (m-1)/(m+1). */
   private static double logarithm(double mantissa) {
     double s = (mantissa - 1) / (mantissa + 1);
     double z = s * s;

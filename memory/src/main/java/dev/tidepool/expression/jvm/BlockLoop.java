@@ -64,7 +64,10 @@ final class BlockLoop implements CpuLoop {
     return plan.pieces().size() == 1 && plan.pieces().getFirst() instanceof LoopPlan.Loop;
   }
 
-  /** Whether an array is read and written: its new elements must not be taken for the old ones. */
+  /**
+   * Returns whether an array is read and written: its new elements must not be taken for the old
+   * ones.
+   */
   private boolean isAnyUpdated() {
     for (int i = 0; i < inputs.length; i++) {
       if (inputs[i] >= 0 && outputs[i] >= 0) {

@@ -43,12 +43,14 @@ public interface CpuLoop {
    */
   void run(Object[] arrays, long[] uniforms, int count);
 
-  /** A Java array for elements of a type, which {@link #run(Object[], long[], int)} takes. */
+  /**
+   * Returns a Java array for elements of a type, which {@link #run(Object[], long[], int)} takes.
+   */
   static Object array(ScalarType type, int length) {
     return JvmTypes.array(type, length);
   }
 
-  /** The memory of what {@link #array} made. */
+  /** Returns the memory of what {@link #array} made. */
   static MemorySegment segment(Object array) {
     return JvmTypes.segment(array);
   }

@@ -21,7 +21,7 @@ final class JvmTypes {
 
   private JvmTypes() {}
 
-  /** The kind of a value on the stack. */
+  /** Returns the kind of a value on the stack. */
   static TypeKind kind(ScalarType type) {
     return switch (type) {
       case INT64, UINT64 -> TypeKind.LONG;
@@ -31,7 +31,7 @@ final class JvmTypes {
     };
   }
 
-  /** The kind of an element; characters are Java's unsigned 16 bits. */
+  /** Returns the kind of an element; characters are Java's unsigned 16 bits. */
   static TypeKind element(ScalarType type) {
     return switch (type) {
       case BOOL, INT8, UINT8 -> TypeKind.BYTE;
@@ -51,7 +51,7 @@ final class JvmTypes {
     }
   }
 
-  /** A new array of such elements. */
+  /** Returns a new array of such elements. */
   static Object array(ScalarType type, int length) {
     return switch (element(type)) {
       case BYTE -> new byte[length];
@@ -64,7 +64,7 @@ final class JvmTypes {
     };
   }
 
-  /** The memory of an array that {@link #array} made. */
+  /** Returns the memory of an array that {@link #array} made. */
   static MemorySegment segment(Object array) {
     // No pattern switch: it would be linked again in every process.
     if (array instanceof float[] floats) {

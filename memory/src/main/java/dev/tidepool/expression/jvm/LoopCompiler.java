@@ -70,7 +70,7 @@ final class LoopCompiler {
     return (BlockBody) load(new LoopCompiler(program, plan).classFile(), program);
   }
 
-  /** An object of a generated class. */
+  /** Returns an object of a generated class. */
   static Object load(byte[] bytes, TypedProgram program) {
     try {
       return MethodHandles.lookup()

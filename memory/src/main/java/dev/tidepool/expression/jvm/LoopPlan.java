@@ -98,8 +98,8 @@ final class LoopPlan {
   }
 
   /**
-   * Whether it is one loop that does little for each element. Over arrays that no cache holds such
-   * a loop waits for the memory, whether it is vectorised or not.
+   * Returns whether it is one loop that does little for each element. Over arrays that no cache
+   * holds such a loop waits for the memory, whether it is vectorised or not.
    */
   boolean isStreaming() {
     return pieces.size() == 1
@@ -109,7 +109,7 @@ final class LoopPlan {
         && slots.stream().allMatch(type -> type.byteSize() >= MIN_STREAMED_BYTES);
   }
 
-  /** The element type of each slot. */
+  /** Returns the element type of each slot. */
   List<ScalarType> slots() {
     return slots;
   }
@@ -124,7 +124,7 @@ final class LoopPlan {
     return outputs[array];
   }
 
-  /** The slot in which a later piece finds the node's value. */
+  /** Returns the slot in which a later piece finds the node's value. */
   int home(Node node) {
     return Known.in(home, node);
   }

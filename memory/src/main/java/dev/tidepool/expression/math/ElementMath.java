@@ -285,7 +285,7 @@ public final class ElementMath {
     return a != 0 ? 1 : 0;
   }
 
-  /** The nearest double to an unsigned 64-bit integer. */
+  /** Returns the nearest double to an unsigned 64-bit integer. */
   public static double unsignedToDouble(long a) {
     if (a >= 0) {
       return a;
@@ -294,7 +294,7 @@ public final class ElementMath {
     return 2.0 * ((a >>> 1) | (a & 1));
   }
 
-  /** The nearest float to an unsigned 64-bit integer. */
+  /** Returns the nearest float to an unsigned 64-bit integer. */
   public static float unsignedToFloat(long a) {
     if (a >= 0) {
       return a;

@@ -27,7 +27,7 @@ public final class ExpressionException extends KernelCompilationException {
     this.column = column;
   }
 
-  /** A refusal of {@code source} at {@code position}, an index of its characters. */
+  /** Returns a refusal of {@code source} at {@code position}, an index of its characters. */
   public static ExpressionException at(String source, int position, String problem) {
     int start = source.lastIndexOf('\n', position - 1) + 1;
     int end = source.indexOf('\n', position);
@@ -53,17 +53,17 @@ public final class ExpressionException extends KernelCompilationException {
         column);
   }
 
-  /** A text for a message, without the end of a long one. */
+  /** Returns a text for a message, without the end of a long one. */
   public static String shortened(String text) {
     return text.length() > LONGEST ? text.substring(0, LONGEST) + ELLIPSIS : text;
   }
 
-  /** The line in question, from 1. */
+  /** Returns the line in question, from 1. */
   public int line() {
     return line;
   }
 
-  /** The column in question, in characters from 1. */
+  /** Returns the column in question, in characters from 1. */
   public int column() {
     return column;
   }

@@ -17,7 +17,7 @@ import java.util.List;
  *     raw bits; otherwise 0
  */
 public record Node(int id, Op op, ScalarType type, List<Node> args, long payload) {
-  /** The type in which the operation takes its arguments. */
+  /** Returns the type in which the operation takes its arguments. */
   public ScalarType operandType() {
     return op == Op.SELECT ? type : args.getFirst().type();
   }
@@ -26,7 +26,10 @@ public record Node(int id, Op op, ScalarType type, List<Node> args, long payload
     return op.shape == Op.Shape.LEAF;
   }
 
-  /** Whether a routine computes it, rather than a few instructions: integer powers are not it. */
+  /**
+   * Returns whether a routine computes it, rather than a few instructions: integer powers are not
+   * it.
+   */
   public boolean isFunction() {
     return op.shape == Op.Shape.FUNCTION && type.isFloating();
   }

@@ -93,7 +93,10 @@ public enum Op {
     this.arity = arity;
   }
 
-  /** What sources call it, if it is a function; {@code where} is {@code ?:} in NumPy's words. */
+  /**
+   * Returns what sources call it, if it is a function; {@code where} is {@code ?:} in NumPy's
+   * words.
+   */
   public String functionName() {
     return this == SELECT ? "where" : name().toLowerCase(Locale.ROOT);
   }
@@ -114,7 +117,7 @@ public enum Op {
     return this == SHIFT_LEFT || this == SHIFT_RIGHT;
   }
 
-  /** The operator as sources write it, or the function's name. */
+  /** Returns the operator as sources write it, or the function's name. */
   public String symbol() {
     return switch (this) {
       case NEGATE, SUBTRACT -> "-";

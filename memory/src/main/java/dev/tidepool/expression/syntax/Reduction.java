@@ -36,17 +36,17 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
       this.arity = arity;
     }
 
-    /** What sources call it. */
+    /** Returns what sources call it. */
     public String functionName() {
       return name().toLowerCase(Locale.ROOT);
     }
 
-    /** What sources call all of them. */
+    /** Returns what sources call all of them. */
     static List<String> names() {
       return Arrays.stream(values()).map(Kind::functionName).toList();
     }
 
-    /** All of them, for a message. */
+    /** Returns all of them, for a message. */
     static String list() {
       List<String> names = names();
       int last = names.size() - 1;
@@ -68,7 +68,7 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
    */
   public record Setting(String text, @Nullable Number constant) {
     /**
-     * Its value.
+     * Returns its value.
      *
      * @param scalars values by name
      * @throws IllegalArgumentException if the scalar is missing or no number
@@ -96,7 +96,7 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
     settings = List.copyOf(settings);
   }
 
-  /** The scalars that the settings name. */
+  /** Returns the scalars that the settings name. */
   public List<String> scalars() {
     return settings.stream()
         .filter(setting -> setting.constant() == null)
@@ -105,8 +105,8 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
   }
 
   /**
-   * The type of the result over elements of {@code type}, as NumPy has it: sums of integers and of
-   * truth values are 64 bits wide, means of them float64, counts int64.
+   * Returns the type of the result over elements of {@code type}, as NumPy has it: sums of integers
+   * and of truth values are 64 bits wide, means of them float64, counts int64.
    */
   public ScalarType resultType(ScalarType type) {
     return switch (kind) {

@@ -83,7 +83,8 @@ public final class ReductionParser {
   }
 
   /**
-   * The tokens that end an argument: commas, and the parenthesis that closes; none if it is not.
+   * Returns the tokens that end an argument: commas, and the parenthesis that closes; none if it is
+   * not.
    */
   private List<Integer> argumentEnds(int open, int end) {
     List<Integer> ends = new ArrayList<>();

@@ -15,7 +15,7 @@ public enum ScalarKind {
   FLOAT;
 
   /**
-   * The kind of a Java value.
+   * Returns the kind of a Java value.
    *
    * @throws IllegalArgumentException if {@code value} is neither a {@link Boolean} nor a boxed
    *     number nor a {@link BigInteger}
@@ -40,7 +40,7 @@ public enum ScalarKind {
             + " is no scalar; use a Boolean, a boxed number or a BigInteger");
   }
 
-  /** The type of an array made of scalars of this kind alone. */
+  /** Returns the type of an array made of scalars of this kind alone. */
   public ScalarType defaultType() {
     return switch (this) {
       case BOOL -> ScalarType.BOOL;

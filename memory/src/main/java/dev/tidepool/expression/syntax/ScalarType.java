@@ -32,7 +32,7 @@ public enum ScalarType {
     return byteSize;
   }
 
-  /** Whether this is a signed or unsigned integer; a boolean is not. */
+  /** Returns whether this is a signed or unsigned integer; a boolean is not. */
   public boolean isInteger() {
     return isSigned() || isUnsigned();
   }
@@ -49,13 +49,13 @@ public enum ScalarType {
     return this == FLOAT32 || this == FLOAT64;
   }
 
-  /** What NumPy calls it: {@code float32}, {@code bool}. */
+  /** Returns what NumPy calls it: {@code float32}, {@code bool}. */
   public String numpyName() {
     return name().toLowerCase(Locale.ROOT);
   }
 
   /**
-   * The type that kernels compute a buffer's elements in.
+   * Returns the type that kernels compute a buffer's elements in.
    *
    * @throws IllegalArgumentException for records, which expressions do not take
    */
@@ -71,7 +71,7 @@ public enum ScalarType {
             + "; view the buffer as another type, or write the kernel by hand");
   }
 
-  /** The type of a buffer of such elements. */
+  /** Returns the type of a buffer of such elements. */
   public ElementType<?> elementType() {
     return switch (this) {
       case BOOL -> ElementType.BOOLEAN;
@@ -89,7 +89,7 @@ public enum ScalarType {
   }
 
   /**
-   * The type that NumPy calls {@code name}.
+   * Returns the type that NumPy calls {@code name}.
    *
    * @throws IllegalArgumentException if there is none; the message lists the names
    */
@@ -107,7 +107,8 @@ public enum ScalarType {
   }
 
   /**
-   * The type of a result of arrays of both types: {@code np.promote_types}, float16 being float32.
+   * Returns the type of a result of arrays of both types: {@code np.promote_types}, float16 being
+   * float32.
    */
   public static ScalarType promote(ScalarType a, ScalarType b) {
     if (a == b || b == BOOL) {
@@ -135,12 +136,18 @@ public enum ScalarType {
     };
   }
 
-  /** The floating type in which NumPy computes a function of this type, float16 being float32. */
+  /**
+   * Returns the floating type in which NumPy computes a function of this type, float16 being
+   * float32.
+   */
   public ScalarType floating() {
     return this == FLOAT32 || byteSize < 4 ? FLOAT32 : FLOAT64;
   }
 
-  /** Whether NumPy stores a value of this type into an array of {@code to}: same_kind casting. */
+  /**
+   * Returns whether NumPy stores a value of this type into an array of {@code to}: same_kind
+   * casting.
+   */
   public boolean assignableTo(ScalarType to) {
     if (this == to || this == BOOL) {
       return true;

@@ -7,8 +7,8 @@ public final class ScalarValue {
   private ScalarValue() {}
 
   /**
-   * The bits of {@code value} as one element of {@code type}: integers extended to 64 bits by sign
-   * or by zeros, floats as their IEEE bits.
+   * Returns the bits of {@code value} as one element of {@code type}: integers extended to 64 bits
+   * by sign or by zeros, floats as their IEEE bits.
    *
    * @throws ArithmeticException if an integer does not fit, as NumPy's OverflowError
    */
@@ -29,7 +29,7 @@ public final class ScalarValue {
     return value.longValue();
   }
 
-  /** Whether an integer is in the range of a type of integers. */
+  /** Returns whether an integer is in the range of a type of integers. */
   public static boolean fits(BigInteger value, ScalarType type) {
     int width = 8 * type.byteSize();
     return type.isSigned()
@@ -68,7 +68,7 @@ public final class ScalarValue {
     return value;
   }
 
-  /** The value that callers give for a scalar, in the form that is computed with. */
+  /** Returns the value that callers give for a scalar, in the form that is computed with. */
   public static Object normalized(Object value) {
     if (value instanceof Boolean || value instanceof BigInteger || value instanceof Double) {
       return value;

@@ -25,7 +25,7 @@ record Token(Kind kind, String text, int position) {
     };
   }
 
-  /** Its text, without the end of a long one. */
+  /** Returns its text, without the end of a long one. */
   String shown() {
     return ExpressionException.shortened(text);
   }

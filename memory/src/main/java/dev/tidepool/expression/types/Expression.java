@@ -69,14 +69,15 @@ public final class Expression {
     return new Expression(source, parsed.elementwise(), parsed.reductions());
   }
 
-  /** What is folded once it is computed, in the order of the source. */
+  /** Returns what is folded once it is computed, in the order of the source. */
   public List<Reduction> reductions() {
     return reductions;
   }
 
   /**
-   * Whether every accelerator computes it to the same bits: it is made of arithmetic alone, which
-   * IEEE 754 rounds correctly, and has none of the functions that may differ in the last places.
+   * Returns whether every accelerator computes it to the same bits: it is made of arithmetic alone,
+   * which IEEE 754 rounds correctly, and has none of the functions that may differ in the last
+   * places.
    */
   public boolean isExact() {
     return assignments.stream().allMatch(assignment -> isExact(assignment.value()));
@@ -88,12 +89,14 @@ public final class Expression {
             && apply.args().stream().allMatch(Expression::isExact));
   }
 
-  /** The text as it was written, reductions included: what messages show. */
+  /** Returns the text as it was written, reductions included: what messages show. */
   String text() {
     return text;
   }
 
-  /** What is computed for each element: the text that was parsed, without its reductions. */
+  /**
+   * Returns what is computed for each element: the text that was parsed, without its reductions.
+   */
   public String source() {
     return source;
   }
@@ -128,7 +131,7 @@ public final class Expression {
     return assignments;
   }
 
-  /** The text for a message, without the end of a long one. */
+  /** Returns the text for a message, without the end of a long one. */
   public String shown() {
     return ExpressionException.shortened(text.strip());
   }

@@ -45,7 +45,7 @@ public final class KernelBinding {
       KernelArgument.Array bytes, int elementBytes, KernelParameter.Access access) {}
 
   /**
-   * How many elements a launch computes.
+   * Returns how many elements a launch computes.
    *
    * @throws IllegalArgumentException if it has another number of arguments or dimensions than one
    */
@@ -68,7 +68,7 @@ public final class KernelBinding {
   }
 
   /**
-   * The arrays, in the order of the kernel.
+   * Returns the arrays, in the order of the kernel.
    *
    * @throws IllegalArgumentException if one is a value, or has fewer elements than are computed
    */
@@ -102,7 +102,7 @@ public final class KernelBinding {
     return new BoundArray(bytes, size, array.access());
   }
 
-  /** The uniforms as the kernel takes them, in its order. */
+  /** Returns the uniforms as the kernel takes them, in its order. */
   public List<MemorySegment> uniforms(Launch launch, SegmentAllocator allocator) {
     List<Uniform> uniforms = program.uniforms();
     long[] values = program.uniformValues(scalars(launch.arguments()));

@@ -26,7 +26,7 @@ public sealed interface Operand {
     }
   }
 
-  /** An array of {@code type}: an input, an output, or both. */
+  /** Returns an array of {@code type}: an input, an output, or both. */
   static Operand array(ScalarType type) {
     return new Array(type);
   }
@@ -40,12 +40,15 @@ public sealed interface Operand {
     return new Scalar(kind);
   }
 
-  /** A scalar of the kind of {@code value}, as {@link ScalarKind#of(Object)} says. */
+  /** Returns a scalar of the kind of {@code value}, as {@link ScalarKind#of(Object)} says. */
   static Operand scalar(Object value) {
     return new Scalar(ScalarKind.of(value));
   }
 
-  /** What a kernel's parameter is: an array of its type, or a scalar of the kind of its type. */
+  /**
+   * Returns what a kernel's parameter is: an array of its type, or a scalar of the kind of its
+   * type.
+   */
   static Operand of(KernelParameter parameter) {
     ScalarType type = ScalarType.of(parameter.type());
     if (parameter.access().isArray()) {

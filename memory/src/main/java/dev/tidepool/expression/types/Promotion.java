@@ -207,7 +207,7 @@ final class Promotion {
     return nodes.node(op, result, operands, 0);
   }
 
-  /** The promoted type of all values, scalars following the arrays if there are any. */
+  /** Returns the promoted type of all values, scalars following the arrays if there are any. */
   private static ScalarType joined(List<Value> values) {
     @Nullable ScalarType arrays = null;
     @Nullable ScalarKind scalars = null;
@@ -242,7 +242,7 @@ final class Promotion {
     };
   }
 
-  /** The first floating type that holds each argument: not that of the promoted type. */
+  /** Returns the first floating type that holds each argument: not that of the promoted type. */
   private static ScalarType floating(List<Value> args, ScalarType joined) {
     ScalarType type = ScalarType.FLOAT32;
     for (Value arg : args) {
@@ -267,7 +267,10 @@ final class Promotion {
         : joined;
   }
 
-  /** Whether signed integers meet uint64: no type but float64 holds both, and it rounds them. */
+  /**
+   * Returns whether signed integers meet uint64: no type but float64 holds both, and it rounds
+   * them.
+   */
   private static boolean isOfBothSigns(List<Value> args) {
     boolean signed = false;
     boolean unsigned = false;
@@ -330,7 +333,7 @@ final class Promotion {
     };
   }
 
-  /** The powers that NumPy computes otherwise, exactly: 1, 2, -1 and a half. */
+  /** Returns the powers that NumPy computes otherwise, exactly: 1, 2, -1 and a half. */
   private @Nullable Node specialPower(List<Value> args, ScalarType joined, int position) {
     if (!(args.get(1) instanceof Value.Weak(WeakScalar exponent))
         || exponent.constant() == null

@@ -61,17 +61,20 @@ public final class TypedProgram {
     this.stores = List.copyOf(stores);
   }
 
-  /** What this was resolved from. */
+  /** Returns what this was resolved from. */
   public Expression expression() {
     return expression;
   }
 
-  /** The arrays, in the order in which generated code takes them. */
+  /** Returns the arrays, in the order in which generated code takes them. */
   public List<ArrayParameter> arrays() {
     return arrays;
   }
 
-  /** The by-value parameters, in the order in which generated code takes them after the arrays. */
+  /**
+   * Returns the by-value parameters, in the order in which generated code takes them after the
+   * arrays.
+   */
   public List<Uniform> uniforms() {
     return uniformSources.stream().map(UniformSource::uniform).toList();
   }
@@ -98,8 +101,8 @@ public final class TypedProgram {
   }
 
   /**
-   * The values of {@link #uniforms()} for these scalars, as raw bits: integers extended to 64 bits
-   * by sign or zeros, floats as their IEEE bits.
+   * Returns the values of {@link #uniforms()} for these scalars, as raw bits: integers extended to
+   * 64 bits by sign or zeros, floats as their IEEE bits.
    *
    * @param values by name: booleans, boxed numbers, {@link java.math.BigInteger}s; names of arrays
    *     are passed over

@@ -10,7 +10,7 @@ sealed interface Value {
 
   /** A value that depends on scalars only. */
   record Weak(WeakScalar scalar) implements Value {
-    /** The type that the scalar takes beside arrays of {@code type}. */
+    /** Returns the type that the scalar takes beside arrays of {@code type}. */
     ScalarType in(ScalarType type) {
       return scalar.kind().with(type);
     }

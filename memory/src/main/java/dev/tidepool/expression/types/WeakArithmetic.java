@@ -15,7 +15,7 @@ final class WeakArithmetic {
 
   private WeakArithmetic() {}
 
-  /** The kind of a result, whatever the values. */
+  /** Returns the kind of a result, whatever the values. */
   static ScalarKind kind(Op op, List<ScalarKind> args) {
     if (op.isComparison() || op.isLogical()) {
       return ScalarKind.BOOL;
@@ -30,7 +30,7 @@ final class WeakArithmetic {
     };
   }
 
-  /** The value of {@code op}; arguments are booleans, integers of any size, or doubles. */
+  /** Returns the value of {@code op}; arguments are booleans, integers of any size, or doubles. */
   static Object compute(Op op, List<Object> args) {
     ScalarKind joined =
         args.stream().map(ScalarKind::of).reduce((a, b) -> a.compareTo(b) >= 0 ? a : b).get();

@@ -38,7 +38,7 @@ public final class Comparisons {
     return left.byteSize() == right.byteSize() ? -1 : both;
   }
 
-  /** Whether the bytes cannot vanish. */
+  /** Returns whether the bytes cannot vanish. */
   private static boolean isThere(MemorySegment segment) {
     return !segment.isNative() || OwnMemory.contains(segment);
   }

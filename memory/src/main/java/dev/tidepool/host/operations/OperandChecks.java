@@ -35,7 +35,7 @@ public final class OperandChecks {
     }
   }
 
-  /** The number of elements in a segment, which must be whole. */
+  /** Returns the number of elements in a segment, which must be whole. */
   public static long elements(String name, MemorySegment segment, long elementBytes) {
     long bytes = segment.byteSize();
     if (bytes % elementBytes != 0) {
@@ -82,7 +82,7 @@ public final class OperandChecks {
     }
   }
 
-  /** The first bytes of a segment that has as many. */
+  /** Returns the first bytes of a segment that has as many. */
   public static MemorySegment front(MemorySegment segment, long bytes) {
     return segment.asSlice(0, bytes);
   }
@@ -109,7 +109,7 @@ public final class OperandChecks {
   }
 
   /**
-   * The answer of what touches the bytes of two segments, which may be one.
+   * Returns the answer of what touches the bytes of two segments, which may be one.
    *
    * @throws TransferException if they vanished
    */

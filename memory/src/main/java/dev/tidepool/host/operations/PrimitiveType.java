@@ -37,7 +37,7 @@ public enum PrimitiveType {
   }
 
   /**
-   * The primitive that is {@code type}.
+   * Returns the primitive that is {@code type}.
    *
    * @throws IllegalArgumentException if it is a struct or an unsigned type
    */
@@ -60,7 +60,7 @@ public enum PrimitiveType {
     return this == FLOAT || this == DOUBLE;
   }
 
-  /** An array of the heap for so many elements; booleans are bytes in it. */
+  /** Returns an array of the heap for so many elements; booleans are bytes in it. */
   Object newBlock(int elements) {
     return Array.newInstance(layout.carrier(), elements);
   }

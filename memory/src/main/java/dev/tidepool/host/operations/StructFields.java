@@ -21,7 +21,9 @@ public final class StructFields {
 
   private StructFields() {}
 
-  /** Whether members are all bytes of a struct: there is no padding, and none is left out. */
+  /**
+   * Returns whether members are all bytes of a struct: there is no padding, and none is left out.
+   */
   static boolean fill(int structBytes, List<Member> members) {
     return members.stream().mapToLong(Member::bytes).sum() == structBytes;
   }
@@ -111,7 +113,7 @@ public final class StructFields {
         () -> new SoaCopy(struct.byteSize(), members, count).join(columns, structs));
   }
 
-  /** The members of a struct, without its padding. */
+  /** Returns the members of a struct, without its padding. */
   private static List<Member> members(StructLayout struct) {
     List<Member> members = new ArrayList<>();
     long offset = 0;
@@ -147,7 +149,7 @@ public final class StructFields {
                 .formatted(columns.length, members.size(), struct, primitives.size()));
   }
 
-  /** A native one of the columns if there is one. */
+  /** Returns a native one of the columns if there is one. */
   private static MemorySegment anyNative(MemorySegment[] columns) {
     for (MemorySegment column : columns) {
       if (column.isNative()) {

@@ -15,14 +15,14 @@ final class AddressMap {
   }
 
   /**
-   * Whether all of a range is private memory without a file behind it; false where the system does
-   * not tell. Reads what lies at all addresses of the process: about a millisecond.
+   * Returns whether all of a range is private memory without a file behind it; false where the
+   * system does not tell. Reads what lies at all addresses of the process: about a millisecond.
    */
   static boolean isAnonymous(long address, long bytes) {
     return isAnonymous(address, bytes, ProcFiles.lines(MAPS));
   }
 
-  /** What the lines say, which are in the order of their addresses. */
+  /** Returns what the lines say, which are in the order of their addresses. */
   static boolean isAnonymous(long address, long bytes, List<String> lines) {
     long end = address + bytes;
     long covered = address;

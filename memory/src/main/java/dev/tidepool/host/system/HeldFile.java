@@ -36,7 +36,7 @@ public final class HeldFile {
     }
   }
 
-  /** What the file says now, empty if it is gone. */
+  /** Returns what the file says now, empty if it is gone. */
   public synchronized String text() {
     if (!opened) {
       opened = true;

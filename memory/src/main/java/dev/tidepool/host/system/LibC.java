@@ -153,7 +153,7 @@ public final class LibC {
     return GROUPS.preallocation();
   }
 
-  /** Whether the platform's NUMA calls have numbers and can be made. */
+  /** Returns whether the platform's NUMA calls have numbers and can be made. */
   public static boolean hasNumaCalls() {
     return GROUPS.numa();
   }
@@ -177,14 +177,14 @@ public final class LibC {
     }
   }
 
-  /** Whether {@link #readInto} and {@link #writeFrom} can be called. */
+  /** Returns whether {@link #readInto} and {@link #writeFrom} can be called. */
   public static boolean hasArrayTransfers() {
     return GROUPS.arrayTransfers();
   }
 
   /**
-   * A descriptor of an existing file, for {@link #closeFile}; less than 0 if there is none, or if
-   * the path as a text does not tell the bytes of its name.
+   * Returns a descriptor of an existing file, for {@link #closeFile}; less than 0 if there is none,
+   * or if the path as a text does not tell the bytes of its name.
    */
   public static int openFile(String path, boolean forWrites) {
     if (!isEncodable(path)) {
@@ -393,7 +393,7 @@ public final class LibC {
     }
   }
 
-  /** Whether mapped pages can be locked from their first touch on. */
+  /** Returns whether mapped pages can be locked from their first touch on. */
   public static boolean hasLockingWhenTouched() {
     return GROUPS.mapping() && onFault().isPresent() && has("mlock2");
   }
@@ -444,7 +444,7 @@ public final class LibC {
     }
   }
 
-  /** Whether a descriptor leads to a terminal; false also where that is unknown. */
+  /** Returns whether a descriptor leads to a terminal; false also where that is unknown. */
   public static boolean isTerminal(int descriptor) {
     if (!has("isatty")) {
       return false;
@@ -456,7 +456,7 @@ public final class LibC {
     }
   }
 
-  /** The user in whose name this process acts, an unsigned number; empty if not known. */
+  /** Returns the user in whose name this process acts, an unsigned number; empty if not known. */
   public static OptionalInt user() {
     if (!has("geteuid")) {
       return OptionalInt.empty();
@@ -468,7 +468,7 @@ public final class LibC {
     }
   }
 
-  /** Whether this platform has a linker and this module may call native code. */
+  /** Returns whether this platform has a linker and this module may call native code. */
   private static boolean callable() {
     try {
       Linker.nativeLinker();

@@ -42,8 +42,8 @@ public final class OwnMemory {
   }
 
   /**
-   * Whether all bytes of a segment are native memory that this library allocated. Segments of the
-   * heap are not.
+   * Returns whether all bytes of a segment are native memory that this library allocated. Segments
+   * of the heap are not.
    */
   public static boolean contains(MemorySegment segment) {
     if (!segment.isNative()) {
@@ -54,15 +54,15 @@ public final class OwnMemory {
     return range != null && segment.byteSize() <= range.getValue() - address;
   }
 
-  /** Whether the system tells what lies at the addresses of this process. */
+  /** Returns whether the system tells what lies at the addresses of this process. */
   public static boolean tellsAddresses() {
     return AddressMap.isTold();
   }
 
   /**
-   * Whether a native segment is own memory, or else the system says that no file is behind it. Its
-   * scope must stay open while the answer counts. Takes about a millisecond for memory that is not
-   * own, and is false for it on systems other than Linux, which do not tell.
+   * Returns whether a native segment is own memory, or else the system says that no file is behind
+   * it. Its scope must stay open while the answer counts. Takes about a millisecond for memory that
+   * is not own, and is false for it on systems other than Linux, which do not tell.
    */
   public static boolean containsOrIsAnonymous(MemorySegment segment) {
     return contains(segment) || AddressMap.isAnonymous(segment.address(), segment.byteSize());

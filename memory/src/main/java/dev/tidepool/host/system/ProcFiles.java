@@ -19,7 +19,10 @@ public final class ProcFiles {
     }
   }
 
-  /** The number that a file consists of, or a default if it is absent or says something else. */
+  /**
+   * Returns the number that a file consists of, or a default if it is absent or says something
+   * else.
+   */
   public static long number(Path file, long otherwise) {
     List<String> lines = lines(file);
     return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
@@ -33,7 +36,7 @@ public final class ProcFiles {
     }
   }
 
-  /** The numbers that a list such as {@code 0-3,8} names. */
+  /** Returns the numbers that a list such as {@code 0-3,8} names. */
   public static List<Integer> numbers(String list) {
     List<Integer> numbers = new ArrayList<>();
     for (String part : list.strip().split(",", -1)) {

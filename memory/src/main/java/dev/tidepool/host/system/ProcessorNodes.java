@@ -31,7 +31,7 @@ public final class ProcessorNodes {
     this.places = places;
   }
 
-  /** Whether the system has nodes, and the C library tells processors. */
+  /** Returns whether the system has nodes, and the C library tells processors. */
   public static boolean areKnown() {
     return Platform.CURRENT.numa().isPresent() && LibC.has("sched_getcpu");
   }
@@ -43,7 +43,7 @@ public final class ProcessorNodes {
   }
 
   /**
-   * The processors of nodes.
+   * Returns the processors of nodes.
    *
    * @param cpuLists the lines of a node's file
    */
@@ -60,7 +60,9 @@ public final class ProcessorNodes {
     return new ProcessorNodes(places);
   }
 
-  /** The place of the calling thread's node in the list; 0 for a processor of none of them. */
+  /**
+   * Returns the place of the calling thread's node in the list; 0 for a processor of none of them.
+   */
   public int placeOfCaller() {
     try {
       return placeOf((int) Call.SCHED_GETCPU.invokeExact());

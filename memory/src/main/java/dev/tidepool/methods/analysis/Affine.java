@@ -22,7 +22,7 @@ record Affine(KernelExpression factor, KernelExpression offset) {
   static final Affine VARIABLE = new Affine(ONE, ZERO);
 
   /**
-   * The form of an int or a long, of a long that of its lowest bits.
+   * Returns the form of an int or a long, of a long that of its lowest bits.
    *
    * @param known the forms of variables that are set in the loop
    * @param isInvariant whether an expression does not change in the loop
@@ -79,17 +79,17 @@ record Affine(KernelExpression factor, KernelExpression offset) {
     };
   }
 
-  /** Whether it does not change in the loop. */
+  /** Returns whether it does not change in the loop. */
   boolean isConstant() {
     return factor.equals(ZERO);
   }
 
-  /** Whether it grows with the variable, as far as is known. */
+  /** Returns whether it grows with the variable, as far as is known. */
   boolean isGrowing() {
     return factor instanceof Constant constant && constant.bits() > 0;
   }
 
-  /** What it is where the variable has a value, computed without overflow; a long. */
+  /** Returns what it is where the variable has a value, computed without overflow; a long. */
   KernelExpression at(KernelExpression variable) {
     KernelExpression wideOffset = wide(offset);
     if (isConstant()) {
@@ -104,7 +104,7 @@ record Affine(KernelExpression factor, KernelExpression offset) {
         : new KernelExpression.Binary(Operator.ADD, wideOffset, product);
   }
 
-  /** An int as a long. */
+  /** Returns an int as a long. */
   static KernelExpression wide(KernelExpression value) {
     return value instanceof Constant constant
         ? Constant.of(constant.bits())

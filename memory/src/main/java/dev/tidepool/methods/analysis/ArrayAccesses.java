@@ -74,7 +74,7 @@ public final class ArrayAccesses {
     }
   }
 
-  /** What has been stored to behind statements; null if their end is never reached. */
+  /** Returns what has been stored to behind statements; null if their end is never reached. */
   private @Nullable Set<Integer> follow(List<Statement> statements, Set<Integer> before) {
     Set<Integer> now = before;
     for (Statement statement : statements) {
@@ -129,7 +129,9 @@ public final class ArrayAccesses {
     }
   }
 
-  /** What is stored to where no item comes if the range has the array's length: anything. */
+  /**
+   * Returns what is stored to where no item comes if the range has the array's length: anything.
+   */
   private Set<Integer> outside(Set<Integer> before, LengthGuard guard) {
     if (!haveOneLength) {
       return with(before, guard.array().index());
@@ -165,7 +167,9 @@ public final class ArrayAccesses {
     return common;
   }
 
-  /** Whether a kernel needs what an array holds, and what it does to it, whatever the range. */
+  /**
+   * Returns whether a kernel needs what an array holds, and what it does to it, whatever the range.
+   */
   public Access access(int parameter) {
     if (!stored.contains(parameter)) {
       return Access.IN;
@@ -173,7 +177,10 @@ public final class ArrayAccesses {
     return Access.INOUT;
   }
 
-  /** Whether every element is written and none is read if there is one item for each of them. */
+  /**
+   * Returns whether every element is written and none is read if there is one item for each of
+   * them.
+   */
   public boolean isOut(int parameter) {
     return stored.contains(parameter)
         && !loaded.contains(parameter)

@@ -56,9 +56,10 @@ public final class BarrierControl {
   }
 
   /**
-   * The indices of the array arguments from which a kernel loads what decides; none for a kernel
-   * without barriers. The kernel does not write to these parameters, as {@link Uniformity#checked}
-   * sees to it, but it does write to them if a launch passes the memory of another one.
+   * Returns the indices of the array arguments from which a kernel loads what decides; none for a
+   * kernel without barriers. The kernel does not write to these parameters, as {@link
+   * Uniformity#checked} sees to it, but it does write to them if a launch passes the memory of
+   * another one.
    */
   public static Set<Integer> arrays(KernelTree tree) {
     Set<Integer> arrays = new TreeSet<>();
@@ -89,8 +90,8 @@ public final class BarrierControl {
   }
 
   /**
-   * Whether a statement holds a barrier, sets a variable that decides, or has all items of a group
-   * jump out of it or end together.
+   * Returns whether a statement holds a barrier, sets a variable that decides, or has all items of
+   * a group jump out of it or end together.
    */
   public boolean decides(Statement statement) {
     return decides(List.of(statement), new HashSet<>());
@@ -117,12 +118,14 @@ public final class BarrierControl {
     return false;
   }
 
-  /** Whether there is a return that all items of a group reach together. */
+  /** Returns whether there is a return that all items of a group reach together. */
   public boolean mayReturn(KernelTree tree) {
     return Walk.any(tree.body(), part -> part instanceof Return && uniformity.isUniform(part));
   }
 
-  /** Whether a part of what decides may fail: a load, or a division whose divisor may be 0. */
+  /**
+   * Returns whether a part of what decides may fail: a load, or a division whose divisor may be 0.
+   */
   public boolean mayFail(KernelTree tree) {
     return mayFail(tree.body());
   }
@@ -140,8 +143,8 @@ public final class BarrierControl {
   }
 
   /**
-   * A condition that each round of a loop comes by, and under which all items of a group leave the
-   * loop together by a jump; null if there is no such.
+   * Returns a condition that each round of a loop comes by, and under which all items of a group
+   * leave the loop together by a jump; null if there is no such.
    */
   public @Nullable If exit(Loop loop) {
     Set<Label> inside = Walk.labels(loop.body());
@@ -177,19 +180,19 @@ public final class BarrierControl {
     return uniformity.isUniform(last) && (last.equals(new Break(loop)) || jumpsOut(last, inside));
   }
 
-  /** Whether jumps leave a condition for other places than its end. */
+  /** Returns whether jumps leave a condition for other places than its end. */
   public static boolean isLeft(If branch) {
     Set<Label> inside = Walk.labels(List.of(branch));
     return Walk.any(branch, part -> jumpsOut(part, inside));
   }
 
-  /** Whether some items of a group may jump out of statements, and others not. */
+  /** Returns whether some items of a group may jump out of statements, and others not. */
   public boolean isLeftBySome(List<Statement> statements) {
     Set<Label> inside = Walk.labels(statements);
     return Walk.any(statements, part -> jumpsOut(part, inside) && !uniformity.isUniform(part));
   }
 
-  /** Whether a jump leaves a loop, other than for its next round. */
+  /** Returns whether a jump leaves a loop, other than for its next round. */
   public static boolean mayJumpOut(Loop loop) {
     Set<Label> inside = Walk.labels(loop.body());
     Continue repeat = new Continue(loop.label());

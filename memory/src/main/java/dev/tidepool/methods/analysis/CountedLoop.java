@@ -29,7 +29,7 @@ record CountedLoop(
     KernelExpression last,
     Set<Variable> assigned) {
 
-  /** The loop as a counted one; null if it is none. */
+  /** Returns the loop as a counted one; null if it is none. */
   static @Nullable CountedLoop of(Statement.Loop loop) {
     if (loop.body().isEmpty()
         || !(loop.body().getFirst() instanceof Statement.If exit)
@@ -88,7 +88,7 @@ record CountedLoop(
     return new CountedLoop(loop, variable, step, limit, assigned);
   }
 
-  /** Whether an expression has the same value in all rounds. */
+  /** Returns whether an expression has the same value in all rounds. */
   boolean isInvariant(KernelExpression expression) {
     return isInvariant(expression, assigned);
   }
@@ -97,7 +97,7 @@ record CountedLoop(
     return !Walk.readsAny(expression, assigned);
   }
 
-  /** Whether the variable stays an int when the step is added to the last value. */
+  /** Returns whether the variable stays an int when the step is added to the last value. */
   KernelExpression.Compare doesNotWrap() {
     KernelExpression beyond =
         new KernelExpression.Binary(Operator.ADD, last, Constant.of((long) step));
@@ -108,7 +108,7 @@ record CountedLoop(
             Comparison.GREATER_EQUAL, beyond, Constant.of((long) Integer.MIN_VALUE), false);
   }
 
-  /** Whether {@link #doesNotWrap()} holds always. */
+  /** Returns whether {@link #doesNotWrap()} holds always. */
   boolean neverWraps() {
     return (step == 1 || step == -1) && last instanceof KernelExpression.Binary;
   }
@@ -117,7 +117,7 @@ record CountedLoop(
     return list.size() == 1 && list.getFirst() instanceof Statement.Break;
   }
 
-  /** What is added to a variable in a round; null if it is set in another way. */
+  /** Returns what is added to a variable in a round; null if it is set in another way. */
   private static @Nullable Integer step(List<Statement> body, Variable variable) {
     int[] count = {0};
     Walk.statements(

@@ -60,17 +60,17 @@ public final class ItemNumbers {
     }
   }
 
-  /** Whether the index of items in a dimension is cast to an int. */
+  /** Returns whether the index of items in a dimension is cast to an int. */
   public boolean isInt(int dimension) {
     return ints.contains(dimension);
   }
 
-  /** The dimensions that the kernel uses numbers of; 0 if it uses none. */
+  /** Returns the dimensions that the kernel uses numbers of; 0 if it uses none. */
   public int dimensions() {
     return dimensions;
   }
 
-  /** Whether the kernel uses groups: their memory, their barriers, or numbers of theirs. */
+  /** Returns whether the kernel uses groups: their memory, their barriers, or numbers of theirs. */
   public boolean usesGroups() {
     return usesGroups;
   }

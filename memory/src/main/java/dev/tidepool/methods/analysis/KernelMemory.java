@@ -26,7 +26,7 @@ public record KernelMemory(long item, long group, Set<KernelArray> arrays) {
     arrays = Set.copyOf(arrays);
   }
 
-  /** The memory of a kernel. */
+  /** Returns the memory of a kernel. */
   public static KernelMemory of(KernelTree tree) {
     Set<KernelArray> arrays = new LinkedHashSet<>();
     Set<Variable> variables = new HashSet<>();
@@ -55,7 +55,7 @@ public record KernelMemory(long item, long group, Set<KernelArray> arrays) {
     return new KernelMemory(item, group, arrays);
   }
 
-  /** The bytes of an array of constant length. */
+  /** Returns the bytes of an array of constant length. */
   public static long bytes(KernelArray array) {
     long length =
         switch (array) {

@@ -93,7 +93,7 @@ final class LoopAccesses {
     return understood.isEmpty();
   }
 
-  /** How many statements the loop has. */
+  /** Returns how many statements the loop has. */
   int statements() {
     return statements;
   }
@@ -102,7 +102,7 @@ final class LoopAccesses {
     return understood.containsKey(access);
   }
 
-  /** The index of an access as a long, if it can be computed where it stands; else null. */
+  /** Returns the index of an access as a long, if it can be computed where it stands; else null. */
   @Nullable KernelExpression longIndex(Statement access) {
     Access found = understood.get(access);
     return found == null || !found.isBeforeStep()
@@ -110,7 +110,7 @@ final class LoopAccesses {
         : found.form().at(Affine.wide(new KernelExpression.Read(counted.variable())));
   }
 
-  /** Whether all these accesses are inside of their arrays in every round. */
+  /** Returns whether all these accesses are inside of their arrays in every round. */
   KernelExpression test() {
     KernelExpression first = Affine.wide(new KernelExpression.Read(counted.variable()));
     Set<KernelExpression> tests = new LinkedHashSet<>();

@@ -117,7 +117,7 @@ public final class LoopChecks {
     return new Statement.If(accesses.test(), untested, List.of(loop));
   }
 
-  /** Whether rounds add up floats one after the other. */
+  /** Returns whether rounds add up floats one after the other. */
   private static boolean addsFloats(Statement loop) {
     return Walk.any(
         loop,

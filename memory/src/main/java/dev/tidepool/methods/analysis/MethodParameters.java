@@ -16,8 +16,8 @@ public final class MethodParameters {
   private MethodParameters() {}
 
   /**
-   * The parameters of a method, in order, for arrays of one length and an item for each element:
-   * those that the items write wholly are OUT.
+   * Returns the parameters of a method, in order, for arrays of one length and an item for each
+   * element: those that the items write wholly are OUT.
    */
   public static List<KernelParameter> of(KernelSource.Method source) {
     KernelTree tree = MethodReader.read(source);
@@ -29,12 +29,12 @@ public final class MethodParameters {
     return parameters;
   }
 
-  /** The array of a parameter, as one that is written wholly. */
+  /** Returns the array of a parameter, as one that is written wholly. */
   public static KernelParameter out(KernelParameter parameter) {
     return new KernelParameter(parameter.name(), Access.OUT, parameter.type());
   }
 
-  /** The parameters, in order, with the accesses that hold for every range. */
+  /** Returns the parameters, in order, with the accesses that hold for every range. */
   public static List<KernelParameter> of(KernelTree tree, ArrayAccesses accesses) {
     List<KernelParameter> parameters = new ArrayList<>();
     for (int i = 0; i < tree.parameters().size(); i++) {
@@ -48,7 +48,7 @@ public final class MethodParameters {
     return List.copyOf(parameters);
   }
 
-  /** What to do where a class file has no names of parameters; empty if it has. */
+  /** Returns what to do where a class file has no names of parameters; empty if it has. */
   public static Optional<String> namesHint(List<KernelParameter> parameters) {
     boolean areNumbered =
         parameters.stream().allMatch(parameter -> parameter.name().matches("arg[0-9]+"));

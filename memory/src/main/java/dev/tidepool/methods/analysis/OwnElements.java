@@ -31,14 +31,14 @@ public final class OwnElements {
     return Optional.ofNullable(elements.other);
   }
 
-  /** Whether an index is the item's own in dimension 0. */
+  /** Returns whether an index is the item's own in dimension 0. */
   static boolean isOwn(KernelExpression index) {
     return index instanceof Convert(Conversion conversion, KernelExpression number)
         && conversion == Conversion.L2I
         && isOwnNumber(number);
   }
 
-  /** Whether it is the item's number in dimension 0, as a long. */
+  /** Returns whether it is the item's number in dimension 0, as a long. */
   static boolean isOwnNumber(KernelExpression number) {
     return number.equals(new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0));
   }

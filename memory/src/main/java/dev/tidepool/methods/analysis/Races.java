@@ -45,7 +45,7 @@ public final class Races {
 
   private Races() {}
 
-  /** The names of the arrays. */
+  /** Returns the names of the arrays. */
   public static Set<String> in(KernelTree tree) {
     Races races = new Races();
     Walk.statements(tree.body(), races::record);
@@ -98,7 +98,7 @@ public final class Races {
     return names;
   }
 
-  /** Whether an item reads only elements that it stores to, or others of the same row. */
+  /** Returns whether an item reads only elements that it stores to, or others of the same row. */
   private boolean areOwn(Set<KernelExpression> read, Set<KernelExpression> stored) {
     return read.stream()
         .allMatch(
@@ -135,7 +135,7 @@ public final class Races {
     return with(values, expression);
   }
 
-  /** An expression with values in the place of variables. */
+  /** Returns an expression with values in the place of variables. */
   private static KernelExpression with(
       Map<Variable, KernelExpression> values, KernelExpression expression) {
     return Rewriter.rewrite(

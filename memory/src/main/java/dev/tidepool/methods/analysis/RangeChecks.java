@@ -85,7 +85,7 @@ public final class RangeChecks {
     }
   }
 
-  /** A kernel with a test of its range in front, or as it was. */
+  /** Returns a kernel with a test of its range in front, or as it was. */
   public static KernelTree hoisted(KernelTree tree) {
     int[] statements = {0};
     Walk.statements(tree.body(), _ -> statements[0]++);
@@ -187,8 +187,8 @@ public final class RangeChecks {
   }
 
   /**
-   * A value by the numbers of the item and of the loops around it; null if it depends on something
-   * else that items have of their own.
+   * Returns a value by the numbers of the item and of the loops around it; null if it depends on
+   * something else that items have of their own.
    */
   private @Nullable KernelExpression inNumbers(KernelExpression value) {
     if (value.type().isFloating()) {
@@ -220,7 +220,7 @@ public final class RangeChecks {
                     && number.kind() != ItemNumber.Kind.GLOBAL_SIZE));
   }
 
-  /** Whether an expression of numbers has none of those from one on to another. */
+  /** Returns whether an expression of numbers has none of those from one on to another. */
   private boolean isUniform(KernelExpression expression, int from, int to) {
     return !Walk.any(
         expression,
@@ -230,7 +230,7 @@ public final class RangeChecks {
                 && variable.id() < firstId + to);
   }
 
-  /** Whether an expression of numbers has none of those from one on. */
+  /** Returns whether an expression of numbers has none of those from one on. */
   private boolean isUniform(KernelExpression expression, int from) {
     return isUniform(expression, from, axes.size());
   }
@@ -246,7 +246,7 @@ public final class RangeChecks {
       Set<KernelExpression> greatest,
       List<KernelExpression> products) {}
 
-  /** The bounds of an index that has no numbers in front of one; null if it is not even. */
+  /** Returns the bounds of an index that has no numbers in front of one; null if it is not even. */
   private @Nullable Bounds bounds(KernelExpression index, int from) {
     if (from == axes.size()) {
       Set<KernelExpression> itself = Set.of(Affine.wide(index));
@@ -279,7 +279,7 @@ public final class RangeChecks {
     return new Bounds(least, greatest, products);
   }
 
-  /** What an axis adds to an index where it has a value; a long. */
+  /** Returns what an axis adds to an index where it has a value; a long. */
   private static KernelExpression grown(KernelExpression factor, KernelExpression value) {
     return value.equals(Constant.of(0L)) ? value : new Affine(factor, Constant.of(0)).at(value);
   }

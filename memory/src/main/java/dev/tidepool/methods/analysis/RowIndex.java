@@ -22,7 +22,7 @@ final class RowIndex {
 
   private RowIndex() {}
 
-  /** Whether two indices are in the row of one item. */
+  /** Returns whether two indices are in the row of one item. */
   static boolean areOfOneRow(KernelExpression one, KernelExpression other) {
     RowIndex first = of(one);
     RowIndex second = of(other);
@@ -70,7 +70,7 @@ final class RowIndex {
     return length == 0 || Math.abs(offset - other.offset) < length;
   }
 
-  /** The length of a row; 0 if it is no constant. */
+  /** Returns the length of a row; 0 if it is no constant. */
   private static long length(Binary product) {
     if (product.right() instanceof Constant(_, long bits)) {
       return product.operator() == Operator.MULTIPLY ? Math.abs(bits) : 1L << bits;

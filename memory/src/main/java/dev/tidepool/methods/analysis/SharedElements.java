@@ -42,7 +42,7 @@ final class SharedElements {
   }
 
   /**
-   * The arrays.
+   * Returns the arrays.
    *
    * @param resolve replaces variables in an expression by their values, where these are known
    * @param loaded variables whose values come from arrays
@@ -139,7 +139,7 @@ final class SharedElements {
     return branch.stream().anyMatch(statement -> Walk.any(statement, Return.class::isInstance));
   }
 
-  /** Whether a condition has a value for one item alone, or one of each row. */
+  /** Returns whether a condition has a value for one item alone, or one of each row. */
   private boolean picksItem(KernelExpression condition, boolean value) {
     if (!(condition instanceof Compare compare)
         || !dependsOnItem(condition)

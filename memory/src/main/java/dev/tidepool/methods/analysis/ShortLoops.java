@@ -52,7 +52,7 @@ public final class ShortLoops {
     return labels;
   }
 
-  /** How many loops have been written out. */
+  /** Returns how many loops have been written out. */
   public int loops() {
     return loops;
   }
@@ -116,7 +116,7 @@ public final class ShortLoops {
     return new Block(loop.label(), body);
   }
 
-  /** The value of a variable behind some statements; null if it is not known. */
+  /** Returns the value of a variable behind some statements; null if it is not known. */
   private static @Nullable Long valueAfter(List<Statement> list, Variable variable) {
     for (Statement statement : list.reversed()) {
       if (statement instanceof Assign(Variable target, KernelExpression value)
@@ -130,7 +130,7 @@ public final class ShortLoops {
     return null;
   }
 
-  /** How often a loop's body is done; -1 if that is not known, or too often. */
+  /** Returns how often a loop's body is done; -1 if that is not known, or too often. */
   private static int rounds(CountedLoop counted, long from) {
     Long last = value(counted.last());
     if (last == null) {
@@ -148,7 +148,10 @@ public final class ShortLoops {
     return rounds;
   }
 
-  /** How much longer a kernel becomes if a loop is written out; -1 if there is no room for it. */
+  /**
+   * Returns how much longer a kernel becomes if a loop is written out; -1 if there is no room for
+   * it.
+   */
   private int added(Loop loop, int rounds) {
     int most = room / Math.max(1, rounds);
     int[] size = {0};
@@ -211,7 +214,7 @@ public final class ShortLoops {
     return value.type() == ValueType.LONG ? Constant.of(known) : Constant.of(known.intValue());
   }
 
-  /** The value of an int or long; null if it is not a constant. */
+  /** Returns the value of an int or long; null if it is not a constant. */
   static @Nullable Long value(KernelExpression expression) {
     Long value =
         switch (expression) {

@@ -24,13 +24,13 @@ final class Tests {
     return new KernelExpression.Compare(Comparison.LESS_EQUAL, value, Constant.of(greatest), false);
   }
 
-  /** Whether an index that is not negative is inside of an array. */
+  /** Returns whether an index that is not negative is inside of an array. */
   static KernelExpression isBelow(KernelExpression index, KernelArray array) {
     return new KernelExpression.Compare(
         Comparison.LESS, index, Affine.wide(new KernelExpression.Length(array)), false);
   }
 
-  /** Whether all of at least one test hold. */
+  /** Returns whether all of at least one test hold. */
   static KernelExpression all(Collection<KernelExpression> tests) {
     Iterator<KernelExpression> each = tests.iterator();
     KernelExpression all = each.next();

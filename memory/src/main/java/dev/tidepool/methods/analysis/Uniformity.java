@@ -78,17 +78,17 @@ public final class Uniformity {
         "");
   }
 
-  /** Whether all items of a group that have not returned reach a statement together. */
+  /** Returns whether all items of a group that have not returned reach a statement together. */
   public boolean isUniform(Statement statement) {
     return !divergent.contains(statement);
   }
 
-  /** Whether a variable has the same value for all items of a group that reach a place. */
+  /** Returns whether a variable has the same value for all items of a group that reach a place. */
   public boolean isUniform(Variable variable) {
     return !differing.contains(variable);
   }
 
-  /** Whether a value is the same for all items of a group. */
+  /** Returns whether a value is the same for all items of a group. */
   public boolean isUniform(KernelExpression value) {
     return !Walk.any(
         value,

@@ -221,12 +221,12 @@ final class BlockTranslator {
     statements.addAll(added);
   }
 
-  /** A new variable. */
+  /** Returns a new variable. */
   Variable fresh(ValueType type) {
     return method.numbers().variable(type);
   }
 
-  /** The value in a variable of its own, unless it is as cheap as one. */
+  /** Returns the value in a variable of its own, unless it is as cheap as one. */
   private StackOperand shared(StackOperand operand) {
     if (!(operand instanceof StackOperand.Value(KernelExpression value))
         || value instanceof Read
@@ -236,7 +236,7 @@ final class BlockTranslator {
     return new StackOperand.Value(saved(value));
   }
 
-  /** A value in a variable of its own. */
+  /** Returns a value in a variable of its own. */
   private Read saved(KernelExpression value) {
     Variable saved = fresh(value.type());
     add(new Assign(saved, value));
@@ -261,7 +261,10 @@ final class BlockTranslator {
 
   // Instructions
 
-  /** Whether Kotlin's compiler tests here that a parameter is not null: the next is the call. */
+  /**
+   * Returns whether Kotlin's compiler tests here that a parameter is not null: the next is the
+   * call.
+   */
   private boolean isNameOfParameter() {
     return at + 1 < block.end()
         && code.instructions().get(at + 1) instanceof InvokeInstruction call
@@ -282,7 +285,7 @@ final class BlockTranslator {
     };
   }
 
-  /** The variable that the current instruction uses. */
+  /** Returns the variable that the current instruction uses. */
   private Variable local(ValueType type) {
     return method.localAt(at, type);
   }
@@ -461,7 +464,9 @@ final class BlockTranslator {
     return new Selection(key, all, block.successors().get(targets.indexOf(otherwise)));
   }
 
-  /** A condition that the variables of the stack, which are set behind it, do not change. */
+  /**
+   * Returns a condition that the variables of the stack, which are set behind it, do not change.
+   */
   private KernelExpression settled(KernelExpression condition) {
     if (frame.stack().isEmpty()) {
       return condition;

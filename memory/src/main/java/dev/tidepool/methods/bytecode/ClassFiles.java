@@ -20,7 +20,7 @@ final class ClassFiles {
       super("cannot be read (" + FailureText.of(cause) + ")", cause);
     }
 
-    /** What is wrong with the class file, as the end of a sentence. */
+    /** Returns what is wrong with the class file, as the end of a sentence. */
     @Override
     public String getMessage() {
       return String.valueOf(super.getMessage());
@@ -39,7 +39,7 @@ final class ClassFiles {
   }
 
   /**
-   * A class file by the internal name of its class; empty if there is none.
+   * Returns a class file by the internal name of its class; empty if there is none.
    *
    * @throws UnreadableException if it cannot be read, or is none
    */
@@ -48,8 +48,8 @@ final class ClassFiles {
   }
 
   /**
-   * A static method by the internal name of its class, which may inherit it; empty if there is none
-   * with a body.
+   * Returns a static method by the internal name of its class, which may inherit it; empty if there
+   * is none with a body.
    *
    * @throws UnreadableException if a class file cannot be read, or is none
    */

@@ -21,7 +21,9 @@ final class ClassInitialization {
 
   private ClassInitialization() {}
 
-  /** Whether the current thread initialises a class and assigns a static field of it later. */
+  /**
+   * Returns whether the current thread initialises a class and assigns a static field of it later.
+   */
   static boolean isAhead(Class<?> owner, String field, ClassFiles files) {
     Optional<StackFrame> initializer =
         STACK.walk(

@@ -13,7 +13,7 @@ import dev.tidepool.methods.tree.ValueType;
 final class ConstantFolding {
   private ConstantFolding() {}
 
-  /** An operation, or its value. */
+  /** Returns an operation, or its value. */
   static KernelExpression binary(Operator operator, KernelExpression left, KernelExpression right) {
     if (!(left instanceof Constant(ValueType type, long first))
         || !(right instanceof Constant(_, long second))
@@ -38,7 +38,7 @@ final class ConstantFolding {
     return constant(type, value);
   }
 
-  /** A quotient or remainder of two constants; the divisor is not 0. */
+  /** Returns a quotient or remainder of two constants; the divisor is not 0. */
   static Constant divided(Constant dividend, long divisor, boolean isRemainder) {
     // The quotient of the least long and -1 wraps, as that of the least int does when it is cut.
     return constant(

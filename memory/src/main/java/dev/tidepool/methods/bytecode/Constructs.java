@@ -17,7 +17,7 @@ final class Constructs {
 
   private Constructs() {}
 
-  /** The error about an instruction. */
+  /** Returns the error about an instruction. */
   static KernelCompilationException refuse(Instruction instruction, Place place) {
     return switch (instruction) {
       case InvokeDynamicInstruction call ->
@@ -43,13 +43,16 @@ final class Constructs {
     };
   }
 
-  /** Whether an instruction is one of the handler that the compiler puts around record patterns. */
+  /**
+   * Returns whether an instruction is one of the handler that the compiler puts around record
+   * patterns.
+   */
   static boolean isOfRecordPattern(Instruction instruction) {
     return instruction instanceof NewObjectInstruction created
         && created.className().asInternalName().equals("java/lang/MatchException");
   }
 
-  /** What the compiler made a call site of that is linked at run time. */
+  /** Returns what the compiler made a call site of that is linked at run time. */
   private static String dynamic(InvokeDynamicInstruction call) {
     return switch (call.bootstrapMethod().owner().displayName()) {
       case "LambdaMetafactory" -> "a lambda or method reference";

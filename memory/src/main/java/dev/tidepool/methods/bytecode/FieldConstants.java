@@ -26,7 +26,7 @@ final class FieldConstants {
   }
 
   /**
-   * The value of a field that an instruction reads.
+   * Returns the value of a field that an instruction reads.
    *
    * @throws dev.tidepool.KernelCompilationException if it is no constant, or cannot be read
    */
@@ -72,7 +72,7 @@ final class FieldConstants {
   }
 
   /**
-   * A field that a class declares or inherits, in the order of the Java Virtual Machine
+   * Returns a field that a class declares or inherits, in the order of the Java Virtual Machine
    * Specification, 5.4.3.2; null if there is none.
    */
   private static @Nullable Field field(Class<?> type, String name) {

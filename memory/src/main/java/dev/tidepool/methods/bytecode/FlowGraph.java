@@ -49,7 +49,7 @@ final class FlowGraph {
   }
 
   /**
-   * The graph of a method.
+   * Returns the graph of a method.
    *
    * @throws dev.tidepool.KernelCompilationException if a loop has two entries
    */
@@ -59,22 +59,22 @@ final class FlowGraph {
     return graph;
   }
 
-  /** The blocks by their numbers. */
+  /** Returns the blocks by their numbers. */
   List<BasicBlock> blocks() {
     return blocks;
   }
 
-  /** The block through which every way to a block leads last; itself for the first. */
+  /** Returns the block through which every way to a block leads last; itself for the first. */
   int dominator(int block) {
     return dominators[block];
   }
 
-  /** Whether an edge leads back to the head of a loop. */
+  /** Returns whether an edge leads back to the head of a loop. */
   static boolean isBack(int from, int to) {
     return to <= from;
   }
 
-  /** Whether a block is the head of a loop. */
+  /** Returns whether a block is the head of a loop. */
   boolean isLoopHead(int block) {
     return !loops.get(block).isEmpty();
   }
@@ -154,7 +154,7 @@ final class FlowGraph {
         || instruction instanceof ThrowInstruction;
   }
 
-  /** The instructions that may follow one that ends a block, each once. */
+  /** Returns the instructions that may follow one that ends a block, each once. */
   static List<Integer> targets(MethodCode code, int at) {
     List<Integer> all = new ArrayList<>();
     switch (code.instructions().get(at)) {

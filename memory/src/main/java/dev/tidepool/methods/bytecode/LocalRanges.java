@@ -42,7 +42,7 @@ final class LocalRanges {
   }
 
   /**
-   * The variables of a method.
+   * Returns the variables of a method.
    *
    * @param entrySlots how many slots its parameters have
    */
@@ -99,7 +99,7 @@ final class LocalRanges {
     return at;
   }
 
-  /** A number of the variable that a load, store or increment uses. */
+  /** Returns a number of the variable that a load, store or increment uses. */
   int variable(int instruction) {
     return find(instruction);
   }

@@ -90,7 +90,7 @@ final class MethodCode {
     return slot < parameterSlots();
   }
 
-  /** How many slots the parameters have. */
+  /** Returns how many slots the parameters have. */
   int parameterSlots() {
     int slots = 0;
     for (int i = 0; i < type.parameterCount(); i++) {
@@ -105,7 +105,7 @@ final class MethodCode {
   }
 
   /**
-   * A method of a class.
+   * Returns a method of a class.
    *
    * @return empty if the class declares no such method, or has no class file
    * @throws ClassFiles.UnreadableException if its class file cannot be read
@@ -155,43 +155,45 @@ final class MethodCode {
     return instructions;
   }
 
-  /** The line of an instruction; 0 if the class file does not tell. */
+  /** Returns the line of an instruction; 0 if the class file does not tell. */
   int line(int instruction) {
     return lines.get(instruction);
   }
 
-  /** The instruction behind a label. */
+  /** Returns the instruction behind a label. */
   int target(Label label) {
     return Objects.requireNonNull(targets.get(label), "a label of this method");
   }
 
-  /** The name of the parameter in a slot; empty if the class file does not tell. */
+  /** Returns the name of the parameter in a slot; empty if the class file does not tell. */
   Optional<String> parameterName(int slot) {
     return Optional.ofNullable(names.get(slot));
   }
 
-  /** The first instruction whose exceptions it handles. */
+  /** Returns the first instruction whose exceptions it handles. */
   OptionalInt firstTry() {
     return firstTry;
   }
 
-  /** The first instruction from which on it is synchronized. */
+  /** Returns the first instruction from which on it is synchronized. */
   OptionalInt firstMonitor() {
     return firstMonitor;
   }
 
-  /** The place of an instruction, as a stack trace has it. */
+  /** Returns the place of an instruction, as a stack trace has it. */
   StackTraceElement frame(int instruction) {
     int line = line(instruction);
     return new StackTraceElement(owner, name, file, line > 0 ? line : -1);
   }
 
-  /** Whether the method is one of Java's own libraries, whose lines say nothing to users. */
+  /**
+   * Returns whether the method is one of Java's own libraries, whose lines say nothing to users.
+   */
   boolean isOfJava() {
     return owner.startsWith("java.");
   }
 
-  /** The class without its package, and the method. */
+  /** Returns the class without its package, and the method. */
   String shown() {
     return owner.substring(owner.lastIndexOf('.') + 1).replace('$', '.') + "." + name;
   }

@@ -39,7 +39,7 @@ public final class MethodReader {
   private MethodReader() {}
 
   /**
-   * The tree of a method.
+   * Returns the tree of a method.
    *
    * @throws dev.tidepool.KernelCompilationException if the method, or one that it calls, uses what
    *     kernels cannot have; the message names class, method, line and construct and says what to
@@ -137,7 +137,7 @@ public final class MethodReader {
     return operands;
   }
 
-  /** Whether a method takes the index of an item, not a {@link WorkItem}. */
+  /** Returns whether a method takes the index of an item, not a {@link WorkItem}. */
   public static boolean takesIndex(KernelSource.Method source) {
     return source.type().parameterCount() > 0
         && (source.type().parameterType(0) == int.class

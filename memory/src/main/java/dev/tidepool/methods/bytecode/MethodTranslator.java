@@ -75,7 +75,7 @@ final class MethodTranslator {
   }
 
   /**
-   * The statements of a kernel's method.
+   * Returns the statements of a kernel's method.
    *
    * @param operands what its parameters are
    */
@@ -112,7 +112,7 @@ final class MethodTranslator {
         translator.result);
   }
 
-  /** A place of this method, and those of the calls that lead to it. */
+  /** Returns a place of this method, and those of the calls that lead to it. */
   List<StackTraceElement> frames(Place place) {
     List<StackTraceElement> frames = new ArrayList<>();
     frames.add(place.frame());
@@ -166,7 +166,7 @@ final class MethodTranslator {
     return statements;
   }
 
-  /** What holds at the start of each block. */
+  /** Returns what holds at the start of each block. */
   private StackFrame[] frames(FlowGraph graph, StackFrame entry) {
     List<FlowGraph.BasicBlock> blocks = graph.blocks();
     @Nullable StackFrame[] frames = new StackFrame[blocks.size()];
@@ -195,7 +195,7 @@ final class MethodTranslator {
         .toArray(StackFrame[]::new);
   }
 
-  /** Whether only frames are looked for. */
+  /** Returns whether only frames are looked for. */
   boolean isTrial() {
     return trial != null;
   }
@@ -217,7 +217,7 @@ final class MethodTranslator {
     return trial == null ? made : trial;
   }
 
-  /** The local variable that a load, store or increment uses. */
+  /** Returns the local variable that a load, store or increment uses. */
   Variable localAt(int instruction, ValueType type) {
     return local(Objects.requireNonNull(locals, "the graph is known").variable(instruction), type);
   }
@@ -227,18 +227,18 @@ final class MethodTranslator {
         new Slot(number, false, type), key -> made.variable(key.type()));
   }
 
-  /** The variable that hands on what is at a depth of the stack when a block ends. */
+  /** Returns the variable that hands on what is at a depth of the stack when a block ends. */
   Variable stackVariable(int depth, ValueType type) {
     return variables.computeIfAbsent(new Slot(depth, true, type), key -> made.variable(key.type()));
   }
 
-  /** The array that an instruction makes. */
+  /** Returns the array that an instruction makes. */
   KernelArray.Private privateArray(int instruction, ElementKind kind, int length) {
     return (KernelArray.Private)
         arrays.computeIfAbsent(instruction, _ -> made.privateArray(kind, length));
   }
 
-  /** The memory of the group that a call asks for. */
+  /** Returns the memory of the group that a call asks for. */
   KernelArray.Shared sharedArray(int instruction, ElementKind kind, int length) {
     return (KernelArray.Shared)
         arrays.computeIfAbsent(instruction, _ -> made.sharedArray(kind, length));

@@ -4,18 +4,18 @@ import dev.tidepool.KernelCompilationException;
 
 /** An instruction of a method, for messages. */
 record Place(MethodCode code, int instruction) {
-  /** An error about a construct at this place. */
+  /** Returns an error about a construct at this place. */
   KernelCompilationException refuse(String what, String remedy) {
     return Refusal.at(code.shown(), code.line(instruction), what, remedy);
   }
 
-  /** An error about a method of Java's own libraries that is called here. */
+  /** Returns an error about a method of Java's own libraries that is called here. */
   KernelCompilationException refuseCall(MethodCode called, KernelCompilationException cause) {
     return Refusal.because(
         cause, refuse("the call of " + called.shown(), "write what it does in the kernel's class"));
   }
 
-  /** The place, as a stack trace has it. */
+  /** Returns the place, as a stack trace has it. */
   StackTraceElement frame() {
     return code.frame(instruction);
   }

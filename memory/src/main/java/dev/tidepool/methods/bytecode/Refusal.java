@@ -7,7 +7,7 @@ final class Refusal {
   private Refusal() {}
 
   /**
-   * An error about a construct.
+   * Returns an error about a construct.
    *
    * @param method the class and method, as {@code Kernels.dot}
    * @param line in the source; 0 or less if the class file does not tell
@@ -25,12 +25,12 @@ final class Refusal {
         "");
   }
 
-  /** An error about a method as a whole. */
+  /** Returns an error about a method as a whole. */
   static KernelCompilationException of(String method, String what) {
     return new KernelCompilationException(method + " " + what, "");
   }
 
-  /** An error with its cause. */
+  /** Returns an error with its cause. */
   static KernelCompilationException because(
       RuntimeException cause, KernelCompilationException refused) {
     refused.initCause(cause);

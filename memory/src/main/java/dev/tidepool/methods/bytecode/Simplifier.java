@@ -25,7 +25,7 @@ import java.util.Set;
 final class Simplifier {
   private Simplifier() {}
 
-  /** The statements of a kernel, simplified. */
+  /** Returns the statements of a kernel, simplified. */
   static List<Statement> simplify(List<Statement> statements) {
     List<Statement> before = statements;
     List<Statement> after = list(before, Set.of(new Return()));
@@ -62,7 +62,7 @@ final class Simplifier {
     return simple;
   }
 
-  /** The statements up to the first that goes elsewhere. */
+  /** Returns the statements up to the first that goes elsewhere. */
   private static List<Statement> reached(List<Statement> statements) {
     for (int i = 0; i < statements.size(); i++) {
       if (isJump(statements.get(i))) {

@@ -28,7 +28,7 @@ final class StableValues {
 
   private StableValues() {}
 
-  /** The statements with stable values in their places. */
+  /** Returns the statements with stable values in their places. */
   static List<Statement> propagate(List<Statement> statements) {
     List<Statement> known = statements;
     while (true) {

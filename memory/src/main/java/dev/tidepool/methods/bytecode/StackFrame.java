@@ -23,12 +23,12 @@ final class StackFrame {
     return new StackFrame(locals, stack);
   }
 
-  /** The operands, the top last; changes go to the frame. */
+  /** Returns the operands, the top last; changes go to the frame. */
   List<StackOperand> stack() {
     return stack;
   }
 
-  /** A local that is a reference. */
+  /** Returns a local that is a reference. */
   StackOperand local(int slot) {
     return locals.getOrDefault(slot, new StackOperand.Mixed());
   }

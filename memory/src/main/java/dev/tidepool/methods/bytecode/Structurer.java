@@ -94,7 +94,7 @@ final class Structurer {
     }
   }
 
-  /** The statements of a method. */
+  /** Returns the statements of a method. */
   static List<Statement> structure(
       MethodCode method, FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
     return new Structurer(method, graph, code, numbers).tree(0);
@@ -119,7 +119,7 @@ final class Structurer {
     return null;
   }
 
-  /** A block and all that it dominates. */
+  /** Returns a block and all that it dominates. */
   private List<Statement> tree(int block) {
     List<Statement> statements = new ArrayList<>();
     int at = block;
@@ -134,14 +134,14 @@ final class Structurer {
     return statements;
   }
 
-  /** The followers of a block; of the head of a loop, those behind the loop. */
+  /** Returns the followers of a block; of the head of a loop, those behind the loop. */
   private List<Integer> behind(int block) {
     return followers.get(block).stream()
         .filter(follower -> !graph.isLoopHead(block) || !graph.loop(block).contains(follower))
         .toList();
   }
 
-  /** A block without what is behind it; of the head of a loop, the loop. */
+  /** Returns a block without what is behind it; of the head of a loop, the loop. */
   private List<Statement> alone(int block) {
     if (!graph.isLoopHead(block)) {
       return within(block);
@@ -238,8 +238,8 @@ final class Structurer {
   }
 
   /**
-   * Whether a jump is replaced by the early return that it leads to. A loop's own end is not: one
-   * that is left from its head, or from where it goes back to that.
+   * Returns whether a jump is replaced by the early return that it leads to. A loop's own end is
+   * not: one that is left from its head, or from where it goes back to that.
    */
   private boolean isCopied(int from, int to) {
     if (!earlyReturns.get(to)) {

@@ -15,7 +15,7 @@ import java.util.Optional;
 final class Types {
   private Types() {}
 
-  /** The type of a value on the stack. */
+  /** Returns the type of a value on the stack. */
   static ValueType of(TypeKind kind) {
     return switch (kind.asLoadable()) {
       case INT -> ValueType.INT;
@@ -26,12 +26,12 @@ final class Types {
     };
   }
 
-  /** The elements of a new array of primitives. */
+  /** Returns the elements of a new array of primitives. */
   static ElementKind elements(TypeKind kind) {
     return ElementKind.valueOf(kind.name());
   }
 
-  /** The type of elements or of a scalar; empty for {@code char} and for references. */
+  /** Returns the type of elements or of a scalar; empty for {@code char} and for references. */
   static Optional<ElementKind> primitive(ClassDesc type) {
     return switch (type.descriptorString()) {
       case "Z" -> Optional.of(ElementKind.BOOLEAN);
@@ -45,7 +45,7 @@ final class Types {
     };
   }
 
-  /** The operator of an instruction with two operands that cannot fail. */
+  /** Returns the operator of an instruction with two operands that cannot fail. */
   static Operator operator(Opcode opcode) {
     return switch (opcode) {
       case IADD, LADD, FADD, DADD -> Operator.ADD;
@@ -63,7 +63,7 @@ final class Types {
     };
   }
 
-  /** Whether an order compares to 0 so, as a comparison of the two values themselves. */
+  /** Returns whether an order compares to 0 so, as a comparison of the two values themselves. */
   static Compare ordered(Order order, Comparison comparison) {
     // Where one is NaN, the order is `unordered`; of longs none is.
     boolean isGreater = order.unordered() > 0;

@@ -74,7 +74,7 @@ public record DeviceLimits(
   }
 
   /**
-   * An error about a construct, with the device's name behind it.
+   * Returns an error about a construct, with the device's name behind it.
    *
    * @param place null if it is not known
    */

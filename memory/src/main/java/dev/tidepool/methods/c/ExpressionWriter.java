@@ -44,7 +44,7 @@ final class ExpressionWriter {
     return device;
   }
 
-  /** The functions that expressions called. */
+  /** Returns the functions that expressions called. */
   String functions() {
     return prelude.text();
   }
@@ -110,19 +110,19 @@ final class ExpressionWriter {
         "");
   }
 
-  /** A condition, true where an int is not 0. */
+  /** Returns a condition, true where an int is not 0. */
   String condition(KernelExpression condition) {
     return condition instanceof Compare compare ? comparison(compare) : of(condition) + " != 0";
   }
 
-  /** A comparison without parentheses around it, of which compilers warn in conditions. */
+  /** Returns a comparison without parentheses around it, of which compilers warn in conditions. */
   private String comparison(Compare compare) {
     String text =
         of(compare.left()) + " " + compare.comparison().symbol() + " " + of(compare.right());
     return compare.negated() ? "!(" + text + ")" : text;
   }
 
-  /** The text of an expression, in parentheses where it needs them. */
+  /** Returns the text of an expression, in parentheses where it needs them. */
   String of(KernelExpression expression) {
     return switch (expression) {
       case Constant(ValueType type, long bits) -> constant(type, bits);
@@ -210,7 +210,7 @@ final class ExpressionWriter {
     };
   }
 
-  /** Whether an expression is a function of doubles whose arguments are floats. */
+  /** Returns whether an expression is a function of doubles whose arguments are floats. */
   private static boolean isFunctionOfFloats(KernelExpression expression) {
     return expression instanceof Call(Function function, List<KernelExpression> arguments)
         && function.result() == ValueType.DOUBLE
@@ -319,7 +319,7 @@ final class ExpressionWriter {
     return name + "(" + String.join(", ", texts) + ")";
   }
 
-  /** An atomic operation; its value is the element before. */
+  /** Returns an atomic operation; its value is the element before. */
   String atomic(
       AtomicOperation operation,
       ElementKind kind,

@@ -38,7 +38,7 @@ final class Jumps {
     around.add(new Around(label, isLoop, new TreeSet<>()));
   }
 
-  /** A jump behind the statement of a label, or to the start of a loop. */
+  /** Returns a jump behind the statement of a label, or to the start of a loop. */
   Way jump(Label label, boolean repeats) {
     Around innermost = around.getLast();
     if (innermost.label().equals(label)) {
@@ -70,7 +70,7 @@ final class Jumps {
     return onwards;
   }
 
-  /** The numbers of all jumps that leave more than one loop or block. */
+  /** Returns the numbers of all jumps that leave more than one loop or block. */
   Set<Integer> further() {
     return further;
   }

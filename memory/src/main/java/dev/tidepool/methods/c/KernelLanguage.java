@@ -12,33 +12,33 @@ public interface KernelLanguage {
   Dialect dialect();
 
   /**
-   * What stands at the head of a source, besides the dialect's header. Asked for when all calls of
-   * the source have been written.
+   * Returns what stands at the head of a source, besides the dialect's header. Asked for when all
+   * calls of the source have been written.
    */
   String header(DeviceLimits device, boolean usesLongAtomics);
 
-  /** The type of a pointer to memory that a group shares. */
+  /** Returns the type of a pointer to memory that a group shares. */
   String sharedPointer(String type);
 
   /** Declares an array that a group shares, within a kernel. */
   String sharedArray(String type, String name, int length);
 
-  /** A number of the item; never {@code GLOBAL_SIZE}, which is a parameter. */
+  /** Returns a number of the item; never {@code GLOBAL_SIZE}, which is a parameter. */
   String itemNumber(ItemNumber.Kind kind, int dimension);
 
-  /** The statement that waits for the items of the group. */
+  /** Returns the statement that waits for the items of the group. */
   String barrier();
 
   /**
-   * Whether the compiler divides a kernel at its barriers, after it has optimized all of it. Then
-   * conditions and rounds of loops around barriers end with another one, which keeps the parts
-   * apart, and a condition with barriers in both of its parts is two conditions.
+   * Returns whether the compiler divides a kernel at its barriers, after it has optimized all of
+   * it. Then conditions and rounds of loops around barriers end with another one, which keeps the
+   * parts apart, and a condition with barriers in both of its parts is two conditions.
    */
   default boolean isDividedAtBarriers() {
     return false;
   }
 
-  /** The suffix of a constant of 64 bits. */
+  /** Returns the suffix of a constant of 64 bits. */
   String longSuffix();
 
   /** The name of a function that the language has; a cast may stand before it. */
@@ -50,7 +50,7 @@ public interface KernelLanguage {
   }
 
   /**
-   * An atomic operation on ints or longs; its value is the element before.
+   * Returns an atomic operation on ints or longs; its value is the element before.
    *
    * @param isShared whether the element is in memory that a group shares
    * @param address a pointer to the element
@@ -64,13 +64,13 @@ public interface KernelLanguage {
       String expected,
       String value);
 
-  /** An atomic compare-and-set of an int; its value is the int before. */
+  /** Returns an atomic compare-and-set of an int; its value is the int before. */
   default String compareAndSet(boolean isShared, String address, String expected, String value) {
     return atomic(
         AtomicOperation.COMPARE_AND_SET, ElementKind.INT, isShared, address, expected, value);
   }
 
-  /** The remainder of a division that rounds to zero. */
+  /** Returns the remainder of a division that rounds to zero. */
   default String remainder(String left, String right) {
     return "fmod(" + left + ", " + right + ")";
   }

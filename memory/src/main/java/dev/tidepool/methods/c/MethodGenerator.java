@@ -106,7 +106,7 @@ public final class MethodGenerator {
   }
 
   /**
-   * The text of a kernel.
+   * Returns the text of a kernel.
    *
    * @param checked whether an index outside of its array and a divisor of 0 are faults; otherwise a
    *     division by 0 divides by 1, since it ends the process on some devices
@@ -538,7 +538,7 @@ public final class MethodGenerator {
     }
   }
 
-  /** Whether items that have returned or failed do the current statement, too. */
+  /** Returns whether items that have returned or failed do the current statement, too. */
   private boolean isTogether() {
     return barriers != null && exit == null;
   }
@@ -652,12 +652,12 @@ public final class MethodGenerator {
     line("}");
   }
 
-  /** A value that is not computed by items that have stopped. */
+  /** Returns a value that is not computed by items that have stopped. */
   private String unlessStopped(String value) {
     return isTogether() && stops ? "tp_stop ? 0 : " + value : value;
   }
 
-  /** The element at an index; one outside of the array is a fault. */
+  /** Returns the element at an index; one outside of the array is a fault. */
   private String element(KernelArray array, KernelExpression index, @Nullable Site site) {
     if (!(array instanceof KernelArray.Argument)) {
       ownArrays.add(array);

@@ -23,7 +23,7 @@ final class MethodPrelude {
     this.language = language;
   }
 
-  /** The functions that have been asked for so far. */
+  /** Returns the functions that have been asked for so far. */
   String text() {
     return String.join("", functions.values());
   }
@@ -137,13 +137,13 @@ final class MethodPrelude {
             });
   }
 
-  /** Whether the sign of {@code a} is negative, also of zero. */
+  /** Returns whether the sign of {@code a} is negative, also of zero. */
   private String negative(ValueType type) {
     Function bits = type == ValueType.FLOAT ? Function.FLOAT_BITS : Function.DOUBLE_BITS;
     return language.call(bits, "a") + " < 0";
   }
 
-  /** The name of the function that adds a float to an element in one step. */
+  /** Returns the name of the function that adds a float to an element in one step. */
   String atomicFloatAdd(boolean isShared, String pointer, String ints) {
     String name = "tp_atomic_add_" + (isShared ? "shared" : "global");
     String bits = language.call(Function.FLOAT_BITS, "before + value");

@@ -115,7 +115,7 @@ final class AccessWriter {
     }
   }
 
-  /** Whether an element is found by the address of the array. */
+  /** Returns whether an element is found by the address of the array. */
   static boolean usesAddress(ValueType index, boolean addresses) {
     return addresses && index == ValueType.INT;
   }

@@ -34,7 +34,7 @@ final class AllMemory {
     }
   }
 
-  /** Whether elements can be used so in this process. */
+  /** Returns whether elements can be used so in this process. */
   static boolean isUsable() {
     return ALL.byteSize() > 0;
   }

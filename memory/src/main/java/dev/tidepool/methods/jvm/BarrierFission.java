@@ -31,7 +31,7 @@ final class BarrierFission {
     this.uniformity = uniformity;
   }
 
-  /** The steps of a kernel; without barriers, one that is all of it. */
+  /** Returns the steps of a kernel; without barriers, one that is all of it. */
   static List<Step> of(KernelTree tree) {
     if (!Walk.any(tree.body(), statement -> statement instanceof Statement.Barrier)) {
       return List.of(new Step.Items(tree.body()));
@@ -121,7 +121,10 @@ final class BarrierFission {
     }
   }
 
-  /** Whether a statement has a barrier, or a jump that all items take together out of a group's. */
+  /**
+   * Returns whether a statement has a barrier, or a jump that all items take together out of a
+   * group's.
+   */
   private boolean isOfGroup(Statement statement) {
     return Walk.any(
         statement,

@@ -120,7 +120,7 @@ final class BytecodeExpressionWriter {
     }
   }
 
-  /** Whether a value is 0 or 1 always. */
+  /** Returns whether a value is 0 or 1 always. */
   private static boolean isTruth(KernelExpression value) {
     return switch (value) {
       case KernelExpression.Compare _ -> true;

@@ -17,7 +17,7 @@ import java.lang.foreign.MemorySegment;
 final class ForeignMemory {
   private ForeignMemory() {}
 
-  /** What an access failed with whose index is outside. */
+  /** Returns what an access failed with whose index is outside. */
   private static KernelFault outside(MemorySegment array, int index, int shift, int site) {
     return KernelFault.index(index, (int) (array.byteSize() >> shift), site);
   }

@@ -114,28 +114,28 @@ final class Frame {
     code.aload(BOX).loadConstant(index).laload().lstore(local);
   }
 
-  /** The local variable of a slot. */
+  /** Returns the local variable of a slot. */
   int of(MemoryPlan.Slot slot) {
     return Known.in(memory, slot);
   }
 
-  /** The local variable of a scalar. */
+  /** Returns the local variable of a scalar. */
   int of(MemoryPlan.Scalar scalar) {
     return Known.in(scalars, scalar);
   }
 
-  /** The local variable of a variable of the kernel. */
+  /** Returns the local variable of a variable of the kernel. */
   int of(Variable variable) {
     return variables.computeIfAbsent(
         variable.id(), _ -> code.allocateLocal(JvmNames.kind(variable.type())));
   }
 
-  /** An int for one statement. */
+  /** Returns an int for one statement. */
   int intScratch() {
     return intScratch;
   }
 
-  /** A long for one statement. */
+  /** Returns a long for one statement. */
   int longScratch() {
     return longScratch;
   }

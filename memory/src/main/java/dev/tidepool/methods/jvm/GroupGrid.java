@@ -24,12 +24,12 @@ public final class GroupGrid {
     }
   }
 
-  /** How many there are. */
+  /** Returns how many there are. */
   public long groups() {
     return groups[0] * groups[1] * groups[2];
   }
 
-  /** The items of each. */
+  /** Returns the items of each. */
   public long groupItems() {
     return group[0] * group[1] * group[2];
   }
@@ -44,7 +44,7 @@ public final class GroupGrid {
     return group[dimension];
   }
 
-  /** The position of a group along a dimension. */
+  /** Returns the position of a group along a dimension. */
   public long groupId(long number, int dimension) {
     return switch (dimension) {
       case 0 -> number % groups[0];

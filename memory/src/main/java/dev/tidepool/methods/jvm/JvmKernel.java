@@ -200,7 +200,10 @@ public final class JvmKernel {
     }
   }
 
-  /** The length of the code of a class's longest method, or of the whole class if it is short. */
+  /**
+   * Returns the length of the code of a class's longest method, or of the whole class if it is
+   * short.
+   */
   private static int bytecode(byte[] classFile) {
     return classFile.length <= COMPILED_BYTES
         ? classFile.length

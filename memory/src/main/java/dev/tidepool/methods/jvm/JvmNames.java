@@ -41,7 +41,7 @@ final class JvmNames {
     };
   }
 
-  /** The elements of arrays on the heap; booleans are bytes there too. */
+  /** Returns the elements of arrays on the heap; booleans are bytes there too. */
   static TypeKind element(ElementKind kind) {
     return switch (kind) {
       case BOOLEAN, BYTE -> TypeKind.BYTE;
@@ -53,12 +53,12 @@ final class JvmNames {
     };
   }
 
-  /** The type of an array on the heap. */
+  /** Returns the type of an array on the heap. */
   static ClassDesc array(ElementKind kind) {
     return element(kind).upperBound().arrayType();
   }
 
-  /** The type of the layout of elements in segments. */
+  /** Returns the type of the layout of elements in segments. */
   static ClassDesc layoutType(ElementKind kind) {
     return of(
         switch (kind) {
@@ -71,7 +71,7 @@ final class JvmNames {
         });
   }
 
-  /** The constant of {@link ValueLayout} that is the layout of elements at any address. */
+  /** Returns the constant of {@link ValueLayout} that is the layout of elements at any address. */
   static String layoutName(ElementKind kind) {
     return switch (kind) {
       case BOOLEAN, BYTE -> "JAVA_BYTE";

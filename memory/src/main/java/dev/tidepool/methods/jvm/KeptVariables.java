@@ -12,7 +12,7 @@ import java.util.Set;
 final class KeptVariables {
   private KeptVariables() {}
 
-  /** The variables that are kept for each item of a group. */
+  /** Returns the variables that are kept for each item of a group. */
   static Set<Variable> of(List<Step> steps) {
     Set<Variable> kept = new LinkedHashSet<>();
     if (steps.size() == 1 && steps.getFirst() instanceof Step.Items) {

@@ -27,17 +27,17 @@ final class KernelFault extends RuntimeException {
     this.length = length;
   }
 
-  /** An index outside of an array. */
+  /** Returns an index outside of an array. */
   static KernelFault index(int index, int length, int site) {
     return new KernelFault(site, index, length);
   }
 
-  /** A division by zero. */
+  /** Returns a division by zero. */
   static KernelFault division(int site) {
     return new KernelFault(site, 0, 0);
   }
 
-  /** The exception that says so. */
+  /** Returns the exception that says so. */
   RuntimeException exception(List<Site> sites) {
     if (site == NOWHERE) {
       return new ArithmeticException("/ by zero");

@@ -181,27 +181,27 @@ final class KernelPlan {
     return boxNumbers;
   }
 
-  /** The private and shared arrays. */
+  /** Returns the private and shared arrays. */
   Set<KernelArray> heapArrays() {
     return heapArrays;
   }
 
-  /** The arguments that atomic steps change. */
+  /** Returns the arguments that atomic steps change. */
   Set<KernelArray.Argument> atomics() {
     return atomics;
   }
 
-  /** Whether items may have to be left out of steps. */
+  /** Returns whether items may have to be left out of steps. */
   boolean parks() {
     return parks;
   }
 
-  /** Whether boxes have to be groups. */
+  /** Returns whether boxes have to be groups. */
   boolean usesGroups() {
     return usesGroups;
   }
 
-  /** Whether the items of a group do more than one step. */
+  /** Returns whether the items of a group do more than one step. */
   boolean isFissioned() {
     return steps.size() != 1 || !(steps.getFirst() instanceof Step.Items);
   }

@@ -53,7 +53,7 @@ final class KernelWriter {
     item = code.allocateLocal(TypeKind.INT);
   }
 
-  /** The class file of a kernel. */
+  /** Returns the class file of a kernel. */
   static byte[] classFile(KernelPlan plan) {
     return ClassFile.of()
         .build(

@@ -55,7 +55,7 @@ record LoopBounds(List<Integer> parameters) {
     }
   }
 
-  /** The values of these scalars in a launch; none if one is missing. */
+  /** Returns the values of these scalars in a launch; none if one is missing. */
   List<Long> values(KernelTree tree, @Nullable Object[] scalars) {
     List<Long> values = new ArrayList<>(parameters.size());
     for (int parameter : parameters) {
@@ -68,7 +68,7 @@ record LoopBounds(List<Integer> parameters) {
     return values;
   }
 
-  /** The kernel for launches with these values alone. */
+  /** Returns the kernel for launches with these values alone. */
   KernelTree fixed(KernelTree tree, List<Long> values) {
     return tree.withBody(
         Rewriter.rewrite(

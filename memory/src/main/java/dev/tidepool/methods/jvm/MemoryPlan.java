@@ -23,7 +23,7 @@ final class MemoryPlan {
 
   /** An array that generated code is given. */
   sealed interface Slot {
-    /** Its type in class files. */
+    /** Returns its type in class files. */
     ClassDesc type();
   }
 
@@ -89,7 +89,7 @@ final class MemoryPlan {
     }
   }
 
-  /** The type of a number. */
+  /** Returns the type of a number. */
   ValueType type(Scalar scalar) {
     return switch (scalar.use()) {
       case VALUE -> tree.parameters().get(scalar.parameter()).kind().loaded();
@@ -104,7 +104,7 @@ final class MemoryPlan {
     }
   }
 
-  /** The arrays of one thread; {@code items} is the size of a group. */
+  /** Returns the arrays of one thread; {@code items} is the size of a group. */
   Object[] memory(@Nullable MemorySegment[] arrays, long items) {
     Object[] memory = new Object[slots.size()];
     for (int i = 0; i < memory.length; i++) {
@@ -135,7 +135,7 @@ final class MemoryPlan {
     return memory;
   }
 
-  /** The raw bits of the numbers. */
+  /** Returns the raw bits of the numbers. */
   long[] numbers(@Nullable MemorySegment[] arrays, @Nullable Object[] values) {
     long[] numbers = new long[scalars.size()];
     for (int i = 0; i < numbers.length; i++) {
@@ -176,7 +176,7 @@ final class MemoryPlan {
     return argument;
   }
 
-  /** The raw bits of a scalar. */
+  /** Returns the raw bits of a scalar. */
   static long bits(ElementKind kind, Object value) {
     return switch (kind) {
       case BOOLEAN -> value instanceof Boolean truth && truth ? 1 : 0;

@@ -15,7 +15,7 @@ final class ParkedItems {
     return label + 2;
   }
 
-  /** The first item that goes on; -1 if all have returned. */
+  /** Returns the first item that goes on; -1 if all have returned. */
   static int first(int[] parked, int items) {
     for (int i = 0; i < items; i++) {
       if (parked[i] == 0) {

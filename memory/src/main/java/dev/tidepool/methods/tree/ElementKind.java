@@ -19,12 +19,12 @@ public enum ElementKind {
     this.loaded = loaded;
   }
 
-  /** The size of an element. */
+  /** Returns the size of an element. */
   public int bytes() {
     return bytes;
   }
 
-  /** The type of a loaded element: short integers are extended with their sign. */
+  /** Returns the type of a loaded element: short integers are extended with their sign. */
   public ValueType loaded() {
     return loaded;
   }

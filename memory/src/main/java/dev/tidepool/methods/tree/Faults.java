@@ -9,8 +9,8 @@ public final class Faults {
   private Faults() {}
 
   /**
-   * The exception of an item that failed, with its place in the source on top of the stack trace,
-   * and below it the calls that led there.
+   * Returns the exception of an item that failed, with its place in the source on top of the stack
+   * trace, and below it the calls that led there.
    *
    * @param index of the array, if that was outside
    * @param length of the array

@@ -89,22 +89,22 @@ public enum Function {
     this.parameters = List.of(parameters);
   }
 
-  /** The class that declares the method. */
+  /** Returns the class that declares the method. */
   public String owner() {
     return owner;
   }
 
-  /** The method's name. */
+  /** Returns the method's name. */
   public String method() {
     return method;
   }
 
-  /** The type of the result. */
+  /** Returns the type of the result. */
   public ValueType result() {
     return result;
   }
 
-  /** The types of the parameters. */
+  /** Returns the types of the parameters. */
   public List<ValueType> parameters() {
     return parameters;
   }

@@ -2,10 +2,10 @@ package dev.tidepool.methods.tree;
 
 /** An array that a kernel uses. Which one a load or store uses is known when it is compiled. */
 public sealed interface KernelArray {
-  /** The type of its elements. */
+  /** Returns the type of its elements. */
   ElementKind kind();
 
-  /** What messages call it. */
+  /** Returns what messages call it. */
   String name();
 
   /**

@@ -4,17 +4,17 @@ import java.util.List;
 
 /** A value, computed without effects. It has Java's meaning: integers wrap, shifts are masked. */
 public sealed interface KernelExpression {
-  /** Its type. */
+  /** Returns its type. */
   ValueType type();
 
   /** A constant, as the bits of an int, long, float or double. */
   record Constant(ValueType type, long bits) implements KernelExpression {
-    /** An int. */
+    /** Returns an int. */
     public static Constant of(int value) {
       return new Constant(ValueType.INT, value);
     }
 
-    /** A long. */
+    /** Returns a long. */
     public static Constant of(long value) {
       return new Constant(ValueType.LONG, value);
     }
@@ -45,7 +45,7 @@ public sealed interface KernelExpression {
       GLOBAL_SIZE,
       GROUP_SIZE;
 
-      /** Whether all items of a group have the same number. */
+      /** Returns whether all items of a group have the same number. */
       public boolean isUniform() {
         return this != GLOBAL_ID && this != LOCAL_ID;
       }
@@ -107,12 +107,12 @@ public sealed interface KernelExpression {
       this.to = to;
     }
 
-    /** The type of the operand. */
+    /** Returns the type of the operand. */
     public ValueType from() {
       return from;
     }
 
-    /** The type of the result. */
+    /** Returns the type of the result. */
     public ValueType to() {
       return to;
     }
@@ -171,7 +171,7 @@ public sealed interface KernelExpression {
       return ValueType.INT;
     }
 
-    /** The opposite. */
+    /** Returns the opposite. */
     public Compare not() {
       return new Compare(comparison, left, right, !negated);
     }

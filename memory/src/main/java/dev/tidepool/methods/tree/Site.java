@@ -20,7 +20,7 @@ public record Site(
     frames = List.copyOf(frames);
   }
 
-  /** The place itself. */
+  /** Returns the place itself. */
   public StackTraceElement frame() {
     return frames.getFirst();
   }

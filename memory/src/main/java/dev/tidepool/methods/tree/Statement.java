@@ -40,7 +40,7 @@ public sealed interface Statement {
       KernelExpression divisor,
       @Nullable Site site)
       implements Statement {
-    /** Whether the divisor may be 0. */
+    /** Returns whether the divisor may be 0. */
     public boolean mayFail() {
       return site != null
           && !(divisor instanceof KernelExpression.Constant constant && constant.bits() != 0);

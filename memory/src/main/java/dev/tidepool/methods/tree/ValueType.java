@@ -7,7 +7,7 @@ public enum ValueType {
   FLOAT,
   DOUBLE;
 
-  /** Whether values are floating-point numbers. */
+  /** Returns whether values are floating-point numbers. */
   public boolean isFloating() {
     return this == FLOAT || this == DOUBLE;
   }

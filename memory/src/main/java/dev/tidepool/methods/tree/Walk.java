@@ -22,7 +22,7 @@ public final class Walk {
     }
   }
 
-  /** Whether a statement, or one inside it, passes a test. */
+  /** Returns whether a statement, or one inside it, passes a test. */
   public static boolean any(Statement statement, Predicate<Statement> test) {
     if (test.test(statement)) {
       return true;
@@ -35,12 +35,12 @@ public final class Walk {
     return false;
   }
 
-  /** Whether one of the statements, or one inside them, passes a test. */
+  /** Returns whether one of the statements, or one inside them, passes a test. */
   public static boolean any(List<Statement> list, Predicate<Statement> test) {
     return list.stream().anyMatch(statement -> any(statement, test));
   }
 
-  /** The lists of statements inside a statement. */
+  /** Returns the lists of statements inside a statement. */
   public static List<List<Statement>> parts(Statement statement) {
     return switch (statement) {
       case Statement.If branch -> List.of(branch.then(), branch.otherwise());
@@ -50,7 +50,7 @@ public final class Walk {
     };
   }
 
-  /** The labels of the loops and blocks among statements, and inside of them. */
+  /** Returns the labels of the loops and blocks among statements, and inside of them. */
   public static Set<Label> labels(List<Statement> list) {
     Set<Label> labels = new HashSet<>();
     statements(
@@ -88,7 +88,10 @@ public final class Walk {
     };
   }
 
-  /** The expressions that a statement computes itself; those of statements inside it are not. */
+  /**
+   * Returns the expressions that a statement computes itself; those of statements inside it are
+   * not.
+   */
   public static List<KernelExpression> expressions(Statement statement) {
     return switch (statement) {
       case Statement.Assign assign -> List.of(assign.value());
@@ -114,7 +117,7 @@ public final class Walk {
     }
   }
 
-  /** Whether an expression, or one inside it, passes a test. */
+  /** Returns whether an expression, or one inside it, passes a test. */
   public static boolean any(KernelExpression expression, Predicate<KernelExpression> test) {
     return test.test(expression)
         || operands(expression).stream().anyMatch(operand -> any(operand, test));
@@ -133,7 +136,7 @@ public final class Walk {
     return any(expression, _ -> left[0]-- == 0);
   }
 
-  /** The operands of an expression. */
+  /** Returns the operands of an expression. */
   public static List<KernelExpression> operands(KernelExpression expression) {
     return switch (expression) {
       case KernelExpression.Negate negate -> List.of(negate.operand());
@@ -146,19 +149,19 @@ public final class Walk {
     };
   }
 
-  /** Whether a statement itself, without those inside it, reads a variable. */
+  /** Returns whether a statement itself, without those inside it, reads a variable. */
   public static boolean reads(Statement statement, Variable variable) {
     return expressions(statement).stream().anyMatch(expression -> reads(expression, variable));
   }
 
-  /** Whether an expression reads a variable. */
+  /** Returns whether an expression reads a variable. */
   public static boolean reads(KernelExpression expression, Variable variable) {
     return any(
         expression,
         part -> part instanceof KernelExpression.Read read && read.variable().equals(variable));
   }
 
-  /** Whether an expression reads one of some variables. */
+  /** Returns whether an expression reads one of some variables. */
   public static boolean readsAny(KernelExpression expression, Set<Variable> variables) {
     return any(
         expression,
@@ -178,7 +181,7 @@ public final class Walk {
         });
   }
 
-  /** The variable that a statement itself sets; null if it sets none. */
+  /** Returns the variable that a statement itself sets; null if it sets none. */
   public static @Nullable Variable target(Statement statement) {
     return switch (statement) {
       case Statement.Assign assign -> assign.target();
@@ -189,7 +192,7 @@ public final class Walk {
     };
   }
 
-  /** The array whose elements a statement itself loads or stores; null if there is none. */
+  /** Returns the array whose elements a statement itself loads or stores; null if there is none. */
   public static @Nullable KernelArray array(Statement statement) {
     return switch (statement) {
       case Statement.Load load -> load.array();

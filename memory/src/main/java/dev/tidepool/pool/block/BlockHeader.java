@@ -140,7 +140,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** Whether that tenant has the block and is dormant. */
+  /** Returns whether that tenant has the block and is dormant. */
   public boolean isDormant(long number) {
     return isDormant(number, holder);
   }
@@ -205,22 +205,22 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Whether a tenant handed its memory out as a segment while it was dormant. For the block's
-   * owner; a dormant tenant may do so any moment.
+   * Returns whether a tenant handed its memory out as a segment while it was dormant. For the
+   * block's owner; a dormant tenant may do so any moment.
    */
   public boolean isExposed(long number) {
     return exposer == number;
   }
 
   /**
-   * How often a tenant copied, or handed its segment out, while it was dormant. For the block's
-   * owner.
+   * Returns how often a tenant copied, or handed its segment out, while it was dormant. For the
+   * block's owner.
    */
   public long copies(long number) {
     return (copier == number ? copies : 0) + (exposer == number ? views : 0);
   }
 
-  /** The clock's tick at the last of those. For the block's owner. */
+  /** Returns the clock's tick at the last of those. For the block's owner. */
   public int copyTick() {
     return copyTick;
   }
@@ -282,12 +282,12 @@ abstract class BlockHeader extends CacheLinePadding {
     return HOLDER.compareAndSet(this, word(next - 1, LAID_DOWN), word(next - 1, OWNED));
   }
 
-  /** Whether it is idle in its stripe. */
+  /** Returns whether it is idle in its stripe. */
   boolean isLaidDown() {
     return (holder & STATE) == LAID_DOWN;
   }
 
-  /** The dormant tenant that has the block now; null if none has. */
+  /** Returns the dormant tenant that has the block now; null if none has. */
   public @Nullable Dormant dormant() {
     while (true) {
       long now = holder;
@@ -309,7 +309,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** Whether the block has a tenant. */
+  /** Returns whether the block has a tenant. */
   boolean isOccupied() {
     return (holder & STATE) >= DORMANT || tenant() != null;
   }

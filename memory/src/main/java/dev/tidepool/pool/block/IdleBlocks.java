@@ -256,7 +256,7 @@ final class IdleBlocks implements IdleSet {
     return bytes;
   }
 
-  /** Whether anything seems idle in that class or one above it. */
+  /** Returns whether anything seems idle in that class or one above it. */
   boolean isAnyIdleFrom(int sizeClass) {
     for (int larger = sizeClass; larger <= SizeClasses.BEYOND; larger++) {
       if (idleBytes(larger) > 0) {
@@ -287,7 +287,7 @@ final class IdleBlocks implements IdleSet {
     return evictFirst(0, SizeClasses.BEYOND);
   }
 
-  /** Whether more is idle than the budget admits. */
+  /** Returns whether more is idle than the budget admits. */
   boolean isOverfull() {
     return budget.isOverdrawn();
   }

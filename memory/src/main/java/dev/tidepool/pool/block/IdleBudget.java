@@ -29,7 +29,7 @@ final class IdleBudget {
     POOL_IS_FULL
   }
 
-  /** Whether blocks of this size can be kept at all. */
+  /** Returns whether blocks of this size can be kept at all. */
   boolean admits(long bytes) {
     return bytes <= maxBytes && bytes <= maxBytesPerClass;
   }
@@ -70,7 +70,7 @@ final class IdleBudget {
     charged.addAndGet(bytes);
   }
 
-  /** Whether more is charged than the cap of all allows. */
+  /** Returns whether more is charged than the cap of all allows. */
   boolean isOverdrawn() {
     return charged.get() > maxBytes;
   }

@@ -44,7 +44,7 @@ public final class Lease {
   }
 
   /**
-   * The block: at least as large as was asked for.
+   * Returns the block: at least as large as was asked for.
    *
    * @throws IllegalStateException if the lease has ended
    */

@@ -117,8 +117,8 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * A pool that rounds no size: each block is as large as was asked for, and serves requests for
-   * that size. For what is counted to the byte.
+   * Returns a pool that rounds no size: each block is as large as was asked for, and serves
+   * requests for that size. For what is counted to the byte.
    */
   public static MemoryPool ofExactSizes(String name, Source source, PoolLimits limits) {
     return new MemoryPool(name, source, Long.MAX_VALUE, limits, true);
@@ -139,7 +139,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     this.compactor = new SlabCompactor(idle, counters, this::free);
   }
 
-  /** What messages call it. */
+  /** Returns what messages call it. */
   @Override
   public String name() {
     return name;
@@ -336,7 +336,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** A block that host and device take in turn goes from one to the other as a whole. */
+  /** Returns a block that host and device take in turn goes from one to the other as a whole. */
   private static boolean isMapped(Block block) {
     return block.hostAccess() == HostAccess.MAPPED;
   }
@@ -662,12 +662,12 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         });
   }
 
-  /** Whether a thread allocates a block, or frees one, right now. */
+  /** Returns whether a thread allocates a block, or frees one, right now. */
   public boolean isBusy() {
     return calls.get() > 0;
   }
 
-  /** What it has and has done; takes some microseconds, and more with many blocks. */
+  /** Returns what it has and has done; takes some microseconds, and more with many blocks. */
   public PoolStatistics statistics() {
     return counters.statistics(name);
   }

@@ -101,7 +101,7 @@ final class PoolCounters {
     misses.incrementAndGet(SizeClassTally.countOf(sizeClass));
   }
 
-  /** How often no block was idle. */
+  /** Returns how often no block was idle. */
   long misses() {
     long sum = 0;
     for (int count = 0; count < SizeClasses.COUNT_WITH_BEYOND; count++) {
@@ -110,7 +110,7 @@ final class PoolCounters {
     return sum;
   }
 
-  /** Whether the source was ever asked for a block of a class. */
+  /** Returns whether the source was ever asked for a block of a class. */
   boolean hasMissed(int sizeClass) {
     return misses.get(sizeClass) > 0;
   }

@@ -88,7 +88,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return pool;
   }
 
-  /** The memory. For its owner only. */
+  /** Returns the memory. For its owner only. */
   public Block block() {
     return block;
   }
@@ -146,22 +146,22 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return unclean;
   }
 
-  /** Whether the driver was asked for it just now, so that it had no tenant before. */
+  /** Returns whether the driver was asked for it just now, so that it had no tenant before. */
   public boolean isFresh() {
     return hits == 0;
   }
 
-  /** The block of the driver that it is, or is a part of; unique in the process. */
+  /** Returns the block of the driver that it is, or is a part of; unique in the process. */
   public long slabNumber() {
     return slab == null ? number : slab.parts().getFirst().number;
   }
 
-  /** The time since the driver gave it. */
+  /** Returns the time since the driver gave it. */
   public long ageNanos() {
     return System.nanoTime() - createdNanos;
   }
 
-  /** Whether a thread has just taken it, or is giving it back or freeing it. */
+  /** Returns whether a thread has just taken it, or is giving it back or freeing it. */
   public boolean isInTransition() {
     return !isOccupied() && !isIdle() && !ending;
   }
@@ -177,17 +177,17 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     this.bitmap = null;
   }
 
-  /** The bitmap where it lies when it is idle. For one of a shared list. */
+  /** Returns the bitmap where it lies when it is idle. For one of a shared list. */
   SlotBitmap bitmap() {
     return Objects.requireNonNull(bitmap, "a block of a shared list is on a bitmap");
   }
 
-  /** Its place on its shared list. */
+  /** Returns its place on its shared list. */
   int place() {
     return place;
   }
 
-  /** Its place on its bitmap. */
+  /** Returns its place on its bitmap. */
   long bit() {
     return SlotBitmap.bitOf(place);
   }
@@ -197,7 +197,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return bitmap;
   }
 
-  /** The stripe where it lies when it is idle. */
+  /** Returns the stripe where it lies when it is idle. */
   int stripe() {
     return stripe;
   }
@@ -219,7 +219,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return credited && CREDITED.compareAndSet(this, true, false);
   }
 
-  /** Whether it seems idle. */
+  /** Returns whether it seems idle. */
   public boolean isIdle() {
     SlotBitmap seen = bitmap;
     return isLaidDown() || (seen != null && seen.isIdle(bit()));
@@ -247,7 +247,10 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     };
   }
 
-  /** Whether it is evicted before another one, if any; parts of slabs are never evicted alone. */
+  /**
+   * Returns whether it is evicted before another one, if any; parts of slabs are never evicted
+   * alone.
+   */
   boolean isEvictedBefore(@Nullable PooledBlock other, EvictionPolicy policy) {
     return slab == null && (other == null || rank(policy) < other.rank(policy));
   }

@@ -11,13 +11,13 @@ sealed interface Reclaimable permits PooledBlock, Slab {
   /** Bytes that come back with it. */
   long bytes();
 
-  /** The less, the sooner it goes; of a slab, what its last part to go has. */
+  /** Returns the less, the sooner it goes; of a slab, what its last part to go has. */
   long rank(EvictionPolicy policy);
 
-  /** Whether it was allocated before a time. */
+  /** Returns whether it was allocated before a time. */
   boolean isOlderThan(long nanoTime);
 
-  /** Whether all of it seems idle. */
+  /** Returns whether all of it seems idle. */
   boolean isAllIdle();
 
   /**
@@ -26,7 +26,7 @@ sealed interface Reclaimable permits PooledBlock, Slab {
    */
   boolean looksUnusedSince(long nanoTime, long now);
 
-  /** Whether it was leased since the last look. */
+  /** Returns whether it was leased since the last look. */
   boolean wasUsedSinceLook();
 
   /** Makes all of it the caller's; false, and nothing is changed, if some of it is in use. */

@@ -215,7 +215,7 @@ final class SharedFreeList {
     }
   }
 
-  /** The block to evict first, of a sample of those that seem idle and the best so far. */
+  /** Returns the block to evict first, of a sample of those that seem idle and the best so far. */
   @Nullable PooledBlock firstToEvict(
       int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;

@@ -15,7 +15,10 @@ final class SizeClassTally implements Consumer<PooledBlock> {
   private final long[] leasedBlocks = new long[SizeClasses.COUNT_WITH_BEYOND];
   private final long[] leasedBytes = new long[SizeClasses.COUNT_WITH_BEYOND];
 
-  /** The count of a class; blocks beyond classes and those that are not kept have one together. */
+  /**
+   * Returns the count of a class; blocks beyond classes and those that are not kept have one
+   * together.
+   */
   static int countOf(int sizeClass) {
     return sizeClass == PooledBlock.NOT_KEPT ? SizeClasses.BEYOND : sizeClass;
   }
@@ -33,7 +36,7 @@ final class SizeClassTally implements Consumer<PooledBlock> {
     }
   }
 
-  /** The classes that were ever used, with what is counted elsewhere. */
+  /** Returns the classes that were ever used, with what is counted elsewhere. */
   List<SizeClassStatistics> classes(AtomicLongArray misses, AtomicLongArray hitsOfTheGone) {
     List<SizeClassStatistics> classes = new ArrayList<>();
     for (int count = 0; count < SizeClasses.COUNT_WITH_BEYOND; count++) {

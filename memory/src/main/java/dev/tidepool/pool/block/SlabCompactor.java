@@ -46,8 +46,8 @@ final class SlabCompactor {
   }
 
   /**
-   * Whether the slabs of a class could become one fewer: as many bytes as one has are idle or lost.
-   * Does not look at the parts, so where memory is full a pass costs next to nothing.
+   * Returns whether the slabs of a class could become one fewer: as many bytes as one has are idle
+   * or lost. Does not look at the parts, so where memory is full a pass costs next to nothing.
    */
   private boolean canEmptyOne(List<Slab> slabs) {
     long smallest = Long.MAX_VALUE;
@@ -86,7 +86,7 @@ final class SlabCompactor {
     return returned;
   }
 
-  /** Whether all parts of the slab are the caller's now. */
+  /** Returns whether all parts of the slab are the caller's now. */
   private boolean emptied(Slab slab, Vacancies vacancies, BlockMover mover) {
     Emptying emptying = new Emptying(slab, mover);
     if (!slab.reserve()) {
@@ -213,7 +213,7 @@ final class SlabCompactor {
       this.slab = emptiestFirst.size() - 1;
     }
 
-    /** Whether there may be any in a fuller slab than that. */
+    /** Returns whether there may be any in a fuller slab than that. */
     boolean lieBehind(int emptier) {
       return slab > emptier;
     }

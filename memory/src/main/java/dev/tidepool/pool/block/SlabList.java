@@ -38,7 +38,7 @@ public final class SlabList implements Iterable<Slab> {
     }
   }
 
-  /** The newest; {@link Slab#next} leads to the others. */
+  /** Returns the newest; {@link Slab#next} leads to the others. */
   @Nullable Slab first() {
     return first;
   }

@@ -45,7 +45,7 @@ final class SlotBitmap {
     this.index = index;
   }
 
-  /** Its number on its shared list. */
+  /** Returns its number on its shared list. */
   int index() {
     return index;
   }
@@ -55,7 +55,7 @@ final class SlotBitmap {
     return place / PLACES;
   }
 
-  /** The bit of a place of the shared list, on its bitmap. */
+  /** Returns the bit of a place of the shared list, on its bitmap. */
   static long bitOf(int place) {
     return 1L << place;
   }
@@ -72,7 +72,7 @@ final class SlotBitmap {
     return true;
   }
 
-  /** Whether all places are taken. */
+  /** Returns whether all places are taken. */
   synchronized boolean isFull() {
     return Long.bitCount(used) == PLACES;
   }
@@ -144,12 +144,12 @@ final class SlotBitmap {
     return idle == 0;
   }
 
-  /** How many blocks are idle now. */
+  /** Returns how many blocks are idle now. */
   int idleBlocks() {
     return Long.bitCount(idle);
   }
 
-  /** The block to evict first, of a number of those that seem idle and the best so far. */
+  /** Returns the block to evict first, of a number of those that seem idle and the best so far. */
   @Nullable PooledBlock firstToEvict(int most, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;
     int more = most;

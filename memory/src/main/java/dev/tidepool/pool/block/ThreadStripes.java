@@ -66,7 +66,7 @@ final class ThreadStripes {
         + (SizeClasses.bytesOf(sizeClass) < LARGE_FROM ? PLACES : LARGE_PLACES);
   }
 
-  /** A block of the caller's stripe that seems idle; null if none does. */
+  /** Returns a block of the caller's stripe that seems idle; null if none does. */
   @Nullable PooledBlock seen(int sizeClass) {
     @Nullable PooledBlock[] known = places;
     if (known == null) {
@@ -118,7 +118,9 @@ final class ThreadStripes {
     return null;
   }
 
-  /** Whether the caller's stripe has a free place for a block of a class; makes the places. */
+  /**
+   * Returns whether the caller's stripe has a free place for a block of a class; makes the places.
+   */
   boolean hasRoom(int sizeClass) {
     return freePlace(equipped(), mine(), sizeClass) >= 0;
   }
@@ -187,7 +189,7 @@ final class ThreadStripes {
     }
   }
 
-  /** The block to evict first, of those of a class that seem idle and the best so far. */
+  /** Returns the block to evict first, of those of a class that seem idle and the best so far. */
   @Nullable PooledBlock firstToEvict(
       int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock chosen = best;

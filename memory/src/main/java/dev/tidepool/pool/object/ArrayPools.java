@@ -97,8 +97,8 @@ public final class ArrayPools implements AutoCloseable {
   }
 
   /**
-   * A figure added up over all pools. Those that were closed and have a successor count with their
-   * rents and hits. Arrays of theirs that are still out belong to no pool.
+   * Returns a figure added up over all pools. Those that were closed and have a successor count
+   * with their rents and hits. Arrays of theirs that are still out belong to no pool.
    */
   public synchronized long sum(ToLongFunction<ArrayPoolStatistics> figure) {
     long sum = figure.applyAsLong(earlier);

@@ -28,7 +28,7 @@ final class IdentityTable<T> {
 
   private int size;
 
-  /** The member of an object, or null. */
+  /** Returns the member of an object, or null. */
   @SuppressWarnings({
     "unchecked", // whose object it is, is a member of this pool
     "ReferenceEquality" // identity is what is asked for

@@ -29,16 +29,16 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   }
 
   /**
-   * The order of members on a shared list, by the rank that they were returned with. A second
-   * return of an object fails, but may change its rank meanwhile. An order that other threads rely
-   * on must not change.
+   * Returns the order of members on a shared list, by the rank that they were returned with. A
+   * second return of an object fails, but may change its rank meanwhile. An order that other
+   * threads rely on must not change.
    */
   Comparator<PooledObject<T>> ofShared() {
     return Comparator.<PooledObject<T>>comparingLong(member -> member.sharedRank)
         .thenComparingLong(member -> member.number);
   }
 
-  /** The less, the sooner it goes. */
+  /** Returns the less, the sooner it goes. */
   long rank(PooledObject<T> member) {
     return switch (policy) {
       case LRU -> member.returnedTick;
@@ -47,12 +47,12 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
     };
   }
 
-  /** Whether an idle member is evicted for one that comes back. */
+  /** Returns whether an idle member is evicted for one that comes back. */
   boolean yields(PooledObject<T> idle, PooledObject<T> returning) {
     return policy == EvictionPolicy.TIME_TO_LIVE ? hasExpired(idle) : compare(idle, returning) < 0;
   }
 
-  /** Whether it may not be handed out any more; never without a time to live. */
+  /** Returns whether it may not be handed out any more; never without a time to live. */
   boolean hasExpired(PooledObject<T> member) {
     return policy == EvictionPolicy.TIME_TO_LIVE
         && clock.getAsLong() - member.createdNanos >= timeToLiveNanos;

@@ -73,7 +73,7 @@ final class ObjectSlots<T> {
     return (id * SLOTS + (id >>> stripeBits)) & slotMask;
   }
 
-  /** What a member that comes back now is marked with. */
+  /** Returns what a member that comes back now is marked with. */
   long tick() {
     int own = (ThreadStripe.mine(stripes) + 1) * CLOCK_STRIDE;
     long tick = Math.max(clocks[own], clock.getOpaque()) + 1;

@@ -104,12 +104,14 @@ final class PooledObject<T> {
     this.seenNanos = createdNanos;
   }
 
-  /** Its status and the number of its lease; what the methods below take as {@code seen}. */
+  /**
+   * Returns its status and the number of its lease; what the methods below take as {@code seen}.
+   */
   long word() {
     return word;
   }
 
-  /** How often it was handed out. */
+  /** Returns how often it was handed out. */
   long leases() {
     return word >>> LEASES_SHIFT;
   }
@@ -118,17 +120,17 @@ final class PooledObject<T> {
     return (word & STATUS) == IDLE;
   }
 
-  /** Whether a user has the object, by what was seen. */
+  /** Returns whether a user has the object, by what was seen. */
   static boolean isOut(long seen) {
     return (seen & STATUS) >= LEASED;
   }
 
-  /** Whether it is out, without owning it. */
+  /** Returns whether it is out, without owning it. */
   boolean isOut() {
     return isOut(word);
   }
 
-  /** Whether the lease that was seen lasts. */
+  /** Returns whether the lease that was seen lasts. */
   boolean isOutBy(long seen) {
     long now = word;
     return isOut(now) && now >>> LEASES_SHIFT == seen >>> LEASES_SHIFT;

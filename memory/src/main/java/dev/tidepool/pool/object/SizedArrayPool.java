@@ -57,7 +57,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     this.nanoClock = nanoClock;
   }
 
-  /** A pool on its own. */
+  /** Returns a pool on its own. */
   public static <A> ArrayPool<A> open(ElementType<A> type, long maximumBytes, Clearing clearing) {
     if (maximumBytes < 0) {
       throw new IllegalArgumentException(

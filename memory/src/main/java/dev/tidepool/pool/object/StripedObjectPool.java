@@ -63,12 +63,12 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         new ObjectSlots<>(order, quota, charge, Runtime.getRuntime().availableProcessors());
   }
 
-  /** A pool filled to its minimum, with the thread that its options ask for. */
+  /** Returns a pool filled to its minimum, with the thread that its options ask for. */
   public static <T> ObjectPool<T> open(ObjectPoolOptions<T> options) {
     return open(options, System::nanoTime);
   }
 
-  /** A pool filled to its minimum, with the thread that its options ask for. */
+  /** Returns a pool filled to its minimum, with the thread that its options ask for. */
   static <T> ObjectPool<T> open(ObjectPoolOptions<T> options, LongSupplier nanoClock) {
     StripedObjectPool<T> pool =
         new StripedObjectPool<>(options, new IdleQuota(options.maximum()), 1, nanoClock);
@@ -134,7 +134,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return member;
   }
 
-  /** Whether an owned member may be handed out; if not, it is destroyed. */
+  /** Returns whether an owned member may be handed out; if not, it is destroyed. */
   private boolean isFit(PooledObject<T> member) {
     if (order.hasExpired(member)) {
       destroy(member, evicted);
@@ -338,7 +338,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return idle().stream().mapToLong(member -> size.applyAsLong(member.object)).sum();
   }
 
-  /** How much is out. */
+  /** Returns how much is out. */
   long leasedSize(ToLongFunction<? super T> size) {
     return table.members().stream()
         .filter(PooledObject::isOut)

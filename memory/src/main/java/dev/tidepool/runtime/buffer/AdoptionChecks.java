@@ -48,24 +48,26 @@ final class AdoptionChecks {
     return "0x" + Long.toHexString(address);
   }
 
-  /** The memory of a HOST_POINTER. */
+  /** Returns the memory of a HOST_POINTER. */
   static MemorySegment segment(NativeHandle memory) {
     return MemorySegment.ofAddress(memory.value() + memory.offset()).reinterpret(memory.byteSize());
   }
 
-  /** The handle of all bytes up to the end, which begins at offset 0, as devices take it. */
+  /**
+   * Returns the handle of all bytes up to the end, which begins at offset 0, as devices take it.
+   */
   static NativeHandle whole(NativeHandle memory) {
     return memory.kind().isPointer()
         ? new NativeHandle(memory.kind(), memory.address(), 0, memory.byteSize())
         : new NativeHandle(memory.kind(), memory.value(), 0, memory.offset() + memory.byteSize());
   }
 
-  /** The byte of {@link #whole} that the memory begins at. */
+  /** Returns the byte of {@link #whole} that the memory begins at. */
   static long start(NativeHandle memory) {
     return memory.kind().isPointer() ? 0 : memory.offset();
   }
 
-  /** Whether no device has to be asked for it. */
+  /** Returns whether no device has to be asked for it. */
   static boolean isOnHost(NativeHandle memory) {
     return memory.kind() == NativeKind.HOST_POINTER || memory.byteSize() == 0;
   }

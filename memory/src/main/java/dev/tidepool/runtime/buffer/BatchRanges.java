@@ -28,13 +28,13 @@ final class BatchRanges {
     count++;
   }
 
-  /** Whether a range that is not empty shares bytes with one of these. */
+  /** Returns whether a range that is not empty shares bytes with one of these. */
   boolean intersects(long from, long to) {
     int place = firstEndingBehind(from);
     return place < count && starts[place] < to;
   }
 
-  /** The index of the first range that ends behind a byte; the count if there is none. */
+  /** Returns the index of the first range that ends behind a byte; the count if there is none. */
   private int firstEndingBehind(long from) {
     int low = 0;
     int high = count;

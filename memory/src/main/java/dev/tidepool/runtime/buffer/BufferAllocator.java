@@ -77,15 +77,15 @@ public final class BufferAllocator {
     return buffer == null ? allocate(type, length, allocation, bytes, sampled) : buffer;
   }
 
-  /** The pools of the NUMA node that the caller runs on. */
+  /** Returns the pools of the NUMA node that the caller runs on. */
   private @Nullable MemoryPool[] here() {
     MemoryPool[][] byNode = nearByNode;
     return byNode == null ? near : byNode[blocks.placeOfCaller()];
   }
 
   /**
-   * A plain buffer over a block that lies idle near the caller, or in a shared list; null if none
-   * does.
+   * Returns a plain buffer over a block that lies idle near the caller, or in a shared list; null
+   * if none does.
    */
   private <A> @Nullable UnifiedBuffer<A> reuse(
       MemoryPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
@@ -124,7 +124,10 @@ public final class BufferAllocator {
         context.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
   }
 
-  /** The slow path. It may ask a driver for memory, and wait until other threads give some back. */
+  /**
+   * Returns the slow path. It may ask a driver for memory, and wait until other threads give some
+   * back.
+   */
   private <A> UnifiedBuffer<A> allocate(
       ElementType<A> type,
       long length,
@@ -217,7 +220,7 @@ public final class BufferAllocator {
     return future;
   }
 
-  /** A buffer with the elements of an array of primitives. */
+  /** Returns a buffer with the elements of an array of primitives. */
   public <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation) {
     @SuppressWarnings("unchecked") // the type was found by the array's own class
     ElementType<A> type =

@@ -37,7 +37,7 @@ public final class BufferCopy {
     this.bytes = source.bytes();
   }
 
-  /** The copy as work in the order of both storages. */
+  /** Returns the copy as work in the order of both storages. */
   static Operation operation(BufferHandle<?> source, BufferHandle<?> destination) {
     checkMappings(source, destination);
     Storage target = destination.storage();
@@ -104,7 +104,7 @@ public final class BufferCopy {
     }
   }
 
-  /** Whether the device that needs the bytes has them too. */
+  /** Returns whether the device that needs the bytes has them too. */
   private boolean isNearerOnDevice() {
     return !from.backing().isShared()
         && from.backing().hasDevice()

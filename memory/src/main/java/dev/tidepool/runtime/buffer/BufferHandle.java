@@ -129,7 +129,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   /** Returns the offset of the first byte in the storage. */
   public abstract long from();
 
-  /** The number of elements, also after it was closed. */
+  /** Returns the number of elements, also after it was closed. */
   abstract long count();
 
   /** Fails if this is closed. */
@@ -142,7 +142,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return token;
   }
 
-  /** The type of its elements, also after it was closed. */
+  /** Returns the type of its elements, also after it was closed. */
   ElementType<A> type() {
     return type;
   }
@@ -336,7 +336,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     }
   }
 
-  /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
+  /**
+   * Returns whether the thread that will copy may touch a segment, which may be confined to the
+   * caller.
+   */
   private boolean mayTouch(MemorySegment segment) {
     return storage().runsHere() || SegmentAccess.isForAllThreads(segment);
   }
@@ -416,14 +419,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return opened[0];
   }
 
-  /** The host's bytes, moved here where the device's are newer. */
+  /** Returns the host's bytes, moved here where the device's are newer. */
   private MemorySegment hostBytes(Coherence coherence, boolean writing) {
     return writing
         ? coherence.hostForWrite(from(), to(), false)
         : coherence.hostForRead(from(), to());
   }
 
-  /** The bytes of a buffer that needs no storage to hand them out; null of any other. */
+  /** Returns the bytes of a buffer that needs no storage to hand them out; null of any other. */
   @Nullable MemorySegment viewDormant(boolean writing) {
     return null;
   }
@@ -447,7 +450,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return OpenHostMapping.openAsync(this, mode);
   }
 
-  /** The part of the storage's host copy that this handle covers. */
+  /** Returns the part of the storage's host copy that this handle covers. */
   MemorySegment part(MemorySegment host) {
     return host.byteSize() == bytes() ? host : host.asSlice(from(), bytes());
   }

@@ -119,8 +119,8 @@ public final class DeviceHold {
   }
 
   /**
-   * The number of the device among those of its kind. CUDA's is the driver's, which also counts
-   * devices that were left out.
+   * Returns the number of the device among those of its kind. CUDA's is the driver's, which also
+   * counts devices that were left out.
    */
   public int deviceNumber() {
     if (handle().kind() == NativeKind.CUDA_POINTER) {

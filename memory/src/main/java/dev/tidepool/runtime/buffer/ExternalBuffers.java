@@ -314,7 +314,7 @@ public final class ExternalBuffers {
   }
 
   /**
-   * A buffer over memory of the host.
+   * Returns a buffer over memory of the host.
    *
    * @param adoption makes the device's block over the memory, if it reaches it
    * @param backing makes the backing blocks from that block

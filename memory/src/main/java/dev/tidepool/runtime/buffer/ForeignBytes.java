@@ -11,13 +11,13 @@ import java.lang.foreign.MemorySegment;
 public final class ForeignBytes {
   private ForeignBytes() {}
 
-  /** Whether a buffer is not one of this library. */
+  /** Returns whether a buffer is not one of this library. */
   public static boolean isForeign(UnifiedBuffer<?> buffer) {
     return !(buffer instanceof BufferHandle<?>);
   }
 
   /**
-   * The bytes of a buffer, for threads of this library.
+   * Returns the bytes of a buffer, for threads of this library.
    *
    * @throws IllegalArgumentException if the buffer's segment belongs to one thread, or is read-only
    *     and is to be written

@@ -70,8 +70,8 @@ public final class HostHold {
   }
 
   /**
-   * Whether the memory that the buffer's accelerator computes in is the host's. It is for a buffer
-   * that a program implements itself.
+   * Returns whether the memory that the buffer's accelerator computes in is the host's. It is for a
+   * buffer that a program implements itself.
    */
   public static boolean isOnHost(UnifiedBuffer<?> buffer) {
     return ForeignBytes.isForeign(buffer)
@@ -92,7 +92,7 @@ public final class HostHold {
     return bytes.address();
   }
 
-  /** The bytes, not to be used after the end. */
+  /** Returns the bytes, not to be used after the end. */
   public MemorySegment bytes() {
     return bytes;
   }

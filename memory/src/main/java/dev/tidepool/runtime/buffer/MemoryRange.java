@@ -23,7 +23,7 @@ public record MemoryRange(Object memory, long from, long to) {
   private static final Object HOST = "the host's memory";
 
   /**
-   * The bytes of a buffer.
+   * Returns the bytes of a buffer.
    *
    * @throws IllegalStateException if it is closed
    */
@@ -67,17 +67,17 @@ public record MemoryRange(Object memory, long from, long to) {
     return key == null ? file.toRealPath() : key;
   }
 
-  /** The bytes of an array on the heap. */
+  /** Returns the bytes of an array on the heap. */
   public static <A> MemoryRange ofArray(ElementType<A> type, A array) {
     return new MemoryRange(array, 0, type.bytes(type.length(array)));
   }
 
-  /** Its first bytes. */
+  /** Returns its first bytes. */
   public MemoryRange front(long bytes) {
     return new MemoryRange(memory, from, from + bytes);
   }
 
-  /** Whether they have a byte in common. */
+  /** Returns whether they have a byte in common. */
   public boolean overlaps(MemoryRange other) {
     return from < to
         && other.from < other.to
@@ -87,8 +87,8 @@ public record MemoryRange(Object memory, long from, long to) {
   }
 
   /**
-   * Whether two buffers have a byte in common. Makes no object unless both are over memory that is
-   * not the library's.
+   * Returns whether two buffers have a byte in common. Makes no object unless both are over memory
+   * that is not the library's.
    */
   public static boolean overlap(BufferHandle<?> first, BufferHandle<?> second) {
     Storage one = first.storage();

@@ -129,7 +129,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
     return true;
   }
 
-  /** The bytes of a block, if the host may touch them at any time; else null. */
+  /** Returns the bytes of a block, if the host may touch them at any time; else null. */
   private static @Nullable MemorySegment hostBytes(PooledBlock held) {
     return held.block().hostAccess() == HostAccess.DIRECT ? held.block().segment() : null;
   }
@@ -156,9 +156,9 @@ final class RootBuffer<A> extends BufferHandle<A> {
   }
 
   /**
-   * Whether a view needs no storage. It leaves the state of host memory as it is. All other memory
-   * counts as written by the host from then on, which the block notes. Reading device memory would
-   * give it a state that the block cannot note.
+   * Returns whether a view needs no storage. It leaves the state of host memory as it is. All other
+   * memory counts as written by the host from then on, which the block notes. Reading device memory
+   * would give it a state that the block cannot note.
    */
   private boolean mayExpose(boolean writing) {
     return switch (allocation.location()) {

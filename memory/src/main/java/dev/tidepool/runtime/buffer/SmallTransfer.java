@@ -40,7 +40,8 @@ public final class SmallTransfer implements Coalescable {
   }
 
   /**
-   * A copy to a storage as a small transfer; null if it is empty, too large, or will cross no link.
+   * Returns a copy to a storage as a small transfer; null if it is empty, too large, or will cross
+   * no link.
    */
   public static @Nullable SmallTransfer in(
       Storage storage, HostRegion source, long at, TransferPriority priority) {
@@ -66,14 +67,14 @@ public final class SmallTransfer implements Coalescable {
     return bytes instanceof HostRegion.Segment(MemorySegment segment, _) && segment.isMapped();
   }
 
-  /** Whether both take the same link in the same direction. */
+  /** Returns whether both take the same link in the same direction. */
   boolean goesWith(SmallTransfer other) {
     return context() == other.context() && direction == other.direction;
   }
 
   /**
-   * Whether it should travel with others even if there is a free thread for each. A larger one only
-   * goes with those that would otherwise wait for it.
+   * Returns whether it should travel with others even if there is a free thread for each. A larger
+   * one only goes with those that would otherwise wait for it.
    */
   boolean isSmall() {
     return bytes() <= SMALL;
@@ -104,7 +105,7 @@ public final class SmallTransfer implements Coalescable {
     return at + bytes();
   }
 
-  /** The way over the link, now that its turn has come; null if the bytes take another. */
+  /** Returns the way over the link, now that its turn has come; null if the bytes take another. */
   @Nullable Move plan() {
     Coherence coherence = storage.coherence();
     Block block =

@@ -76,7 +76,7 @@ record SoaConversion(
   }
 
   /**
-   * The conversion as work in the order of all buffers.
+   * Returns the conversion as work in the order of all buffers.
    *
    * @throws IllegalArgumentException if the structs share bytes with a column
    */

@@ -62,7 +62,7 @@ public class ManagerContext implements ResourceContext {
     this.isDeviceOrdered = options.deviceOrder() && device().launchOrder() != LaunchOrder.HOST;
   }
 
-  /** The manager as users know it. */
+  /** Returns the manager as users know it. */
   public final UnifiedMemoryManager manager() {
     return manager;
   }
@@ -102,7 +102,7 @@ public class ManagerContext implements ResourceContext {
     return options.stagingChunk();
   }
 
-  /** Whether the manager is open, and the operations that keep it from ending. */
+  /** Returns whether the manager is open, and the operations that keep it from ending. */
   public final ManagerState state() {
     return state;
   }
@@ -116,7 +116,7 @@ public class ManagerContext implements ResourceContext {
     state.checkOpen();
   }
 
-  /** The queues, opened when something first moves. */
+  /** Returns the queues, opened when something first moves. */
   public final DeviceLink link() {
     return link.get();
   }
@@ -130,7 +130,7 @@ public class ManagerContext implements ResourceContext {
     return retries;
   }
 
-  /** The requests of the session that wait for memory. */
+  /** Returns the requests of the session that wait for memory. */
   @Override
   public final MemoryWaiters waiters() {
     return shared.waiters();
@@ -162,12 +162,12 @@ public class ManagerContext implements ResourceContext {
     return shared.workers().kernels();
   }
 
-  /** Whether the device keeps launches in order, rather than the host. */
+  /** Returns whether the device keeps launches in order, rather than the host. */
   public final boolean isDeviceOrdered() {
     return isDeviceOrdered;
   }
 
-  /** The queues of launches, where {@link #isDeviceOrdered}. */
+  /** Returns the queues of launches, where {@link #isDeviceOrdered}. */
   public final LaunchQueues launchQueues() {
     LaunchQueues made = launchQueues;
     return made == null ? makeLaunchQueues() : made;

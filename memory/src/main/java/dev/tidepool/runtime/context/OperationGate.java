@@ -72,7 +72,7 @@ public final class OperationGate {
     counts.getAndUpdate(ENTERED, now -> now | CLOSED);
   }
 
-  /** Whether it is closed and nothing is inside. */
+  /** Returns whether it is closed and nothing is inside. */
   public boolean isQuiet() {
     // In this order: what is equal was equal when the second was read, because none leaves that has
     // not entered.

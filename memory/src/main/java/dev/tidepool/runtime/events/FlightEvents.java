@@ -16,7 +16,7 @@ public final class FlightEvents {
 
   private FlightEvents() {}
 
-  /** Whether this process has a flight recorder, recording or not. */
+  /** Returns whether this process has a flight recorder, recording or not. */
   private static boolean isPresent() {
     return PRESENT && FlightRecorder.isInitialized();
   }

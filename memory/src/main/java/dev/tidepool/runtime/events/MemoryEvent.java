@@ -13,7 +13,7 @@ abstract class MemoryEvent extends Event {
   @Description("The id of the accelerator whose memory manager it was")
   String accelerator = "";
 
-  /** The event, its time running; null if no recording has it. */
+  /** Returns the event, its time running; null if no recording has it. */
   static <E extends MemoryEvent> @Nullable E begun(E event) {
     if (!event.isEnabled()) {
       return null;

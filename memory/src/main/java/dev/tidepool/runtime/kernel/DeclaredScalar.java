@@ -144,7 +144,7 @@ final class DeclaredScalar {
     return integer;
   }
 
-  /** The value as an integer; null if it is none. */
+  /** Returns the value as an integer; null if it is none. */
   private static @Nullable BigInteger integer(Object value) {
     return switch (value) {
       case Boolean truth -> truth ? BigInteger.ONE : BigInteger.ZERO;

@@ -47,7 +47,7 @@ public interface FileKernels {
   }
 
   /**
-   * What runs them.
+   * Returns what runs them.
    *
    * @throws IllegalStateException if there is nothing: the library was repackaged without its
    *     services

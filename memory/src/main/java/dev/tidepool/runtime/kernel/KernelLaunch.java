@@ -130,7 +130,10 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     }
   }
 
-  /** An argument on this device: itself, or a temporary for it. Two for one memory share that. */
+  /**
+   * Returns an argument on this device: itself, or a temporary for it. Two for one memory share
+   * that.
+   */
   private BufferHandle<?> here(KernelParameter parameter, Object value) {
     BufferHandle<?> own = ofThisManager(value);
     for (LaunchArgument earlier : arrays) {
@@ -170,7 +173,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     return made;
   }
 
-  /** Whether an array or buffer is passed for a parameter with a certain access. */
+  /** Returns whether an array or buffer is passed for a parameter with a certain access. */
   private boolean isUsed(Object value, Predicate<KernelParameter.Access> access) {
     for (KernelParameter parameter : parameters) {
       if (access.test(parameter.access()) && Overlaps.isSame(values.get(parameter.name()), value)) {
@@ -252,7 +255,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     return context.submit(launched, run::end);
   }
 
-  /** The queues if the device orders this launch; else null. */
+  /** Returns the queues if the device orders this launch; else null. */
   private @Nullable LaunchQueues launchQueues() {
     if (range.items() == 0
         || !context.isDeviceOrdered()
@@ -291,7 +294,9 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     KernelBody.launch(run.programs().source(), parameters, context, running(), () -> run(launch));
   }
 
-  /** Whether code and blocks are there. Called by an operation that occupies its storages. */
+  /**
+   * Returns whether code and blocks are there. Called by an operation that occupies its storages.
+   */
   @Override
   public boolean isInPlace() {
     isInPlace = run.programs().latest(compiled) != null && findInPlace();

@@ -46,7 +46,7 @@ final class KernelPrograms {
     this.source = source;
   }
 
-  /** What the kernel was compiled from. */
+  /** Returns what the kernel was compiled from. */
   KernelSource source() {
     return source;
   }
@@ -61,7 +61,10 @@ final class KernelPrograms {
     releaseIfOver(false);
   }
 
-  /** The program for parameters; blocks while it is compiled. Called by a run, or before any. */
+  /**
+   * Returns the program for parameters; blocks while it is compiled. Called by a run, or before
+   * any.
+   */
   Program program(List<KernelParameter> parameters) {
     LatestProgram known = latest;
     if (known == null || !known.isFor(parameters)) {
@@ -71,7 +74,7 @@ final class KernelPrograms {
     return known.program();
   }
 
-  /** The program for parameters if it was asked for last; else null. */
+  /** Returns the program for parameters if it was asked for last; else null. */
   @Nullable Program latest(List<KernelParameter> parameters) {
     LatestProgram known = latest;
     return known != null && known.isFor(parameters) ? known.program() : null;

@@ -74,7 +74,7 @@ final class LaunchArgument {
     coherence().provideDeviceMemory();
   }
 
-  /** Its bytes on the device; brought there, unless they were found in place. */
+  /** Returns its bytes on the device; brought there, unless they were found in place. */
   KernelArgument bind() {
     Block found = block;
     if (found == null) {

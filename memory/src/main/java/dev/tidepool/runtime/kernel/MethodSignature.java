@@ -50,7 +50,7 @@ final class MethodSignature implements Signature {
   }
 
   /**
-   * The signature of a method.
+   * Returns the signature of a method.
    *
    * @throws dev.tidepool.KernelCompilationException if the method cannot be translated
    */
@@ -74,7 +74,7 @@ final class MethodSignature implements Signature {
         tree);
   }
 
-  /** The parameters with the accesses that hold for every range. */
+  /** Returns the parameters with the accesses that hold for every range. */
   List<KernelParameter> declared() {
     return declared.declared();
   }
@@ -108,7 +108,7 @@ final class MethodSignature implements Signature {
     return arguments.values().values().stream().mapToLong(MethodSignature::length).max().orElse(1);
   }
 
-  /** The elements of an array or buffer; 0 for a scalar. */
+  /** Returns the elements of an array or buffer; 0 for a scalar. */
   private static long length(Object value) {
     if (value instanceof dev.tidepool.UnifiedBuffer<?> buffer) {
       return buffer.length();
@@ -116,7 +116,7 @@ final class MethodSignature implements Signature {
     return value.getClass().isArray() ? java.lang.reflect.Array.getLength(value) : 0;
   }
 
-  /** Whether no other argument may be a part of the same memory. */
+  /** Returns whether no other argument may be a part of the same memory. */
   private static boolean isAlone(Object value, Arguments arguments) {
     int uses = 0;
     for (Object other : arguments.values().values()) {

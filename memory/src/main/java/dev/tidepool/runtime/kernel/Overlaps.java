@@ -30,8 +30,8 @@ final class Overlaps {
   }
 
   /**
-   * Whether items of an elementwise kernel, which run in any order, would see the writes of others.
-   * An item may read an element and write it.
+   * Returns whether items of an elementwise kernel, which run in any order, would see the writes of
+   * others. An item may read an element and write it.
    */
   static boolean clash(LaunchArgument first, LaunchArgument second) {
     BufferHandle<?> one = first.buffer();
@@ -41,7 +41,7 @@ final class Overlaps {
             || !(isSameRange(one, other) || MemoryRange.of(one).equals(MemoryRange.of(other))));
   }
 
-  /** The error for two arrays that a kernel writes. */
+  /** Returns the error for two arrays that a kernel writes. */
   static IllegalArgumentException bothWritten(KernelParameter first, KernelParameter second) {
     return new IllegalArgumentException(
         "'"
@@ -51,7 +51,10 @@ final class Overlaps {
             + "' are both written and overlap; pass arrays or buffers that do not");
   }
 
-  /** Whether two buffers of one device have each a copy of its own of what may be one memory. */
+  /**
+   * Returns whether two buffers of one device have each a copy of its own of what may be one
+   * memory.
+   */
   static boolean areApart(BufferHandle<?> first, BufferHandle<?> second) {
     return first.storage() != second.storage()
         && !(first.storage().coherence().backing().isShared()

@@ -55,7 +55,7 @@ public final class ProgramCache implements AutoCloseable {
       this.key = key;
     }
 
-    /** The program, once it is compiled. */
+    /** Returns the program, once it is compiled. */
     Program program() {
       return program.resultNow();
     }
@@ -95,7 +95,7 @@ public final class ProgramCache implements AutoCloseable {
     this.resources = resources;
   }
 
-  /** A kernel; hand-written code is compiled at once, expressions are parsed. */
+  /** Returns a kernel; hand-written code is compiled at once, expressions are parsed. */
   public Kernel compile(KernelSource source) {
     releaseUnreachable();
     Signature signature =

@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
 /** What a kernel takes, checked against what it is given. */
 interface Signature {
   /**
-   * The arguments by name, of those that were given in order.
+   * Returns the arguments by name, of those that were given in order.
    *
    * @throws IllegalArgumentException if there are too many or too few, or parameters have no order
    */
   Arguments named(Arguments arguments);
 
   /**
-   * The parameters for these arguments, in the order of launches.
+   * Returns the parameters for these arguments, in the order of launches.
    *
    * @param asked the range that the caller asked for, if any
    * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind or
@@ -30,11 +30,11 @@ interface Signature {
     return parameters;
   }
 
-  /** The value of a scalar argument, converted to the type of its parameter. */
+  /** Returns the value of a scalar argument, converted to the type of its parameter. */
   Object scalar(KernelParameter parameter, Object value);
 
   /**
-   * The items of one run.
+   * Returns the items of one run.
    *
    * @param parameters of the launch
    * @param lengths elements of the argument for each parameter; -1 for a scalar
@@ -44,15 +44,15 @@ interface Signature {
   LaunchRange range(List<KernelParameter> parameters, long[] lengths, @Nullable LaunchRange asked);
 
   /**
-   * Whether an array that overlaps a written one, at another offset, must be copied first so that
-   * every item sees it as it was.
+   * Returns whether an array that overlaps a written one, at another offset, must be copied first
+   * so that every item sees it as it was.
    */
   boolean isolatesOverlaps();
 
   /**
-   * The parameters whose elements decide how the items of a group come to a barrier. If a written
-   * array overlapped one of them, items could come to different barriers, and some devices would
-   * never end.
+   * Returns the parameters whose elements decide how the items of a group come to a barrier. If a
+   * written array overlapped one of them, items could come to different barriers, and some devices
+   * would never end.
    */
   default Set<String> decidingArrays() {
     return Set.of();

@@ -39,7 +39,7 @@ final class Temporaries implements AutoCloseable {
     this.allocator = allocator;
   }
 
-  /** A buffer of this manager with nothing in it. */
+  /** Returns a buffer of this manager with nothing in it. */
   <A> BufferHandle<A> allocate(ElementType<A> type, long length) {
     context.checkOpen();
     BufferHandle<A> temporary = (BufferHandle<A>) allocator.allocate(type, length, ALLOCATION);
@@ -88,7 +88,7 @@ final class Temporaries implements AutoCloseable {
     return standIn(buffer, true, false);
   }
 
-  /** Whether there is a copy to make. */
+  /** Returns whether there is a copy to make. */
   boolean areCopied() {
     return !inbound.isEmpty() || !outbound.isEmpty();
   }

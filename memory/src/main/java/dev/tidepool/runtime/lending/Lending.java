@@ -135,12 +135,14 @@ final class Lending implements DeviceLaunch.Command {
     return lacks;
   }
 
-  /** The queue for commands; null where the device has none, or only pointers of the host. */
+  /**
+   * Returns the queue for commands; null where the device has none, or only pointers of the host.
+   */
   @Nullable NativeQueue queue() {
     return queue;
   }
 
-  /** Whether native code may still submit commands. */
+  /** Returns whether native code may still submit commands. */
   boolean isOpen() {
     return !ended.get();
   }

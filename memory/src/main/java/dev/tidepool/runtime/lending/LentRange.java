@@ -67,7 +67,7 @@ final class LentRange {
     return ResourceAccess.lending(storage, writes);
   }
 
-  /** Whether the device must give memory for it. */
+  /** Returns whether the device must give memory for it. */
   boolean lacksMemory() {
     return !toHost && coherence().lacksDeviceMemory();
   }

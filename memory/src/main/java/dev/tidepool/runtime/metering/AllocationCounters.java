@@ -111,7 +111,9 @@ public final class AllocationCounters {
     long pad7;
     long pad8;
 
-    /** The token of the leak group that buffers of these threads join; null if none is open. */
+    /**
+     * Returns the token of the leak group that buffers of these threads join; null if none is open.
+     */
     LeakGroup.@Nullable Token open() {
       return (LeakGroup.Token) OPEN.getAcquire(this);
     }
@@ -330,7 +332,7 @@ public final class AllocationCounters {
   }
 
   /**
-   * The most bytes that were live.
+   * Returns the most bytes that were live.
    *
    * @param seen live bytes that the caller has seen, below which the peak must not fall
    */
@@ -340,7 +342,7 @@ public final class AllocationCounters {
     return peak.bytes;
   }
 
-  /** A peak that begins at what is live now. */
+  /** Returns a peak that begins at what is live now. */
   public PeakScope pushPeak(String name) {
     Peak peak = new Peak();
     synchronized (this) {

@@ -47,12 +47,12 @@ public final class AllocationHistory {
     }
   }
 
-  /** How many events there have been. */
+  /** Returns how many events there have been. */
   public long count() {
     return next.get();
   }
 
-  /** What is kept, oldest first. */
+  /** Returns what is kept, oldest first. */
   public List<Snapshot.Change> changes() {
     List<Snapshot.Change> changes = new ArrayList<>();
     long end = next.get();

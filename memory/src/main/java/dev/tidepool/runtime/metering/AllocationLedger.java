@@ -33,7 +33,7 @@ public final class AllocationLedger {
     return createdNanos;
   }
 
-  /** The latest allocations and frees; null if none are kept. */
+  /** Returns the latest allocations and frees; null if none are kept. */
   public @Nullable AllocationHistory history() {
     return history;
   }

@@ -51,7 +51,7 @@ public class LeakDetector {
     return null;
   }
 
-  /** The token for the handles of a new buffer, whose leak group it has joined. */
+  /** Returns the token for the handles of a new buffer, whose leak group it has joined. */
   public final LeakGroup.Token join() {
     return join(counters.of(Thread.currentThread()));
   }
@@ -62,12 +62,12 @@ public class LeakDetector {
     return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);
   }
 
-  /** The token for a buffer that is watched alone, though its stack is not taken. */
+  /** Returns the token for a buffer that is watched alone, though its stack is not taken. */
   public final LeakGroup.Token alone() {
     return alone("");
   }
 
-  /** The token for a buffer that is watched alone. */
+  /** Returns the token for a buffer that is watched alone. */
   final LeakGroup.Token alone(String site) {
     return new LeakGroup.Token(context, unreachable, site);
   }

@@ -55,7 +55,7 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
     return context;
   }
 
-  /** The stack that allocated its only member; empty if that is not recorded. */
+  /** Returns the stack that allocated its only member; empty if that is not recorded. */
   public String site() {
     return site;
   }

@@ -34,8 +34,8 @@ public final class DeviceLaunch {
   /** What is launched. */
   public interface Command {
     /**
-     * Whether nothing has to be made or moved for it, so that the thread that asks for it can
-     * submit it without blocking.
+     * Returns whether nothing has to be made or moved for it, so that the thread that asks for it
+     * can submit it without blocking.
      */
     boolean isInPlace();
 
@@ -138,7 +138,7 @@ public final class DeviceLaunch {
   }
 
   /**
-   * A lending that is not asked for yet.
+   * Returns a lending that is not asked for yet.
    *
    * @param foreign the queue that the commands go to; null for one of the library's own
    * @param isOrderedByHost whether it begins when everything ahead has ended, and what comes behind
@@ -161,12 +161,14 @@ public final class DeviceLaunch {
     return Objects.requireNonNull(operation, "it was asked for");
   }
 
-  /** Whether all operations ahead are submitted, but the operation may not be entered yet. */
+  /**
+   * Returns whether all operations ahead are submitted, but the operation may not be entered yet.
+   */
   boolean isFirstToSubmit() {
     return unsubmitted == 1;
   }
 
-  /** Whether all operations ahead are submitted, and the operation is entered. */
+  /** Returns whether all operations ahead are submitted, and the operation is entered. */
   boolean isAllSubmitted() {
     return unsubmitted == 0;
   }
@@ -181,7 +183,7 @@ public final class DeviceLaunch {
     return UNSUBMITTED.decrementAndGet(this) == 0;
   }
 
-  /** Whether the calling thread, which asks for it, can submit it. Does not throw. */
+  /** Returns whether the calling thread, which asks for it, can submit it. Does not throw. */
   boolean mayRunHere() {
     try {
       StackReserve.check();
@@ -209,12 +211,12 @@ public final class DeviceLaunch {
     return hasPlace || isLending || chosen().tryPlace(this);
   }
 
-  /** Whether code outside of Tidepool submits the commands. */
+  /** Returns whether code outside of Tidepool submits the commands. */
   boolean isLending() {
     return isLending;
   }
 
-  /** Whether the device keeps this behind a launch ahead, so that the host need not. */
+  /** Returns whether the device keeps this behind a launch ahead, so that the host need not. */
   boolean follows(@Nullable DeviceLaunch ahead) {
     return comesBehindLaunches && ahead != null && ahead.leadsLaunches;
   }
@@ -299,7 +301,9 @@ public final class DeviceLaunch {
     HOLDERS.lazySet(this, 1);
   }
 
-  /** What the command depends on; the queue comes after others where only the order counts. */
+  /**
+   * Returns what the command depends on; the queue comes after others where only the order counts.
+   */
   private static List<Event> eventsBefore(LaunchQueue own, @Nullable Ahead ahead) {
     List<Event> dependsOn = List.of();
     for (Ahead each = ahead; each != null; each = each.next) {
@@ -364,7 +368,7 @@ public final class DeviceLaunch {
     return foreign == null ? queue : null;
   }
 
-  /** Whether a command was submitted whose event is not let go. */
+  /** Returns whether a command was submitted whose event is not let go. */
   boolean isSubmitted() {
     return holders > 0;
   }
@@ -374,7 +378,7 @@ public final class DeviceLaunch {
     Objects.requireNonNull(queue, "it was submitted").add(this);
   }
 
-  /** Whether the command has ended, for any thread; false if that cannot be told. */
+  /** Returns whether the command has ended, for any thread; false if that cannot be told. */
   boolean isOver() {
     if (keep() == null) {
       return true;
@@ -386,7 +390,9 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Whether the command has ended; false if that cannot be told. Does not throw, nor wait. */
+  /**
+   * Returns whether the command has ended; false if that cannot be told. Does not throw, nor wait.
+   */
   boolean hasEnded() {
     try {
       return submitted().isDone() && (check == null || check.isDone());
@@ -444,7 +450,7 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Whether the calling thread is the one that settles the operation; true once. */
+  /** Returns whether the calling thread is the one that settles the operation; true once. */
   boolean beginToSettle() {
     return settling == 0 && SETTLING.compareAndSet(this, 0, 1);
   }

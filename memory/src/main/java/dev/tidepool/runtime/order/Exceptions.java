@@ -20,8 +20,8 @@ public final class Exceptions {
   }
 
   /**
-   * A failed copy. The virtual machine answers {@link InternalError} when the bytes of a mapped
-   * file vanish under a copy.
+   * Returns a failed copy. The virtual machine answers {@link InternalError} when the bytes of a
+   * mapped file vanish under a copy.
    */
   public static RuntimeException transfer(Throwable failure, String what) {
     return switch (failure) {

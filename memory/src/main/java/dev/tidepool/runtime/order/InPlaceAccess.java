@@ -176,7 +176,7 @@ abstract class InPlaceAccess {
     notify();
   }
 
-  /** Whether {@link #enterInPlace} may succeed. */
+  /** Returns whether {@link #enterInPlace} may succeed. */
   public final boolean isAllowed(boolean writing) {
     return allows(word, writing);
   }

@@ -62,7 +62,7 @@ public record KernelBody(
     }
   }
 
-  /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
+  /** Returns whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
   public static boolean mayAwait(OrderedOperation awaited) {
     return bodyBefore(awaited) == null;
   }

@@ -72,7 +72,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return queue;
   }
 
-  /** Whether everything that was submitted has ended on the device. */
+  /** Returns whether everything that was submitted has ended on the device. */
   boolean isIdle() {
     DeviceLaunch newest;
     synchronized (this) {
@@ -245,15 +245,15 @@ final class LaunchQueue extends Resumable implements Runnable {
   }
 
   /**
-   * The oldest launch under way; if there is none, this thread waits no longer, unless it {@code
-   * stays}.
+   * Returns the oldest launch under way; if there is none, this thread waits no longer, unless it
+   * {@code stays}.
    */
   private synchronized @Nullable DeviceLaunch oldest(boolean stays) {
     awaited = stays || first != null;
     return first;
   }
 
-  /** The oldest launch under way if it has ended. The driver is asked under no monitor. */
+  /** Returns the oldest launch under way if it has ended. The driver is asked under no monitor. */
   private @Nullable DeviceLaunch nextEnded() {
     DeviceLaunch oldest;
     synchronized (this) {

@@ -38,12 +38,15 @@ public final class LaunchQueues {
     return threads;
   }
 
-  /** What the device promises. */
+  /** Returns what the device promises. */
   LaunchOrder order() {
     return order;
   }
 
-  /** A list of its own for the ends of commands that go to a queue of others: they may be late. */
+  /**
+   * Returns a list of its own for the ends of commands that go to a queue of others: they may be
+   * late.
+   */
   LaunchQueue apart() {
     return new LaunchQueue(queues.getFirst().queue(), threads);
   }

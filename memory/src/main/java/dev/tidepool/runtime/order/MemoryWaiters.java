@@ -85,7 +85,7 @@ public final class MemoryWaiters {
     BLOCKED.remove(Thread.currentThread());
   }
 
-  /** Whether a thread waits for memory, or for its turn to get it. */
+  /** Returns whether a thread waits for memory, or for its turn to get it. */
   public static boolean isBlocked(Thread thread) {
     return BLOCKED.contains(thread);
   }
@@ -113,12 +113,14 @@ public final class MemoryWaiters {
       return released;
     }
 
-    /** Whether an operation has stopped to use memory of the device, or memory went back. */
+    /**
+     * Returns whether an operation has stopped to use memory of the device, or memory went back.
+     */
     public boolean anyFreed() {
       return anyFreed;
     }
 
-    /** Whether not all of it was written down. */
+    /** Returns whether not all of it was written down. */
     public boolean missed() {
       return missed;
     }

@@ -19,7 +19,7 @@ public final class MultiBufferAdmission {
 
   /** Work that has buffers, whose memory others may take until it is its turn. */
   public interface Holder {
-    /** Whether it uses more than one buffer. */
+    /** Returns whether it uses more than one buffer. */
     boolean usesSeveral();
 
     /** Lets the buffers be moved. */
@@ -46,7 +46,7 @@ public final class MultiBufferAdmission {
       this.waiters = waiters;
     }
 
-    /** Whether the calling thread provides memory for several buffers together. */
+    /** Returns whether the calling thread provides memory for several buffers together. */
     public boolean isForSeveral() {
       return lock.isHeldByCurrentThread() && forSeveral;
     }

@@ -318,7 +318,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   /**
-   * Whether a thread of the executor runs it, now that its turn has come; wakes a waiting caller.
+   * Returns whether a thread of the executor runs it, now that its turn has come; wakes a waiting
+   * caller.
    */
   private synchronized boolean isHandedIn() {
     turn = true;
@@ -343,7 +344,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
   }
 
-  /** Whether its listener is the user's, or calls one. */
+  /** Returns whether its listener is the user's, or calls one. */
   public boolean tells() {
     return executor instanceof HandoffExecutor handoff && handoff.tells();
   }
@@ -455,7 +456,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     taskThread = Thread.currentThread();
   }
 
-  /** Whether nothing is ahead of it and it has not ended. */
+  /** Returns whether nothing is ahead of it and it has not ended. */
   public boolean isItsTurn() {
     if (!isNothingAhead()) {
       return false;
@@ -519,8 +520,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
   }
 
   /**
-   * Whether the work was stopped before it started. It stays in its queues, as work that does
-   * nothing.
+   * Returns whether the work was stopped before it started. It stays in its queues, as work that
+   * does nothing.
    */
   public synchronized boolean cancel() {
     if (stage == Stage.WAITING && !touched) {
@@ -546,7 +547,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return stage == Stage.SUBMITTED || stage == Stage.DONE;
   }
 
-  /** Whether it has ended. */
+  /** Returns whether it has ended. */
   synchronized boolean isDone() {
     return stage == Stage.DONE;
   }
@@ -751,12 +752,15 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
   }
 
-  /** The executor of the calling thread, which ends this, if that looks for its next task then. */
+  /**
+   * Returns the executor of the calling thread, which ends this, if that looks for its next task
+   * then.
+   */
   private @Nullable Executor ending() {
     return Thread.currentThread().equals(taskThread) ? executor : null;
   }
 
-  /** Whether the calling thread is the one to run it. */
+  /** Returns whether the calling thread is the one to run it. */
   public synchronized boolean take() {
     if (taken || stage == Stage.DONE) {
       return false;
@@ -766,12 +770,12 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return true;
   }
 
-  /** What failed beside the body, so that it does not run. */
+  /** Returns what failed beside the body, so that it does not run. */
   public synchronized @Nullable Throwable lost() {
     return lost;
   }
 
-  /** Whether the body will run; from now on it cannot be stopped. The turn has come. */
+  /** Returns whether the body will run; from now on it cannot be stopped. The turn has come. */
   public boolean claim() {
     // Before its own monitor, which is taken after those of storages.
     if (!occupies() && isWanted()) {
@@ -787,7 +791,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
   }
 
-  /** Whether the body is still to be run. */
+  /** Returns whether the body is still to be run. */
   private synchronized boolean isWanted() {
     return stage == Stage.WAITING && lost == null && (failure == null || always);
   }
@@ -874,7 +878,7 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     return retries.pause(failure, attempts, now - firstFailureNanos);
   }
 
-  /** What may travel with others; null if this goes alone. */
+  /** Returns what may travel with others; null if this goes alone. */
   public @Nullable Coalescable payload() {
     return payload;
   }
@@ -927,17 +931,17 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
   }
 
-  /** Whether the body has begun to run, or its bytes to travel. */
+  /** Returns whether the body has begun to run, or its bytes to travel. */
   public synchronized boolean hasStarted() {
     return startNanos != 0;
   }
 
-  /** How long ago it started; 0 if it never did. */
+  /** Returns how long ago it started; 0 if it never did. */
   public synchronized long elapsedNanos() {
     return startNanos == 0 ? 0 : System.nanoTime() - startNanos;
   }
 
-  /** How often it was tried; called when it has ended. */
+  /** Returns how often it was tried; called when it has ended. */
   public int attempts() {
     return hasStarted() ? Math.max(1, attempts) : 0;
   }

@@ -143,7 +143,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     AHEAD.incrementAndGet(this);
   }
 
-  /** Whether it was let into its queues. Asked by the thread that asks for it. */
+  /** Returns whether it was let into its queues. Asked by the thread that asks for it. */
   public boolean hasEntered() {
     return entered;
   }
@@ -205,7 +205,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
   }
 
-  /** Whether the thread that asks may submit the launch, as far as operations ahead go. */
+  /** Returns whether the thread that asks may submit the launch, as far as operations ahead go. */
   private boolean mayLaunchHere() {
     return launch != null && launch.isFirstToSubmit() && !Thread.currentThread().isVirtual();
   }
@@ -259,17 +259,17 @@ public abstract class OrderedOperation extends LaunchedOperation
     return launch == null ? left == 0 : launch.removeUnsubmitted();
   }
 
-  /** Whether its body may run, as far as operations ahead are concerned. */
+  /** Returns whether its body may run, as far as operations ahead are concerned. */
   boolean isNothingAhead() {
     return launch == null ? ahead == 0 : launch.isAllSubmitted();
   }
 
-  /** Whether it has entered everywhere, and one operation ahead has not ended. */
+  /** Returns whether it has entered everywhere, and one operation ahead has not ended. */
   boolean isOneAhead() {
     return ahead == 1;
   }
 
-  /** Whether its command, if it has one, and everything ahead have ended. */
+  /** Returns whether its command, if it has one, and everything ahead have ended. */
   boolean hasAllEnded() {
     return ahead == 0;
   }
@@ -329,7 +329,8 @@ public abstract class OrderedOperation extends LaunchedOperation
   }
 
   /**
-   * Whether what it uses is kept for it. For the thread that enters it, then the one that runs it.
+   * Returns whether what it uses is kept for it. For the thread that enters it, then the one that
+   * runs it.
    */
   boolean occupies() {
     return occupies;
@@ -465,7 +466,9 @@ public abstract class OrderedOperation extends LaunchedOperation
     return firstSuccessor == null || firstSuccessor.next != null ? null : firstSuccessor.operation;
   }
 
-  /** Whether it is the other operation, or waits for that, perhaps behind more between them. */
+  /**
+   * Returns whether it is the other operation, or waits for that, perhaps behind more between them.
+   */
   boolean isOrComesAfter(OrderedOperation other) {
     Set<OrderedOperation> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<OrderedOperation> left = new ArrayDeque<>(List.of(other));
@@ -486,7 +489,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
   }
 
-  /** A storage that both use, else one that this uses, if any; for messages. */
+  /** Returns a storage that both use, else one that this uses, if any; for messages. */
   Optional<OrderedResource> storageSharedWith(OrderedOperation other) {
     return ResourceAccesses.shared(uses, other.uses);
   }

@@ -20,20 +20,22 @@ public abstract class OrderedResource extends Resumable {
     return number;
   }
 
-  /** The order of its work. */
+  /** Returns the order of its work. */
   public final OperationQueue queue() {
     return queue;
   }
 
-  /** What uses or moves the bytes now. */
+  /** Returns what uses or moves the bytes now. */
   public final UseState useState() {
     return useState;
   }
 
-  /** What knows of the device that the bytes are for. */
+  /** Returns what knows of the device that the bytes are for. */
   public abstract ResourceContext context();
 
-  /** Whether even reads must be alone, because host and device may take the block in turn. */
+  /**
+   * Returns whether even reads must be alone, because host and device may take the block in turn.
+   */
   public abstract boolean isExclusive();
 
   /** Admits an operation that is asked for now, or throws why not; the monitor is held. */
@@ -42,10 +44,10 @@ public abstract class OrderedResource extends Resumable {
   /** Work that it let in has its place in the order; the monitor is held. */
   public abstract void entered(ResourceAccess use);
 
-  /** Whether it takes work that a user asks for. */
+  /** Returns whether it takes work that a user asks for. */
   public abstract boolean isOpen();
 
-  /** Whether it is open and nothing is asked of it; the monitor is held. */
+  /** Returns whether it is open and nothing is asked of it; the monitor is held. */
   public abstract boolean isIdle();
 
   /** Returns what users see of a failure of work on it. */
@@ -57,7 +59,7 @@ public abstract class OrderedResource extends Resumable {
   /** The calling thread has run the work. */
   public abstract void operationEnded();
 
-  /** Whether its bytes are in a file. */
+  /** Returns whether its bytes are in a file. */
   public abstract boolean isSpilled();
 
   public abstract void provideMemory();

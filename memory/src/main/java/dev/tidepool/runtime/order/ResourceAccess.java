@@ -42,7 +42,9 @@ public final class ResourceAccess {
     /** Lending the bytes to native code. */
     LEND;
 
-    /** Whether the device, or native code, will have the bytes, which a mapping may forbid. */
+    /**
+     * Returns whether the device, or native code, will have the bytes, which a mapping may forbid.
+     */
     public boolean isOnDevice() {
       return this == DEVICE || this == LEND;
     }

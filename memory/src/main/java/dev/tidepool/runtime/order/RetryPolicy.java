@@ -37,7 +37,7 @@ public record RetryPolicy(int most, long withinNanos, TransferMeter meter) {
   }
 
   /**
-   * How long to wait before the next attempt, which is counted; -1 if there is none.
+   * Returns how long to wait before the next attempt, which is counted; -1 if there is none.
    *
    * @param attempts how often it was tried so far
    * @param sinceNanos how long ago it failed first
@@ -59,7 +59,7 @@ public record RetryPolicy(int most, long withinNanos, TransferMeter meter) {
     return failure instanceof Damaged || kindOf(failure) == AcceleratorException.Kind.TRANSIENT;
   }
 
-  /** What a driver's refusal behind a failure was; PERMANENT if there was none. */
+  /** Returns what a driver's refusal behind a failure was; PERMANENT if there was none. */
   public static AcceleratorException.Kind kindOf(Throwable failure) {
     for (Throwable e = failure; e != null; e = e.getCause()) {
       if (e instanceof AcceleratorException refusal) {

@@ -62,12 +62,12 @@ public final class BlockAllocator implements BlockSource {
     this.keeps = context.options().pooling() && !paranoid;
   }
 
-  /** The pools of plain buffers, for each NUMA node, by the ordinal of the location. */
+  /** Returns the pools of plain buffers, for each NUMA node, by the ordinal of the location. */
   public MemoryPool[][] poolsByLocation() {
     return poolsByLocation;
   }
 
-  /** The place of the calling thread's NUMA node in them. */
+  /** Returns the place of the calling thread's NUMA node in them. */
   public int placeOfCaller() {
     return pools.placeOfCaller();
   }

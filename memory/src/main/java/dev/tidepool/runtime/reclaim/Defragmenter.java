@@ -78,7 +78,10 @@ final class Defragmenter implements BlockMover {
       super(Stage.ASKED);
     }
 
-    /** Whether they were moved. Waits for the thread that does it, and stops it if none does. */
+    /**
+     * Returns whether they were moved. Waits for the thread that does it, and stops it if none
+     * does.
+     */
     boolean hasMoved() {
       if (compareAndSet(Stage.ASKED, Stage.STOPPED)) {
         return false;

@@ -113,7 +113,7 @@ final class EvictionCandidates {
     }
   }
 
-  /** The next block; null at the end of a pass. */
+  /** Returns the next block; null at the end of a pass. */
   private @Nullable PooledBlock nextBlock() {
     while (!cursor.hasNext()) {
       if (!poolsLeft.hasNext()) {

@@ -62,12 +62,12 @@ final class MemoryRequest<T> {
     return bytes;
   }
 
-  /** Whether it is for work that is under way. */
+  /** Returns whether it is for work that is under way. */
   boolean isInWork() {
     return inWork;
   }
 
-  /** What it was refused with the last time. */
+  /** Returns what it was refused with the last time. */
   OutOfDeviceMemoryException refused() {
     return refused;
   }
@@ -77,7 +77,7 @@ final class MemoryRequest<T> {
     tried.add(what);
   }
 
-  /** What was done for it. */
+  /** Returns what was done for it. */
   List<String> tried() {
     return tried;
   }
@@ -110,23 +110,26 @@ final class MemoryRequest<T> {
     return isLimited() ? reclaimer.trim() : reclaimer.trimDevice();
   }
 
-  /** Whether only memory of the manager helps: its limit said no, or a reservation of its own. */
+  /**
+   * Returns whether only memory of the manager helps: its limit said no, or a reservation of its
+   * own.
+   */
   boolean isOwnOnly() {
     return isLimited() || isFull();
   }
 
-  /** Whether its reservation said no: then only what counts against that helps. */
+  /** Returns whether its reservation said no: then only what counts against that helps. */
   private boolean isFull() {
     return MemoryRefusedException.isBy(Source.FULL_RESERVATION, refused);
   }
 
-  /** Whether memory of a buffer may be taken: no other reservation has it. */
+  /** Returns whether memory of a buffer may be taken: no other reservation has it. */
   private boolean mayTakeFrom(BufferCore core) {
     DeviceReservation holder = DeviceReservation.openOf(core.allocation());
     return holder == null ? !isFull() : holder.equals(reservation);
   }
 
-  /** Whether the manager's own limit said no: then only what is the manager's helps. */
+  /** Returns whether the manager's own limit said no: then only what is the manager's helps. */
   boolean isLimited() {
     return MemoryRefusedException.isBy(Source.LIMIT, refused);
   }
@@ -136,12 +139,12 @@ final class MemoryRequest<T> {
     return owner == context || (!isOwnOnly() && owner.device().equals(context.device()));
   }
 
-  /** Whether the memory of a buffer would help, if nothing used it; makes no storage. */
+  /** Returns whether the memory of a buffer would help, if nothing used it; makes no storage. */
   boolean wouldHelp(BufferCore core) {
     return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
   }
 
-  /** Whether giving a device copy up frees memory for the request; makes no storage. */
+  /** Returns whether giving a device copy up frees memory for the request; makes no storage. */
   boolean evictionHelps(BufferCore core) {
     Storage storage = core.storageIfAny();
     // A dormant buffer has one copy, at the place where it was allocated.
@@ -159,7 +162,10 @@ final class MemoryRequest<T> {
     return helps && mayTakeFrom(storage.core());
   }
 
-  /** Whether the memory that a buffer occupies is of the kind that is short; makes no storage. */
+  /**
+   * Returns whether the memory that a buffer occupies is of the kind that is short; makes no
+   * storage.
+   */
   boolean spillingHelps(BufferCore core) {
     Storage storage = core.storageIfAny();
     if (storage != null) {

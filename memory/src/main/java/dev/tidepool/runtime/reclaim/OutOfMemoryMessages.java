@@ -72,7 +72,7 @@ public final class OutOfMemoryMessages {
                 : ""));
   }
 
-  /** Whether the manager's limit would refuse a request if nothing else were there. */
+  /** Returns whether the manager's limit would refuse a request if nothing else were there. */
   boolean isBeyondLimit(long bytes) {
     return limit != null && bytes > limit.limitBytes();
   }
@@ -113,7 +113,7 @@ public final class OutOfMemoryMessages {
         + free();
   }
 
-  /** What the device has free does not count. */
+  /** Returns what the device has free does not count. */
   private String isTooLow(String how, long bytes) {
     return "the memory-limit of "
         + ByteSize.format(Objects.requireNonNull(limit, "it refused").limitBytes())
@@ -169,7 +169,7 @@ public final class OutOfMemoryMessages {
         + " s";
   }
 
-  /** What has the bytes that are not free. */
+  /** Returns what has the bytes that are not free. */
   private String holders() {
     return limit()
         + pooled()

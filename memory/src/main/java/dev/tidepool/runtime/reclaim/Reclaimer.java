@@ -59,19 +59,21 @@ public final class Reclaimer {
             .filter(other -> other != this && other.context.device().equals(context.device())));
   }
 
-  /** Whether a block is being taken, given back or freed now, in any manager of the device. */
+  /**
+   * Returns whether a block is being taken, given back or freed now, in any manager of the device.
+   */
   boolean anyBlockInTransition() {
     return onDevice().anyMatch(manager -> manager.pools.anyInTransition());
   }
 
-  /** Whether any work of the session goes on that does not wait for memory itself. */
+  /** Returns whether any work of the session goes on that does not wait for memory itself. */
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.context.storages().stream())
         .anyMatch(storage -> storage.useState().others() == UseState.Users.GOING_ON);
   }
 
-  /** Whether any storage of the managers of the device matches. */
+  /** Returns whether any storage of the managers of the device matches. */
   boolean anyStorage(Predicate<Storage> asked) {
     return onDevice().flatMap(manager -> manager.context.storages().stream()).anyMatch(asked);
   }

@@ -134,7 +134,7 @@ final class ReleaseWait implements AutoCloseable {
     return 1;
   }
 
-  /** How long it waits now for what frees memory; 0 if nothing will. */
+  /** Returns how long it waits now for what frees memory; 0 if nothing will. */
   private long longestWait(long left) {
     if (helpComes()) {
       lastHelp = System.nanoTime();
@@ -192,7 +192,9 @@ final class ReleaseWait implements AutoCloseable {
     return going(() -> eviction.free(request.bytes()));
   }
 
-  /** Whether work will end that has what was asked for, or the memory of further buffers. */
+  /**
+   * Returns whether work will end that has what was asked for, or the memory of further buffers.
+   */
   private boolean helpComes() {
     return goesOn()
         || (askForMore() && goesOn())
@@ -201,8 +203,8 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   /**
-   * Whether work will end that has what was asked for. If all of that waits, it may wait for other
-   * work, which goes on.
+   * Returns whether work will end that has what was asked for. If all of that waits, it may wait
+   * for other work, which goes on.
    */
   private boolean goesOn() {
     boolean anyWaits = false;
@@ -250,7 +252,7 @@ final class ReleaseWait implements AutoCloseable {
     }
   }
 
-  /** Whether all memory of a storage goes back when the work on it has ended. */
+  /** Returns whether all memory of a storage goes back when the work on it has ended. */
   private boolean isClosing(Storage storage) {
     return request.concerns(storage.context()) && storage.isClosing();
   }

@@ -50,7 +50,7 @@ public final class Suspender {
     return tally.result(Math.max(0, before - pools.reservedDeviceBytes()));
   }
 
-  /** Whether a buffer may have memory of the device; makes no storage. */
+  /** Returns whether a buffer may have memory of the device; makes no storage. */
   private boolean mayBeOnDevice(BufferCore core) {
     return core.storageIfAny() != null
         || context.device().info().can(Capability.SHARED_MEMORY)
@@ -100,7 +100,7 @@ public final class Suspender {
     return coherence.backing().isHostOwned() ? spill(storage) : Outcome.ABSENT;
   }
 
-  /** Whether native code has the bytes on the device: they are lent, or exported. */
+  /** Returns whether native code has the bytes on the device: they are lent, or exported. */
   private static boolean hasNativeUser(Storage storage) {
     return storage.holds().isLent() || storage.holds().keepDevice();
   }
@@ -125,7 +125,9 @@ public final class Suspender {
     }
   }
 
-  /** What an attempt that failed leaves; another thread may have closed, mapped or lent it. */
+  /**
+   * Returns what an attempt that failed leaves; another thread may have closed, mapped or lent it.
+   */
   private static Outcome leftOf(Storage storage) {
     if (!storage.isOpen() || !storage.coherence().backing().hasDevice()) {
       return Outcome.ABSENT;
@@ -180,8 +182,8 @@ public final class Suspender {
   }
 
   /**
-   * Whether it was brought back. A buffer that is closed, or mapped to be written, is not. Nor is
-   * one whose host bytes a user may be writing now: its next use brings it back.
+   * Returns whether it was brought back. A buffer that is closed, or mapped to be written, is not.
+   * Nor is one whose host bytes a user may be writing now: its next use brings it back.
    */
   private boolean resume(Storage storage) {
     if (!storage.coherence().lacksDeviceMemory()) {
@@ -199,7 +201,7 @@ public final class Suspender {
     }
   }
 
-  /** Whether it was away. Its next use may have brought it back meanwhile. */
+  /** Returns whether it was away. Its next use may have brought it back meanwhile. */
   private static boolean bringBack(Storage storage) {
     if (storage.holds().keepHost()) {
       return false;

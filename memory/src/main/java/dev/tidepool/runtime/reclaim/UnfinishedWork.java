@@ -27,7 +27,7 @@ final class UnfinishedWork {
     this.request = request;
   }
 
-  /** Whether any buffer whose memory would serve the request has work. */
+  /** Returns whether any buffer whose memory would serve the request has work. */
   boolean isAny() {
     return !reclaimer.busy(request.isOwnOnly()).isEmpty();
   }
@@ -48,8 +48,8 @@ final class UnfinishedWork {
   }
 
   /**
-   * What has begun and goes on ends whatever this thread does. What is queued may be behind the
-   * work of this thread, if that is one of the library's.
+   * Returns what has begun and goes on ends whatever this thread does. What is queued may be behind
+   * the work of this thread, if that is one of the library's.
    */
   private List<OrderedOperation> workOn(Storage storage) {
     return request.isInWork() || SessionExecutors.isWorker(Thread.currentThread())

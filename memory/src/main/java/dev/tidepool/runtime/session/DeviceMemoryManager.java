@@ -373,7 +373,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return state.during(() -> kernels.compile(source));
   }
 
-  /** The programs of this manager. */
+  /** Returns the programs of this manager. */
   ProgramCache kernels() {
     return kernels;
   }
@@ -436,7 +436,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         .toList();
   }
 
-  /** What lies idle of page-locked memory. */
+  /** Returns what lies idle of page-locked memory. */
   Stream<ReclaimHandle> idlePinned() {
     return pools.idlePinned();
   }
@@ -614,7 +614,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return calibrations;
   }
 
-  /** What all parts of this manager share. */
+  /** Returns what all parts of this manager share. */
   StorageContext context() {
     return context;
   }

@@ -136,7 +136,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return Objects.requireNonNull(reservations.get(device), "one of this session");
   }
 
-  /** The reservations of the host's memory, which is the CPU's. */
+  /** Returns the reservations of the host's memory, which is the CPU's. */
   ReservationLedger hostReservations() {
     return reservations(accelerators.getLast().device());
   }
@@ -244,7 +244,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * A further manager, with options of its own.
+   * Returns a further manager, with options of its own.
    *
    * @throws IllegalArgumentException if they differ from the session's in an option that all its
    *     managers share
@@ -316,19 +316,19 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * The pools of plain host memory that managers share; null for one whose options differ from the
-   * session's.
+   * Returns the pools of plain host memory that managers share; null for one whose options differ
+   * from the session's.
    */
   @Nullable HostPools sharedHostPools(MemoryOptions wanted) {
     return wanted.equals(options) ? hostPools : null;
   }
 
-  /** The trace of allocations, which all managers share; null if there is none. */
+  /** Returns the trace of allocations, which all managers share; null if there is none. */
   @Nullable AllocationTrace trace() {
     return trace;
   }
 
-  /** What the session has opened in drivers and the system. */
+  /** Returns what the session has opened in drivers and the system. */
   SessionResources resources() {
     return resources;
   }
@@ -347,7 +347,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return managers.stream().map(DeviceMemoryManager::reclaimer);
   }
 
-  /** The calibrations of the default managers of the devices. */
+  /** Returns the calibrations of the default managers of the devices. */
   DeviceCalibration.Neighbours neighbours() {
     return new DeviceCalibration.Neighbours() {
       @Override

@@ -61,8 +61,8 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   /**
-   * Whether there still is a session. A method of its own: while the thread sleeps, none of its
-   * frames refers to the session.
+   * Returns whether there still is a session. A method of its own: while the thread sleeps, none of
+   * its frames refers to the session.
    */
   private boolean lookAfterSession() {
     RuntimeSession current = session.get();

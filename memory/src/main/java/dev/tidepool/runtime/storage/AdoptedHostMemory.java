@@ -31,12 +31,12 @@ public final class AdoptedHostMemory implements Runnable {
     this.release = release;
   }
 
-  /** The memory, without a scope of its own. */
+  /** Returns the memory, without a scope of its own. */
   public MemorySegment memory() {
     return memory;
   }
 
-  /** The memory as users get it, which ends before the memory is given back. */
+  /** Returns the memory as users get it, which ends before the memory is given back. */
   synchronized MemorySegment handedOut() {
     HostBlock block = handedOut;
     if (block == null) {

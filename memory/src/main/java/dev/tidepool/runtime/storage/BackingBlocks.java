@@ -142,17 +142,17 @@ public final class BackingBlocks {
     return backing;
   }
 
-  /** Whether the only copy is a device's that other processes have too. */
+  /** Returns whether the only copy is a device's that other processes have too. */
   public boolean isAmongProcesses() {
     return amongProcesses;
   }
 
-  /** Whether the device's copy is not the library's, which cannot give it up or move it. */
+  /** Returns whether the device's copy is not the library's, which cannot give it up or move it. */
   public boolean isDeviceForeign() {
     return device != null && deviceLease == null && !shared;
   }
 
-  /** Whether one block is both copies. */
+  /** Returns whether one block is both copies. */
   public boolean isShared() {
     return shared;
   }
@@ -163,14 +163,14 @@ public final class BackingBlocks {
   }
 
   /**
-   * Whether the bytes are still there when the buffer is gone: they are the caller's, a file's,
-   * another library's, or other processes' too.
+   * Returns whether the bytes are still there when the buffer is gone: they are the caller's, a
+   * file's, another library's, or other processes' too.
    */
   boolean outlivesBuffer() {
     return !owned || isDeviceForeign();
   }
 
-  /** Whether the memory is the caller's, whose arena may be closed at any time. */
+  /** Returns whether the memory is the caller's, whose arena may be closed at any time. */
   boolean isCallers() {
     return !owned && !locked && ending == null;
   }
@@ -180,26 +180,26 @@ public final class BackingBlocks {
     return file;
   }
 
-  /** Whether drivers may use the host's copy where it lies. */
+  /** Returns whether drivers may use the host's copy where it lies. */
   public boolean isHostDirect() {
     return owned || locked;
   }
 
-  /** Whether the memory is still there; the caller's may have ended. */
+  /** Returns whether the memory is still there; the caller's may have ended. */
   boolean isAlive() {
     return owned || host().scope().isAlive();
   }
 
   /**
-   * Whether the host must ask before it touches the one block that there is. A buffer may come back
-   * from a file in another kind of memory.
+   * Returns whether the host must ask before it touches the one block that there is. A buffer may
+   * come back from a file in another kind of memory.
    */
   boolean isMapped() {
     Block both = shared ? device : null;
     return both != null && isMapped(both);
   }
 
-  /** Whether the host must ask before it touches a block that it shares with the device. */
+  /** Returns whether the host must ask before it touches a block that it shares with the device. */
   static boolean isMapped(Block both) {
     return both.hostAccess() == HostAccess.MAPPED;
   }
@@ -212,12 +212,12 @@ public final class BackingBlocks {
     return device != null;
   }
 
-  /** The host's copy, exactly as long as the storage. */
+  /** Returns the host's copy, exactly as long as the storage. */
   public MemorySegment host() {
     return Objects.requireNonNull(host, "no host copy");
   }
 
-  /** The host's copy as users get it: access fails after the memory is released. */
+  /** Returns the host's copy as users get it: access fails after the memory is released. */
   public MemorySegment handedOut() {
     return adopted == null ? host() : adopted.handedOut();
   }
@@ -236,7 +236,7 @@ public final class BackingBlocks {
     host = segment(lease);
   }
 
-  /** The bytes of a block that the host reaches, exactly as many as the storage has. */
+  /** Returns the bytes of a block that the host reaches, exactly as many as the storage has. */
   public MemorySegment segment(Lease lease) {
     return Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
         .asSlice(0, byteSize);
@@ -255,14 +255,14 @@ public final class BackingBlocks {
     return detached;
   }
 
-  /** Whether the device's copy is in that block, and may lie in another. */
+  /** Returns whether the device's copy is in that block, and may lie in another. */
   public boolean isMovableFrom(PooledBlock block) {
     return deviceLease != null && deviceLease.isOf(block) && !isMapped();
   }
 
   /**
-   * The device's copy, or the one that is both, lies in another block now. Throws nothing, and
-   * makes no object.
+   * Returns the device's copy, or the one that is both, lies in another block now. Throws nothing,
+   * and makes no object.
    *
    * @param bytes of the block that the host reaches, if it is both copies; not used else
    * @return the old block's lease
@@ -302,7 +302,7 @@ public final class BackingBlocks {
     }
   }
 
-  /** The blocks that it has, without memory that is not the library's. */
+  /** Returns the blocks that it has, without memory that is not the library's. */
   List<Block> owned() {
     return leases().map(Lease::block).toList();
   }
@@ -344,7 +344,7 @@ public final class BackingBlocks {
     }
   }
 
-  /** Whether memory that is not the library's ends with the buffer. */
+  /** Returns whether memory that is not the library's ends with the buffer. */
   public boolean endsMemory() {
     return ending != null;
   }

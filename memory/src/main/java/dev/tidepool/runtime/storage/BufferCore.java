@@ -156,7 +156,7 @@ public final class BufferCore {
     return length * type.byteSize();
   }
 
-  /** The storage, which is made if there is none. */
+  /** Returns the storage, which is made if there is none. */
   public Storage storage() {
     return storage instanceof Storage present ? present : orMadeStorage();
   }
@@ -170,7 +170,7 @@ public final class BufferCore {
   }
 
   /**
-   * The storage, which is made if there is none; null if the buffer was closed while it was
+   * Returns the storage, which is made if there is none; null if the buffer was closed while it was
    * dormant.
    */
   public @Nullable Storage storageUnlessClosed() {
@@ -229,7 +229,7 @@ public final class BufferCore {
     STORAGE.compareAndSet(this, null, fresh);
   }
 
-  /** The storage; null if the buffer is dormant, or was closed while dormant. */
+  /** Returns the storage; null if the buffer is dormant, or was closed while dormant. */
   public @Nullable Storage storageIfAny() {
     if (storage == null && block != null && !block.isDormant(number)) {
       return storageUnlessClosed();
@@ -249,15 +249,15 @@ public final class BufferCore {
   }
 
   /**
-   * Whether it is open, and nothing but a move of its bytes is under way or asked for; makes no
-   * storage.
+   * Returns whether it is open, and nothing but a move of its bytes is under way or asked for;
+   * makes no storage.
    */
   public boolean isUnasked() {
     Storage present = storageIfAny();
     return present == null ? isDormant() : present.isUnasked();
   }
 
-  /** Whether it has memory that could go to the spill file; makes no storage. */
+  /** Returns whether it has memory that could go to the spill file; makes no storage. */
   public boolean isSpillable() {
     Storage present = storageIfAny();
     return present == null
@@ -265,7 +265,7 @@ public final class BufferCore {
         : present.coherence().isSpillable();
   }
 
-  /** Whether it has no storage yet. */
+  /** Returns whether it has no storage yet. */
   boolean isDormant() {
     return storage == null && block != null && block.isDormant(number);
   }
@@ -329,19 +329,19 @@ public final class BufferCore {
         && context().releaser().freeDormant(this, block, number, leaked);
   }
 
-  /** Whether memory is still on its way back. */
+  /** Returns whether memory is still on its way back. */
   public boolean isClosing() {
     Storage present = storageIfAny();
     return present != null ? present.isClosing() : storage != null;
   }
 
-  /** Whether it is closed, and an open mapping keeps its memory. */
+  /** Returns whether it is closed, and an open mapping keeps its memory. */
   boolean awaitsMapping() {
     Storage present = storageIfAny();
     return present != null && present.awaitsMapping();
   }
 
-  /** The stack that allocated it, a line for each frame; empty if that is not recorded. */
+  /** Returns the stack that allocated it, a line for each frame; empty if that is not recorded. */
   public String site() {
     return leakGroup.site();
   }

@@ -56,7 +56,7 @@ public final class BufferRegistry {
     relocated(core);
   }
 
-  /** The buffers that no block tells of: those over foreign memory, and those in a file. */
+  /** Returns the buffers that no block tells of: those over foreign memory, and those in a file. */
   public Collection<BufferCore> withoutBlock() {
     return Collections.unmodifiableCollection(withoutBlock);
   }
@@ -76,7 +76,7 @@ public final class BufferRegistry {
     madeStorages.put(core, storage);
   }
 
-  /** The storage that was made so for a buffer; null if there is none. */
+  /** Returns the storage that was made so for a buffer; null if there is none. */
   @Nullable Storage storageMadeFor(BufferCore core) {
     return madeStorages.get(core);
   }
@@ -98,8 +98,8 @@ public final class BufferRegistry {
   }
 
   /**
-   * All of them, those that are closing included. Takes some microseconds, more with many; what
-   * other threads do meanwhile makes it take no longer.
+   * Returns all of them, those that are closing included. Takes some microseconds, more with many;
+   * what other threads do meanwhile makes it take no longer.
    */
   public Collection<BufferCore> all() {
     int before;
@@ -134,13 +134,13 @@ public final class BufferRegistry {
     return all;
   }
 
-  /** The storages of the buffers that have one. */
+  /** Returns the storages of the buffers that have one. */
   List<Storage> storages() {
     return all().stream().map(BufferCore::storageIfAny).filter(Objects::nonNull).toList();
   }
 
   /**
-   * The bytes of live buffers by tag, largest first; buffers without one by the empty text.
+   * Returns the bytes of live buffers by tag, largest first; buffers without one by the empty text.
    *
    * @param untagged further bytes without a tag
    */
@@ -157,12 +157,12 @@ public final class BufferRegistry {
     return Collections.unmodifiableMap(sorted);
   }
 
-  /** Whether no memory is in use, not even by an allocation that is under way. */
+  /** Returns whether no memory is in use, not even by an allocation that is under way. */
   public boolean isEmpty() {
     return all().isEmpty() && !pools.isInUse(tenant -> false);
   }
 
-  /** Whether closed buffers that wait for an open mapping are all that is left. */
+  /** Returns whether closed buffers that wait for an open mapping are all that is left. */
   public boolean awaitMappings() {
     Collection<BufferCore> left = all();
     return !left.isEmpty()

@@ -36,7 +36,7 @@ public final class BufferReleaser {
     this.writesHistory = ledger.history() != null;
   }
 
-  /** Whether blocks may go back on the calling thread, which must not block a carrier. */
+  /** Returns whether blocks may go back on the calling thread, which must not block a carrier. */
   boolean mayFreeOnThisThread(Storage storage) {
     return !Thread.currentThread().isVirtual()
         || context.scrubber().asksNothing(storage.isExclusive());
@@ -47,7 +47,7 @@ public final class BufferReleaser {
     return pending;
   }
 
-  /** The session's coarse clock, for code that cannot afford {@link System#nanoTime()}. */
+  /** Returns the session's coarse clock, for code that cannot afford {@link System#nanoTime()}. */
   public int tick() {
     return context.tick();
   }

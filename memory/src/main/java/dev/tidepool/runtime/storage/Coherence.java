@@ -80,7 +80,8 @@ public final class Coherence {
   }
 
   /**
-   * Whether the host may write anywhere without a change of state; the storage's monitor is held.
+   * Returns whether the host may write anywhere without a change of state; the storage's monitor is
+   * held.
    */
   boolean isHostWritableEverywhere() {
     return state.get() == BufferState.HOST_ONLY
@@ -88,33 +89,34 @@ public final class Coherence {
   }
 
   /**
-   * Whether the host may read anywhere without a change of state; the storage's monitor is held.
+   * Returns whether the host may read anywhere without a change of state; the storage's monitor is
+   * held.
    */
   boolean isHostReadableEverywhere() {
     return state.isHostNewest() && (!backing.isMapped() || hostHolds);
   }
 
   /**
-   * Whether the host's bytes are the library's own, in memory, and no driver is asked before they
-   * are touched. The storage's monitor is held, and no work uses the copies.
+   * Returns whether the host's bytes are the library's own, in memory, and no driver is asked
+   * before they are touched. The storage's monitor is held, and no work uses the copies.
    */
   boolean isHostInPlace() {
     return backing.isHostOwned() && backing.hasHost() && !backing.isMapped();
   }
 
-  /** Whether the host may read any range of them; the storage's monitor is held. */
+  /** Returns whether the host may read any range of them; the storage's monitor is held. */
   boolean isReadableInPlace() {
     return backing.isShared() || isHostReadableEverywhere();
   }
 
-  /** Whether a write of any range would change no state; the storage's monitor is held. */
+  /** Returns whether a write of any range would change no state; the storage's monitor is held. */
   boolean isWritableInPlace() {
     return state.isWritableInPlace();
   }
 
   /**
-   * The host's bytes for a view, if only the state changes for that; null if bytes have to move
-   * first. The storage's monitor is held, no work uses the copies, and they are {@linkplain
+   * Returns the host's bytes for a view, if only the state changes for that; null if bytes have to
+   * move first. The storage's monitor is held, no work uses the copies, and they are {@linkplain
    * #isHostInPlace in place}.
    */
   @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
@@ -217,8 +219,9 @@ public final class Coherence {
   }
 
   /**
-   * The device's block for a launch, if no memory is needed for it and no byte has to move; else
-   * null. Called by work that occupies the storage. It is no access until {@link #usedInPlace}.
+   * Returns the device's block for a launch, if no memory is needed for it and no byte has to move;
+   * else null. Called by work that occupies the storage. It is no access until {@link
+   * #usedInPlace}.
    *
    * @param written whether the launch writes the range
    */
@@ -257,13 +260,13 @@ public final class Coherence {
     return made;
   }
 
-  /** Whether another thread moves bytes, or gets memory for them, right now. */
+  /** Returns whether another thread moves bytes, or gets memory for them, right now. */
   boolean isMoving() {
     MovingLock made = moving;
     return made != null && made.isLocked() && !made.isHeldByCurrentThread();
   }
 
-  /** Whether the device must give memory before it can use the storage. */
+  /** Returns whether the device must give memory before it can use the storage. */
   public boolean lacksDeviceMemory() {
     if (!moving().tryLock()) {
       // Another thread is moving the bytes, and may be waiting for memory.
@@ -276,12 +279,14 @@ public final class Coherence {
     }
   }
 
-  /** Whether the bytes have no memory that the device computes in; {@code moving} is held. */
+  /**
+   * Returns whether the bytes have no memory that the device computes in; {@code moving} is held.
+   */
   private boolean isOffDevice() {
     return backing.spilled() != null || (!backing.isShared() && !backing.hasDevice());
   }
 
-  /** Whether the bytes are in a file; known to work that is under way. */
+  /** Returns whether the bytes are in a file; known to work that is under way. */
   boolean isSpilled() {
     return backing.spilled() != null;
   }
@@ -334,12 +339,15 @@ public final class Coherence {
     }
   }
 
-  /** The block that a copy in would go to over the link; null if it goes elsewhere. */
+  /** Returns the block that a copy in would go to over the link; null if it goes elsewhere. */
   public @Nullable Block uploadTarget() {
     return backing.isShared() || writesOnHost() ? null : backing.device();
   }
 
-  /** The block that a copy out would come from over the link; null if it comes from elsewhere. */
+  /**
+   * Returns the block that a copy out would come from over the link; null if it comes from
+   * elsewhere.
+   */
   public @Nullable Block downloadSource(long from, long to) {
     return backing.isShared() || state.hostHasNewest(from, to) ? null : backing.device();
   }
@@ -443,19 +451,22 @@ public final class Coherence {
     }
   }
 
-  /** The host's copy for a copy that will overwrite a range. */
+  /** Returns the host's copy for a copy that will overwrite a range. */
   public MemorySegment targetOnHost(long from, long to) {
     return backing.isShared() ? sharedForWrite(from, to) : hostForWrite(from, to, true);
   }
 
-  /** Whether the device's copy exists and no host bytes need it to stay as it is. */
+  /** Returns whether the device's copy exists and no host bytes need it to stay as it is. */
   public boolean takesDeviceWrites() {
     synchronized (storage) {
       return !storage.holds().isMapped() && backing.hasDevice() && state.isDeviceNewest();
     }
   }
 
-  /** The shared block for a copy or a fill, which counts as a write where the newest bytes are. */
+  /**
+   * Returns the shared block for a copy or a fill, which counts as a write where the newest bytes
+   * are.
+   */
   private MemorySegment sharedForWrite(long from, long to) {
     try (MovingLock _ = lockMoving()) {
       bringBack(from > 0 || to < size);
@@ -470,7 +481,7 @@ public final class Coherence {
     }
   }
 
-  /** The host's copy for reading, of bytes that are known to be the newest. */
+  /** Returns the host's copy for reading, of bytes that are known to be the newest. */
   public MemorySegment readable() {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -517,14 +528,14 @@ public final class Coherence {
     }
   }
 
-  /** Whether the memory that outlives the buffer, on one side, has not the newest bytes. */
+  /** Returns whether the memory that outlives the buffer, on one side, has not the newest bytes. */
   private boolean isMissingBytes() {
     return !backing.isShared()
         && !backing.isAmongProcesses()
         && (backing.isDeviceForeign() ? !state.isDeviceNewest() : !state.isHostNewest());
   }
 
-  /** How many bytes that memory is missing; 0 where one block is both copies. */
+  /** Returns how many bytes that memory is missing; 0 where one block is both copies. */
   long missingBytes() {
     synchronized (storage) {
       return isMissingBytes()
@@ -533,7 +544,9 @@ public final class Coherence {
     }
   }
 
-  /** Whether there is a device copy that may be given up, since the host's can replace it. */
+  /**
+   * Returns whether there is a device copy that may be given up, since the host's can replace it.
+   */
   public boolean isEvictable() {
     return !backing.isShared()
         && backing.hasDevice()
@@ -541,7 +554,7 @@ public final class Coherence {
         && !storage.holds().keepDevice();
   }
 
-  /** Whether a copy can be given up without a place for its bytes. */
+  /** Returns whether a copy can be given up without a place for its bytes. */
   public boolean hasTwoCopies() {
     return isEvictable() && backing.hasHost();
   }
@@ -564,7 +577,10 @@ public final class Coherence {
     }
   }
 
-  /** Whether a copy that is given up would be fetched first, to a place that is there already. */
+  /**
+   * Returns whether a copy that is given up would be fetched first, to a place that is there
+   * already.
+   */
   public boolean canFetchBeforeEviction() {
     return hasTwoCopies() && !state.isHostNewest();
   }
@@ -585,7 +601,7 @@ public final class Coherence {
     }
   }
 
-  /** Whether there is memory that {@link #spill} could give up. */
+  /** Returns whether there is memory that {@link #spill} could give up. */
   boolean isSpillable() {
     return (backing.hasHost() || backing.hasDevice())
         && backing.isHostOwned()

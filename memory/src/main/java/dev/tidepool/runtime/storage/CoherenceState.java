@@ -42,21 +42,21 @@ public final class CoherenceState {
     }
   }
 
-  /** Whether the host has all of the newest bytes. */
+  /** Returns whether the host has all of the newest bytes. */
   boolean isHostNewest() {
     synchronized (monitor) {
       return state != BufferState.DEVICE_ONLY && state != BufferState.DEVICE_DIRTY;
     }
   }
 
-  /** Whether the device has all of the newest bytes. */
+  /** Returns whether the device has all of the newest bytes. */
   boolean isDeviceNewest() {
     synchronized (monitor) {
       return state != BufferState.HOST_ONLY && state != BufferState.HOST_DIRTY;
     }
   }
 
-  /** Whether the host's bytes of a range are the newest. */
+  /** Returns whether the host's bytes of a range are the newest. */
   public boolean hostHasNewest(long from, long to) {
     synchronized (monitor) {
       return switch (state) {
@@ -67,7 +67,7 @@ public final class CoherenceState {
     }
   }
 
-  /** Whether the device's bytes of a range are the newest. */
+  /** Returns whether the device's bytes of a range are the newest. */
   public boolean deviceHasNewest(long from, long to) {
     synchronized (monitor) {
       return switch (state) {
@@ -78,14 +78,14 @@ public final class CoherenceState {
     }
   }
 
-  /** Whether the host may write any range without a change of state. */
+  /** Returns whether the host may write any range without a change of state. */
   boolean isHostDirtyEverywhere() {
     synchronized (monitor) {
       return state == BufferState.HOST_DIRTY && dirty.isAll();
     }
   }
 
-  /** Whether a copy of any range, to the side that is newest, would change no state. */
+  /** Returns whether a copy of any range, to the side that is newest, would change no state. */
   boolean isWritableInPlace() {
     synchronized (monitor) {
       return switch (state) {
@@ -189,14 +189,14 @@ public final class CoherenceState {
     dirty.add(from, to);
   }
 
-  /** Whether a launch that was submitted to write has not ended. */
+  /** Returns whether a launch that was submitted to write has not ended. */
   boolean hasUnsettledWrites() {
     synchronized (monitor) {
       return unsettledWrites > 0;
     }
   }
 
-  /** How often launches failed after others were submitted behind them. */
+  /** Returns how often launches failed after others were submitted behind them. */
   public int revocations() {
     return revocations;
   }
@@ -247,7 +247,7 @@ public final class CoherenceState {
     }
   }
 
-  /** The parts of a range that differ between the two copies. */
+  /** Returns the parts of a range that differ between the two copies. */
   List<DirtyRanges.Range> dirtyWithin(long from, long to) {
     synchronized (monitor) {
       return dirty.within(from, to);

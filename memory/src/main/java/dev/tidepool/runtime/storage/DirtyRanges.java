@@ -127,7 +127,7 @@ final class DirtyRanges {
     }
   }
 
-  /** The parts of the ranges that lie in the given one. */
+  /** Returns the parts of the ranges that lie in the given one. */
   List<Range> within(long from, long to) {
     if (all) {
       long end = Math.min(to, size);

@@ -27,7 +27,7 @@ public final class FillPattern {
   }
 
   /**
-   * The bytes of elements.
+   * Returns the bytes of elements.
    *
    * @throws IllegalArgumentException if there are none
    */

@@ -29,7 +29,7 @@ final class Guards {
     }
   }
 
-  /** What is wrong around the blocks of a buffer. */
+  /** Returns what is wrong around the blocks of a buffer. */
   List<GuardReport> damages(List<Block> blocks, Supplier<BufferInfo> buffer) {
     List<GuardReport> damages = new ArrayList<>();
     for (Block block : blocks) {

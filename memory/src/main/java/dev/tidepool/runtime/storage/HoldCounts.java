@@ -164,49 +164,49 @@ public final class HoldCounts {
     }
   }
 
-  /** Whether native code has the bytes. */
+  /** Returns whether native code has the bytes. */
   public boolean isLent() {
     synchronized (monitor) {
       return lendings > 0;
     }
   }
 
-  /** Whether a mapping is open or was asked for. */
+  /** Returns whether a mapping is open or was asked for. */
   boolean isMappingAsked() {
     synchronized (monitor) {
       return mappings > 0;
     }
   }
 
-  /** Whether somebody may write the host's bytes until a mapping or a hold ends. */
+  /** Returns whether somebody may write the host's bytes until a mapping or a hold ends. */
   boolean isHostWritten() {
     synchronized (monitor) {
       return writingMappings > 0 || hostWriters > 0;
     }
   }
 
-  /** Whether a mapping has begun, which keeps the newest bytes on the host. */
+  /** Returns whether a mapping has begun, which keeps the newest bytes on the host. */
   public boolean isMapped() {
     synchronized (monitor) {
       return openMappings > 0;
     }
   }
 
-  /** Whether the host's bytes must stay where they are. */
+  /** Returns whether the host's bytes must stay where they are. */
   public boolean keepHost() {
     synchronized (monitor) {
       return exposed || mappings > 0;
     }
   }
 
-  /** Whether the device's copy must stay where it is. */
+  /** Returns whether the device's copy must stay where it is. */
   public boolean keepDevice() {
     synchronized (monitor) {
       return device > 0;
     }
   }
 
-  /** Whether the memory is kept though the storage is closed. */
+  /** Returns whether the memory is kept though the storage is closed. */
   boolean keepMemory() {
     synchronized (monitor) {
       return mappings > 0 || memory > 0;

@@ -4,7 +4,7 @@ import dev.tidepool.spi.Device;
 
 /** The links from device to device, for copies between buffers. */
 public interface PeerPaths {
-  /** Whether the driver copies from one device to another now. */
+  /** Returns whether the driver copies from one device to another now. */
   boolean carries(Device from, Device to);
 
   /**

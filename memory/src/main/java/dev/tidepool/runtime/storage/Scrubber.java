@@ -24,7 +24,7 @@ public final class Scrubber {
   }
 
   /**
-   * Whether giving blocks back asks nothing of the device.
+   * Returns whether giving blocks back asks nothing of the device.
    *
    * @param exclusive whether host and device take the blocks in turn
    */
@@ -40,7 +40,10 @@ public final class Scrubber {
     }
   }
 
-  /** The block of some copies that must be overwritten here once it is released; null if none. */
+  /**
+   * Returns the block of some copies that must be overwritten here once it is released; null if
+   * none.
+   */
   @Nullable Block beyondPools(BackingBlocks backing) {
     boolean beyond = !backing.isShared() || (backing.isMapped() && backing.isHostOwned());
     boolean own = beyond && !backing.isDeviceForeign();

@@ -103,8 +103,8 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Whether it may come back from the spill file in a mapped block, because no more could be
-   * page-locked by then. The order of reads must allow for that from the beginning.
+   * Returns whether it may come back from the spill file in a mapped block, because no more could
+   * be page-locked by then. The order of reads must allow for that from the beginning.
    */
   private static boolean mayReturnMapped(BufferCore core, BackingBlocks backing) {
     return backing.isShared()
@@ -132,7 +132,7 @@ public final class Storage extends PendingReleases.Link {
     return coherence;
   }
 
-  /** What users hold of it. */
+  /** Returns what users hold of it. */
   public HoldCounts holds() {
     return holds;
   }
@@ -145,7 +145,9 @@ public final class Storage extends PendingReleases.Link {
     return lastUse;
   }
 
-  /** Whether even reads must be alone, because host and device may take the block in turn. */
+  /**
+   * Returns whether even reads must be alone, because host and device may take the block in turn.
+   */
   @Override
   public boolean isExclusive() {
     return exclusive;
@@ -161,7 +163,7 @@ public final class Storage extends PendingReleases.Link {
     coherence.provideMemory();
   }
 
-  /** Whether work on it may run on the calling thread: it must not block a carrier. */
+  /** Returns whether work on it may run on the calling thread: it must not block a carrier. */
   public boolean runsHere() {
     return !Thread.currentThread().isVirtual() || (coherence.backing().isShared() && !exclusive);
   }
@@ -241,8 +243,8 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * What users see of a failure of work on this storage. Java says no more than "closed" of memory
-   * whose arena was closed under the work.
+   * Returns what users see of a failure of work on this storage. Java says no more than "closed" of
+   * memory whose arena was closed under the work.
    */
   @Override
   public Throwable explained(Throwable failure) {
@@ -309,7 +311,7 @@ public final class Storage extends PendingReleases.Link {
     return true;
   }
 
-  /** Whether the host's bytes may be used without work; the monitor is held. */
+  /** Returns whether the host's bytes may be used without work; the monitor is held. */
   private boolean isInPlace() {
     return !closed
         && queue().isIdle()
@@ -376,20 +378,24 @@ public final class Storage extends PendingReleases.Link {
     return !closed;
   }
 
-  /** Whether it is open and nothing is asked of it; the monitor is held. */
+  /** Returns whether it is open and nothing is asked of it; the monitor is held. */
   @Override
   public boolean isIdle() {
     return !closed && isUnused();
   }
 
-  /** Whether work uses it or waits for it, or its bytes are being moved, or it is closed. */
+  /**
+   * Returns whether work uses it or waits for it, or its bytes are being moved, or it is closed.
+   */
   public boolean isBusy() {
     synchronized (this) {
       return !isIdle();
     }
   }
 
-  /** Whether it is open and nothing is asked of it, though its bytes may be on their way. */
+  /**
+   * Returns whether it is open and nothing is asked of it, though its bytes may be on their way.
+   */
   boolean isUnasked() {
     synchronized (this) {
       return !closed && queue().isIdle();
@@ -407,20 +413,20 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Whether a thread that goes on takes memory for it right now, moves its bytes, or gives its
-   * memory back. Meanwhile some of its memory may be seen nowhere.
+   * Returns whether a thread that goes on takes memory for it right now, moves its bytes, or gives
+   * its memory back. Meanwhile some of its memory may be seen nowhere.
    */
   public boolean isInTransit() {
     return useState().isLeaving()
         || (coherence.isMoving() && useState().others() == UseState.Users.GOING_ON);
   }
 
-  /** Whether a user has its bytes until the user ends that: it is lent, or mapped. */
+  /** Returns whether a user has its bytes until the user ends that: it is lent, or mapped. */
   public boolean isHeldForNow() {
     return holds.isMapped() || useState().isLent();
   }
 
-  /** Whether no operation is queued, and no thread moves its bytes; the monitor is held. */
+  /** Returns whether no operation is queued, and no thread moves its bytes; the monitor is held. */
   private boolean isUnused() {
     return queue().isIdle() && !useState().isMoving();
   }
@@ -436,15 +442,16 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Whether a suspension took its memory on the device, which its next use may have brought back.
+   * Returns whether a suspension took its memory on the device, which its next use may have brought
+   * back.
    */
   public boolean isSuspended() {
     return suspended;
   }
 
   /**
-   * The host's bytes to be handed out as a raw segment, by work in the queue that has brought them
-   * there: from now on they stay.
+   * Returns the host's bytes to be handed out as a raw segment, by work in the queue that has
+   * brought them there: from now on they stay.
    */
   public MemorySegment exposing() {
     holds.expose();
@@ -644,7 +651,7 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** Whether its bytes are still there when it is closed. */
+  /** Returns whether its bytes are still there when it is closed. */
   public boolean isOutlived() {
     return writeBack != null;
   }
@@ -757,8 +764,8 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Whether it is closed, and nothing wants its bytes any more, but no thread has come to give its
-   * memory back.
+   * Returns whether it is closed, and nothing wants its bytes any more, but no thread has come to
+   * give its memory back.
    */
   public boolean isFreePending() {
     Operation freeing;
@@ -842,7 +849,10 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** The work that others wait for at the end: what frees the storage, else what is under way. */
+  /**
+   * Returns the work that others wait for at the end: what frees the storage, else what is under
+   * way.
+   */
   public List<OrderedOperation> unfinished() {
     synchronized (this) {
       Operation freeing = release;
@@ -850,14 +860,14 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** Whether memory is still on its way back. */
+  /** Returns whether memory is still on its way back. */
   public boolean isClosing() {
     synchronized (this) {
       return closed && !holds.keepMemory();
     }
   }
 
-  /** Whether it is closed, and an open mapping or a hold keeps its memory. */
+  /** Returns whether it is closed, and an open mapping or a hold keeps its memory. */
   boolean awaitsMapping() {
     synchronized (this) {
       return closed && holds.keepMemory();

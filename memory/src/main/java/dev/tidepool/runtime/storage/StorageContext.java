@@ -77,12 +77,12 @@ public final class StorageContext extends ManagerContext {
     return counters;
   }
 
-  /** The buffers that have memory. */
+  /** Returns the buffers that have memory. */
   public BufferRegistry registry() {
     return registry;
   }
 
-  /** The storages of the buffers that were used. */
+  /** Returns the storages of the buffers that were used. */
   public List<Storage> storages() {
     return registry.storages();
   }
@@ -96,17 +96,17 @@ public final class StorageContext extends ManagerContext {
     return lostResults;
   }
 
-  /** What overwrites released memory. */
+  /** Returns what overwrites released memory. */
   public Scrubber scrubber() {
     return scrubber;
   }
 
-  /** What gives the memory of buffers back. */
+  /** Returns what gives the memory of buffers back. */
   public BufferReleaser releaser() {
     return releaser;
   }
 
-  /** The ways from device to device. */
+  /** Returns the ways from device to device. */
   public PeerPaths peers() {
     return peers;
   }

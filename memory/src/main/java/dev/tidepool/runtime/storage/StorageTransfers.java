@@ -69,7 +69,7 @@ final class StorageTransfers {
     }
   }
 
-  /** Whether host and device take a block in turn that is about to be both copies. */
+  /** Returns whether host and device take a block in turn that is about to be both copies. */
   boolean takesTurns(Lease lease) {
     return backing.isShared() && BackingBlocks.isMapped(lease.block());
   }

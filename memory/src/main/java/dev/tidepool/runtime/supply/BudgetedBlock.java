@@ -31,7 +31,7 @@ record BudgetedBlock(Block block, Budget budget, long charged) implements Forwar
     }
   }
 
-  /** Whether it, or the one in it, counts in a budget. */
+  /** Returns whether it, or the one in it, counts in a budget. */
   boolean countsIn(Budget other) {
     return budget.equals(other) || (block instanceof BudgetedBlock in && in.countsIn(other));
   }

@@ -78,7 +78,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
     }
   }
 
-  /** The reservation that an allocation names, if it is open. */
+  /** Returns the reservation that an allocation names, if it is open. */
   public static @Nullable DeviceReservation openOf(Allocation allocation) {
     return allocation.reservation().orElse(null) instanceof DeviceReservation named && named.isOpen
         ? named
@@ -136,12 +136,12 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
     }
   }
 
-  /** Whether it is closed, and all its blocks have been freed. */
+  /** Returns whether it is closed, and all its blocks have been freed. */
   boolean hasEnded() {
     return !isOpen && pools.stream().allMatch(pool -> !pool.isBusy() && pool.reservedBytes() == 0);
   }
 
-  /** A source whose blocks count against this until they are freed. */
+  /** Returns a source whose blocks count against this until they are freed. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (requested, alignment) -> {
       charge(requested);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * {@linkplain #whole() block} itself.
  */
 interface ForwardingBlock extends Block {
-  /** The block that this one stands for. */
+  /** Returns the block that this one stands for. */
   Block block();
 
   @Override

@@ -56,7 +56,7 @@ public final class GuardedBlock implements ForwardingBlock {
     return all.asSlice(front + bytes, ZONE);
   }
 
-  /** What is wrong with the zones, the one before first. */
+  /** Returns what is wrong with the zones, the one before first. */
   public Optional<Damage> damage() {
     MemorySegment before = before();
     return damage(before, -before.byteSize()).or(() -> damage(behind(), bytes));

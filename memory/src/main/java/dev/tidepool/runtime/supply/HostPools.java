@@ -19,7 +19,7 @@ public final class HostPools implements AutoCloseable {
   }
 
   /**
-   * The pools of a machine.
+   * Returns the pools of a machine.
    *
    * @param ofNode makes the pool of one node
    */
@@ -27,22 +27,22 @@ public final class HostPools implements AutoCloseable {
     return new HostPools(machine, machine.nodes().stream().map(ofNode::apply).toList());
   }
 
-  /** The pool of the first node, which stands for all where no thread asks. */
+  /** Returns the pool of the first node, which stands for all where no thread asks. */
   MemoryPool first() {
     return byNode.getFirst();
   }
 
-  /** The pool of the node that the calling thread runs on. */
+  /** Returns the pool of the node that the calling thread runs on. */
   MemoryPool here() {
     return byNode.get(placeOfCaller());
   }
 
-  /** All of them, in the order of {@link NodeMemory#nodes()}. */
+  /** Returns all of them, in the order of {@link NodeMemory#nodes()}. */
   List<MemoryPool> all() {
     return byNode;
   }
 
-  /** The place of the calling thread's node; 0 where there is one. */
+  /** Returns the place of the calling thread's node; 0 where there is one. */
   int placeOfCaller() {
     return byNode.size() == 1 ? 0 : machine.placeOfCaller();
   }

@@ -18,7 +18,10 @@ public final class LowMemory {
     return memory.totalBytes() > 0 && memory.freeBytes() < memory.totalBytes() / PART;
   }
 
-  /** Whether a device's memory is short; a device that does not answer any more has no memory. */
+  /**
+   * Returns whether a device's memory is short; a device that does not answer any more has no
+   * memory.
+   */
   public static boolean on(Device device) {
     try {
       return in(device.memory());

@@ -136,7 +136,7 @@ public final class MemoryLimit {
     }
   }
 
-  /** A source whose blocks count until they are freed. */
+  /** Returns a source whose blocks count until they are freed. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (bytes, alignment) -> {
       reserve(bytes);

@@ -46,7 +46,7 @@ public final class MemoryPools implements AutoCloseable {
     /** Bytes of a transfer: always reachable by the host, page-locked where that is available. */
     STAGING;
 
-    /** Whether the device gives it, and not the host. */
+    /** Returns whether the device gives it, and not the host. */
     public boolean isOfDevice() {
       return this == DEVICE || this == UNIFIED;
     }
@@ -122,7 +122,9 @@ public final class MemoryPools implements AutoCloseable {
     };
   }
 
-  /** What lies idle of page-locked memory, without the plain blocks that stand in for some. */
+  /**
+   * Returns what lies idle of page-locked memory, without the plain blocks that stand in for some.
+   */
   public Stream<ReclaimHandle> idlePinned() {
     return device.info().can(Capability.PINNED_MEMORY)
         ? ofKinds(kind -> kind == Kind.PINNED || kind == Kind.STAGING)
@@ -231,13 +233,13 @@ public final class MemoryPools implements AutoCloseable {
     return Objects.requireNonNull(pools.get(kind), "every kind has its pool");
   }
 
-  /** The pool of a kind for the calling thread. */
+  /** Returns the pool of a kind for the calling thread. */
   private MemoryPool poolHere(Kind kind) {
     MemoryPool pool = pool(kind);
     return pool.equals(hosts.first()) ? hosts.here() : pool;
   }
 
-  /** The pools of a kind: one, or one for each node. */
+  /** Returns the pools of a kind: one, or one for each node. */
   private Stream<MemoryPool> everyPool(Kind kind) {
     MemoryPool pool = pool(kind);
     return pool.equals(hosts.first()) ? hosts.all().stream() : Stream.of(pool);
@@ -269,12 +271,12 @@ public final class MemoryPools implements AutoCloseable {
         .toArray(MemoryPool[][]::new);
   }
 
-  /** The place of the calling thread's NUMA node in {@link #poolsByLocation}. */
+  /** Returns the place of the calling thread's NUMA node in {@link #poolsByLocation}. */
   public int placeOfCaller() {
     return hosts.placeOfCaller();
   }
 
-  /** How often plain memory took the place of page-locked memory. */
+  /** Returns how often plain memory took the place of page-locked memory. */
   public long fallbacks() {
     return factory.fallbacks();
   }
@@ -335,7 +337,7 @@ public final class MemoryPools implements AutoCloseable {
     trim("age", all(), pool -> pool.trimIdleSince(nanoTime));
   }
 
-  /** What each pool has and has done, the shared one included. */
+  /** Returns what each pool has and has done, the shared one included. */
   public List<PoolStatistics> statistics() {
     return all().map(MemoryPool::statistics).toList();
   }
@@ -369,7 +371,7 @@ public final class MemoryPools implements AutoCloseable {
     return lent().mapToLong(MemoryPool::boundBytes).sum();
   }
 
-  /** What pools of the device's memory hold of the driver. */
+  /** Returns what pools of the device's memory hold of the driver. */
   public long reservedDeviceBytes() {
     return lent().mapToLong(MemoryPool::reservedBytes).sum();
   }
@@ -385,7 +387,10 @@ public final class MemoryPools implements AutoCloseable {
     return sum(MemoryPool::peakReservedBytes);
   }
 
-  /** A figure of all pools; once this manager is closed, the shared pool is no longer counted. */
+  /**
+   * Returns a figure of all pools; once this manager is closed, the shared pool is no longer
+   * counted.
+   */
   private long sum(ToLongFunction<MemoryPool> figure) {
     return (closed ? own.stream() : all()).mapToLong(figure).sum();
   }
@@ -401,9 +406,9 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Whether a thread has just taken a block that has no visible owner yet, or gives one back, or
-   * waits for a driver or the system to allocate or free one: such memory belongs to neither a pool
-   * nor a buffer.
+   * Returns whether a thread has just taken a block that has no visible owner yet, or gives one
+   * back, or waits for a driver or the system to allocate or free one: such memory belongs to
+   * neither a pool nor a buffer.
    */
   public boolean anyInTransition() {
     boolean[] any = new boolean[1];
@@ -449,7 +454,8 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Whether a block of this manager's own pools is taken by anything but what {@code spared} says.
+   * Returns whether a block of this manager's own pools is taken by anything but what {@code
+   * spared} says.
    */
   public boolean isInUse(Predicate<@Nullable Object> spared) {
     boolean[] found = new boolean[1];

@@ -15,16 +15,16 @@ import java.util.function.Supplier;
  * machine in its place, with {@link #using}. Thread-safe.
  */
 public interface NodeMemory {
-  /** The numbers of the nodes, at least one. */
+  /** Returns the numbers of the nodes, at least one. */
   List<Integer> nodes();
 
   /**
-   * The place in {@link #nodes()} of the node that the calling thread runs on. Called for each
-   * allocation where there are several nodes, and never where there is one.
+   * Returns the place in {@link #nodes()} of the node that the calling thread runs on. Called for
+   * each allocation where there are several nodes, and never where there is one.
    */
   int placeOfCaller();
 
-  /** A block with pages of a node, while the node has room. */
+  /** Returns a block with pages of a node, while the node has room. */
   default HostBlock allocate(MemoryAllocator allocator, HostRequest request, int node) {
     return allocator.allocate(request.from(NumaPolicy.preferred(node)));
   }

@@ -68,7 +68,7 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
     return Objects.requireNonNull(open.get()).link;
   }
 
-  /** What the ways of the device cost; null before that is measured. */
+  /** Returns what the ways of the device cost; null before that is measured. */
   public @Nullable TransferCalibration calibration() {
     Open present = open.get();
     return present == null ? null : present.link.calibration();

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class PinnedRegistration {
   private PinnedRegistration() {}
 
-  /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
+  /** Returns what unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
   static @Nullable Runnable lock(
       Device device, PinnedReclaimer reclaimer, SessionResources resources, MemorySegment memory) {
     long bytes = memory.byteSize();

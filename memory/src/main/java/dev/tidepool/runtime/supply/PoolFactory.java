@@ -164,9 +164,9 @@ public final class PoolFactory {
   }
 
   /**
-   * What all blocks of a kind and size are aligned to. Large ones that the host sees are aligned to
-   * pages although the pool does not know it; many a device aligns its own memory to less than
-   * pages and says so.
+   * Returns what all blocks of a kind and size are aligned to. Large ones that the host sees are
+   * aligned to pages although the pool does not know it; many a device aligns its own memory to
+   * less than pages and says so.
    */
   long usualAlignment(Kind kind, long bytes) {
     boolean deviceAlone = kind.isOfDevice() && !device.info().can(Capability.SHARED_MEMORY);
@@ -208,7 +208,7 @@ public final class PoolFactory {
     return limit == null ? source : limit.over(source);
   }
 
-  /** A source as it is, or with guard zones at the paranoid level. */
+  /** Returns a source as it is, or with guard zones at the paranoid level. */
   private static MemoryPool.Source guarded(
       MemoryOptions options, MemoryPool.Source source, long largest) {
     return options.diagnostics() == DiagnosticsLevel.PARANOID
@@ -318,7 +318,7 @@ public final class PoolFactory {
     }
   }
 
-  /** How often plain memory took the place of page-locked memory. */
+  /** Returns how often plain memory took the place of page-locked memory. */
   long fallbacks() {
     return fallbacks.sum();
   }

@@ -33,7 +33,7 @@ public final class PressureMonitor {
       this.part = part;
     }
 
-    /** Whether a level reaches the mark, and none has since it was clearly below. */
+    /** Returns whether a level reaches the mark, and none has since it was clearly below. */
     boolean isReachedBy(long used, long total) {
       boolean above = used >= part * total;
       boolean reached = above && armed;
@@ -64,7 +64,8 @@ public final class PressureMonitor {
   }
 
   /**
-   * The marks of a manager's options, which are parts of what it may hold; null without a listener.
+   * Returns the marks of a manager's options, which are parts of what it may hold; null without a
+   * listener.
    *
    * @param executor calls the listener
    */
@@ -76,12 +77,12 @@ public final class PressureMonitor {
         .orElse(null);
   }
 
-  /** The marks that are reached by what the manager holds now, for {@link #tell}. */
+  /** Returns the marks that are reached by what the manager holds now, for {@link #tell}. */
   public List<MemoryPressure> ofManager(long usedBytes, long totalBytes) {
     return reached(MemoryPressure.Source.MANAGER, ofManager, usedBytes, totalBytes);
   }
 
-  /** The marks that are reached by what is in use of the device now, for {@link #tell}. */
+  /** Returns the marks that are reached by what is in use of the device now, for {@link #tell}. */
   public List<MemoryPressure> ofDevice(MemoryInfo info) {
     return reached(
         MemoryPressure.Source.DEVICE,

@@ -41,7 +41,7 @@ public final class ReservationLedger {
   public final class Place implements AutoCloseable {
     private Place() {}
 
-    /** Whether no request waits longer. */
+    /** Returns whether no request waits longer. */
     public boolean isFirst() {
       synchronized (ReservationLedger.this) {
         return this.equals(queue.peekFirst());
@@ -70,7 +70,7 @@ public final class ReservationLedger {
     return device.memory().totalBytes();
   }
 
-  /** A source that keeps what is reserved free. */
+  /** Returns a source that keeps what is reserved free. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (bytes, alignment) -> {
       pending.addAndGet(bytes);
@@ -128,7 +128,7 @@ public final class ReservationLedger {
     }
   }
 
-  /** The reservations that are open, the oldest first. */
+  /** Returns the reservations that are open, the oldest first. */
   public synchronized List<DeviceReservation> open() {
     return List.copyOf(open);
   }

@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class FutureCompleter extends Resumable {
   /** The end of a future. */
   public interface Completion {
-    /** Whether stages are attached, which run when it completes. */
+    /** Returns whether stages are attached, which run when it completes. */
     boolean hasDependents();
 
     /** Completes it. Does not throw. */

@@ -20,7 +20,10 @@ public interface HandoffExecutor extends Executor {
    */
   void executeNext(Runnable task);
 
-  /** Whether a listener of the user's is called when a task ends, for which nothing must wait. */
+  /**
+   * Returns whether a listener of the user's is called when a task ends, for which nothing must
+   * wait.
+   */
   default boolean tells() {
     return false;
   }

@@ -103,7 +103,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
       }
     }
 
-    /** Whether this thread runs the operation when the task that it runs has ended. */
+    /** Returns whether this thread runs the operation when the task that it runs has ended. */
     private boolean takes(Runnable operation) {
       if (!takesNext || next != null) {
         return false;

@@ -57,7 +57,7 @@ public final class SessionExecutors implements AutoCloseable {
     return task -> new Worker(task, name + count.getAndIncrement());
   }
 
-  /** Whether a thread is one that work runs on. */
+  /** Returns whether a thread is one that work runs on. */
   public static boolean isWorker(Thread thread) {
     return thread instanceof Worker || thread instanceof KernelThreads.KernelThread;
   }

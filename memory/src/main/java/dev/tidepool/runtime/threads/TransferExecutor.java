@@ -114,7 +114,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     critical = new WorkerGroup(CRITICAL_THREADS);
   }
 
-  /** How many transfers run concurrently, without critical ones. */
+  /** Returns how many transfers run concurrently, without critical ones. */
   public int most() {
     return most;
   }

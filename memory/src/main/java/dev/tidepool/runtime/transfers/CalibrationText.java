@@ -35,7 +35,7 @@ final class CalibrationText {
     text.append(name.replace('\n', ' ')).append('\n');
   }
 
-  /** What a text says, if it is of that key and this version, and whole. */
+  /** Returns what a text says, if it is of that key and this version, and whole. */
   static Optional<TransferCalibration> parse(String key, String text) {
     List<String> lines = text.lines().toList();
     if (lines.size() < 3 || !lines.get(0).equals(FIRST) || !lines.get(1).equals(key)) {

@@ -23,7 +23,10 @@ final class Checksum {
     void read(long at, MemorySegment chunk);
   }
 
-  /** The checksum of a range of a storage, from its newest side; called by work in its queue. */
+  /**
+   * Returns the checksum of a range of a storage, from its newest side; called by work in its
+   * queue.
+   */
   static long of(ElementType<?> type, Storage storage, long from, long bytes) {
     return of(
         type,
@@ -32,7 +35,7 @@ final class Checksum {
         (at, chunk) -> storage.coherence().copyOut(from + at, new HostRegion.Segment(chunk, true)));
   }
 
-  /** The checksum of bytes of the host. */
+  /** Returns the checksum of bytes of the host. */
   static long of(ElementType<?> type, StorageContext context, HostRegion source) {
     return of(type, context, source.byteSize(), source::copyTo);
   }

@@ -69,7 +69,8 @@ final class Collective {
     }
 
     /**
-     * What its work uses: the relay too, if that is written by work that was let in, or by this.
+     * Returns what its work uses: the relay too, if that is written by work that was let in, or by
+     * this.
      */
     List<ResourceAccess> uses() {
       List<ResourceAccess> uses = new ArrayList<>(List.of(ResourceAccess.read(source.storage())));
@@ -376,7 +377,7 @@ final class Collective {
       holders.add(new Holder(source, null, 0));
     }
 
-    /** The piece for the next destination, which holds the bytes from then on. */
+    /** Returns the piece for the next destination, which holds the bytes from then on. */
     Piece next(int number, BufferHandle<?> destination) {
       Holder best = holders.getFirst();
       long done = Long.MAX_VALUE;

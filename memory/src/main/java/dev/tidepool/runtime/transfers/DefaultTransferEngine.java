@@ -121,7 +121,7 @@ public record DefaultTransferEngine(
       }
     }
 
-    /** The cause without "transfer 1 of 1". */
+    /** Returns the cause without "transfer 1 of 1". */
     private static Throwable cause(TransferOutcome outcome) {
       Throwable named = outcome.cause().orElseThrow();
       return named.getCause() == null ? named : named.getCause();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** What users may know of a device of a session. */
 public record DeviceAccelerator(OpenSession session, Device device) implements Accelerator {
   /**
-   * What is known of an accelerator that a user names.
+   * Returns what is known of an accelerator that a user names.
    *
    * @throws IllegalArgumentException if it is of another session
    */

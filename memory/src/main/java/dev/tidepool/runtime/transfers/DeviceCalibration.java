@@ -182,7 +182,7 @@ public final class DeviceCalibration {
     return UUID.nameUUIDFromBytes(key().getBytes(StandardCharsets.UTF_8)) + ".txt";
   }
 
-  /** What the figures depend on: home folders and their caches move between machines. */
+  /** Returns what the figures depend on: home folders and their caches move between machines. */
   private String key() {
     DeviceInfo device = context.device().info();
     return String.join(

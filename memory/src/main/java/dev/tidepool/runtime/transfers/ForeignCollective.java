@@ -31,7 +31,7 @@ final class ForeignCollective<A> {
 
   private ForeignCollective() {}
 
-  /** Whether buffers that a program implements itself are among them. */
+  /** Returns whether buffers that a program implements itself are among them. */
   static boolean isNeededBy(UnifiedBuffer<?> whole, List<? extends UnifiedBuffer<?>> parts) {
     return isForeign(whole) || parts.stream().anyMatch(ForeignCollective::isForeign);
   }

@@ -42,7 +42,7 @@ final class PeerLink {
     this.permitted = permitted;
   }
 
-  /** Whether the driver copies from device to device here, by whatever way. */
+  /** Returns whether the driver copies from device to device here, by whatever way. */
   boolean carries() {
     synchronized (this) {
       if (!permitted || refused) {

@@ -47,7 +47,7 @@ record TransferTask(
     @Nullable SmallTransfer smallTransfer) {
 
   /**
-   * A pair that can be started.
+   * Returns a pair that can be started.
    *
    * @param context of the manager that moves what no buffer of this library does
    * @throws RuntimeException what is wrong with it
@@ -190,7 +190,10 @@ record TransferTask(
             : null);
   }
 
-  /** Whether the library may choose how it travels: it is small, or has no options of its own. */
+  /**
+   * Returns whether the library may choose how it travels: it is small, or has no options of its
+   * own.
+   */
   private static boolean mayGoWithOthers(long bytes, TransferOptions options) {
     boolean asUsual =
         options.pipelining()
@@ -257,7 +260,7 @@ record TransferTask(
   }
 
   /**
-   * The pair as work that goes over links as the options say.
+   * Returns the pair as work that goes over links as the options say.
    *
    * @param contexts of each attempt
    */

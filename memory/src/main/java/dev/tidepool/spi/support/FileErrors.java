@@ -42,7 +42,7 @@ public final class FileErrors {
         file + " is a symbolic link to " + end(file) + ", which does not exist", e);
   }
 
-  /** The end of a chain of links, as far as it can be followed. */
+  /** Returns the end of a chain of links, as far as it can be followed. */
   private static Path end(Path link) {
     Path end = link;
     try {

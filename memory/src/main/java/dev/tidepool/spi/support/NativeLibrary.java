@@ -23,7 +23,7 @@ import java.util.Optional;
  * @param absence why it could not, empty when it could
  */
 public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence) {
-  /** A library that cannot be used, with the reason. */
+  /** Returns a library that cannot be used, with the reason. */
   public static NativeLibrary absent(String name, String why) {
     return new NativeLibrary(name, Optional.empty(), why);
   }
@@ -48,7 +48,7 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return absent(name, "no " + name + tried + "; " + advice);
   }
 
-  /** Whether it could be opened. */
+  /** Returns whether it could be opened. */
   public boolean isPresent() {
     return lookup.isPresent();
   }
@@ -58,14 +58,17 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
   }
 
   /**
-   * A function that returns an {@code int}: what all of CUDA's functions do, except those for
-   * texts.
+   * Returns a function that returns an {@code int}: what all of CUDA's functions do, except those
+   * for texts.
    */
   public MethodHandle code(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(JAVA_INT, parameters));
   }
 
-  /** A function; if the library or the function is absent, a handle that says so when called. */
+  /**
+   * Returns a function; if the library or the function is absent, a handle that says so when
+   * called.
+   */
   public MethodHandle link(String function, FunctionDescriptor descriptor) {
     Optional<MemorySegment> address = lookup.flatMap(symbols -> symbols.find(function));
     if (address.isPresent()) {

@@ -31,18 +31,18 @@ public final class AcceleratorRate {
     this.workers = plan.workers();
   }
 
-  /** The rate of a manager's accelerator, before anything was measured. */
+  /** Returns the rate of a manager's accelerator, before anything was measured. */
   public static AcceleratorRate of(UnifiedMemoryManager memory, ChunkPlan plan) {
     return new AcceleratorRate(
         memory.accelerator().id(), memory.accelerator().kind() == AcceleratorKind.CPU, plan);
   }
 
-  /** The accelerator's id. */
+  /** Returns the accelerator's id. */
   public String accelerator() {
     return accelerator;
   }
 
-  /** Whether it is this machine's processor, whatever driver it stands behind. */
+  /** Returns whether it is this machine's processor, whatever driver it stands behind. */
   boolean isOnThisProcessor() {
     return onThisProcessor;
   }
@@ -56,12 +56,12 @@ public final class AcceleratorRate {
     size = Math.min(size, elements);
   }
 
-  /** How many of its workers have not left. */
+  /** Returns how many of its workers have not left. */
   int workers() {
     return workers;
   }
 
-  /** Whether some worker of it still works. */
+  /** Returns whether some worker of it still works. */
   boolean isActive() {
     return workers > 0 && failure == null;
   }

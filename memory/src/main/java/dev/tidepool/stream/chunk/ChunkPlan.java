@@ -51,7 +51,7 @@ public record ChunkPlan(int workers, long chunk) {
   public record Wishes(int workers, long chunkBytes, long memoryLimit) {}
 
   /**
-   * The plan that keeps the memory limit.
+   * Returns the plan that keeps the memory limit.
    *
    * @throws IllegalArgumentException if the limit is too small to run; the message says what works
    */

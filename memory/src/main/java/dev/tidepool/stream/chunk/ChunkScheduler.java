@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class ChunkScheduler {
   /** Elements {@code from} to {@code from + count}. */
   public record Range(long from, long count) {
-    /** The element behind the last one. */
+    /** Returns the element behind the last one. */
     public long end() {
       return from + count;
     }
@@ -71,8 +71,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * The next chunk for a worker of an accelerator, or null if there is none or everything is to
-   * stop. Waits while others may yet leave some to it.
+   * Returns the next chunk for a worker of an accelerator, or null if there is none or everything
+   * is to stop. Waits while others may yet leave some to it.
    */
   public @Nullable Range take(AcceleratorRate rate) {
     lock.lock();
@@ -88,7 +88,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** What {@link #take} gives if it need not wait; else null. */
+  /** Returns what {@link #take} gives if it need not wait; else null. */
   @Nullable Range poll(AcceleratorRate rate) {
     lock.lock();
     try {
@@ -114,14 +114,14 @@ public final class ChunkScheduler {
     return new Range(first.from(), taken);
   }
 
-  /** What others carry may come back, that of a failed accelerator's workers too. */
+  /** Returns what others carry may come back, that of a failed accelerator's workers too. */
   private boolean othersAtWork(AcceleratorRate rate) {
     return rates.stream()
         .anyMatch(
             other -> other != rate && (other.isBusy() || (other.isActive() && !open.isEmpty())));
   }
 
-  /** The elements that a worker should take now; 0 if it should rather stand by. */
+  /** Returns the elements that a worker should take now; 0 if it should rather stand by. */
   private long portion(AcceleratorRate rate) {
     if (rates.size() == 1) {
       return rate.size();
@@ -155,7 +155,7 @@ public final class ChunkScheduler {
     return rate.workerRate() < fastest && lastToEnd ? 0 : count;
   }
 
-  /** Whether two accelerators are the same processor and the first makes more of it. */
+  /** Returns whether two accelerators are the same processor and the first makes more of it. */
   private boolean outruns(AcceleratorRate one, AcceleratorRate other) {
     return one.isOnThisProcessor()
         && other.isOnThisProcessor()
@@ -165,7 +165,7 @@ public final class ChunkScheduler {
             || (one.rate() == other.rate() && rates.indexOf(one) < rates.indexOf(other)));
   }
 
-  /** Whether everything is to stop. */
+  /** Returns whether everything is to stop. */
   public boolean isStopped() {
     return stopped;
   }
@@ -327,7 +327,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Whether it was cancelled before all was done. */
+  /** Returns whether it was cancelled before all was done. */
   public boolean isCancelled() {
     lock.lock();
     try {
@@ -337,7 +337,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** The first failure; null if there was none. */
+  /** Returns the first failure; null if there was none. */
   public @Nullable Throwable failure() {
     lock.lock();
     try {

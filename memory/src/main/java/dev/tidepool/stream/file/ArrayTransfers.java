@@ -32,7 +32,10 @@ final class ArrayTransfers implements AutoCloseable {
     this.writes = writes;
   }
 
-  /** Whether the platform has the calls, and the virtual machine leaves arrays where they are. */
+  /**
+   * Returns whether the platform has the calls, and the virtual machine leaves arrays where they
+   * are.
+   */
   static boolean areSafe() {
     return keepsArrays(Runtime.version()) && LibC.hasArrayTransfers();
   }

@@ -212,7 +212,7 @@ public final class AtomicFile implements AutoCloseable {
     return place(target).resolveSibling(partialName);
   }
 
-  /** What identifies a file, whatever its name, as long as it is not changed. */
+  /** Returns what identifies a file, whatever its name, as long as it is not changed. */
   public static String identity(Path file) throws IOException {
     BasicFileAttributes attributes =
         Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
@@ -245,12 +245,15 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** The file that will appear; of a symbolic link, what it leads to. */
+  /** Returns the file that will appear; of a symbolic link, what it leads to. */
   public Path target() {
     return target;
   }
 
-  /** The {@linkplain #identity(Path) identity} that a file which is prepared keeps in its place. */
+  /**
+   * Returns the {@linkplain #identity(Path) identity} that a file which is prepared keeps in its
+   * place.
+   */
   public String identity() {
     try {
       return identity(partial);
@@ -407,7 +410,7 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Whether arrays are written without a copy. */
+  /** Returns whether arrays are written without a copy. */
   public boolean makesCriticalCalls() {
     return file.makesCriticalCalls();
   }

@@ -80,7 +80,7 @@ public final class LockedFile implements Closeable {
    * @param key tells it from others that the path leads to at other times
    */
   record Candidate(Path path, FileChannel channel, @Nullable Object key) {
-    /** The file at a path, made if there is none; null if it is just gone. */
+    /** Returns the file at a path, made if there is none; null if it is just gone. */
     static @Nullable Candidate at(Path path) throws IOException {
       boolean made = true;
       try {
@@ -102,7 +102,7 @@ public final class LockedFile implements Closeable {
       }
     }
 
-    /** Its channel, locked; null, and closed, if the path leads there no more. */
+    /** Returns its channel, locked; null, and closed, if the path leads there no more. */
     @Nullable FileChannel lock() throws IOException {
       try {
         if (!takes()) {

@@ -146,7 +146,7 @@ public final class PositionalFile implements ByteSource {
     }
   }
 
-  /** Whether arrays are read into or written from without a copy. */
+  /** Returns whether arrays are read into or written from without a copy. */
   public boolean makesCriticalCalls() {
     return arrayTransfers != null;
   }

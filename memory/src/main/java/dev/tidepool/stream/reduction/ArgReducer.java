@@ -39,12 +39,15 @@ final class ArgReducer extends Reducer {
     }
   }
 
-  /** Whether {@code a} is chosen before {@code b}: what is not a number is before all that is. */
+  /**
+   * Returns whether {@code a} is chosen before {@code b}: what is not a number is before all that
+   * is.
+   */
   private static boolean isBefore(double a, double b, boolean greatest) {
     return (greatest ? a > b : a < b) || (Double.isNaN(a) && !Double.isNaN(b));
   }
 
-  /** The index, a {@link Long}. */
+  /** Returns the index, a {@link Long}. */
   @Override
   public synchronized Object value() {
     return best;
@@ -67,7 +70,9 @@ final class ArgReducer extends Reducer {
       this.turned = type == ScalarType.UINT64 ? Long.MIN_VALUE : 0;
     }
 
-    /** The index, counted from {@code from}, of the first that is chosen of {@code count}. */
+    /**
+     * Returns the index, counted from {@code from}, of the first that is chosen of {@code count}.
+     */
     long find(MemorySegment elements, long from, long count) {
       long found = 0;
       for (long at = 0; at < count; at += ElementBatch.LENGTH) {

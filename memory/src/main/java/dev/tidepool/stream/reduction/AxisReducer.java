@@ -97,7 +97,7 @@ public final class AxisReducer extends OrderedConsumer {
     clear();
   }
 
-  /** What the elements that are not selected count as, and what a block begins with. */
+  /** Returns what the elements that are not selected count as, and what a block begins with. */
   private double neutralReal() {
     return switch (reduction.kind()) {
       case MIN -> Double.POSITIVE_INFINITY;

@@ -27,14 +27,14 @@ final class BlockSums {
     this.block = new ElementBatch(type);
   }
 
-  /** The sum of {@code 1 << level} blocks from block {@code first} on. */
+  /** Returns the sum of {@code 1 << level} blocks from block {@code first} on. */
   double sum(long first, int level) {
     return tree(0, count, first, level);
   }
 
   /**
-   * The sum of some neighbours, their blocks counted from the first of them, to the last bit as
-   * {@link PairwiseSum} of these alone.
+   * Returns the sum of some neighbours, their blocks counted from the first of them, to the last
+   * bit as {@link PairwiseSum} of these alone.
    */
   double sumOf(long from, long length) {
     long blocks = (length + ElementBatch.LENGTH - 1) / ElementBatch.LENGTH;

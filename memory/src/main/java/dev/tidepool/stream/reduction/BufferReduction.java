@@ -19,7 +19,7 @@ public final class BufferReduction {
   private BufferReduction() {}
 
   /**
-   * What a reduction makes of all elements; a truth value as 0 or 1.
+   * Returns what a reduction makes of all elements; a truth value as 0 or 1.
    *
    * @throws IllegalArgumentException if there are no elements and the result needs one, or they are
    *     records
@@ -38,7 +38,7 @@ public final class BufferReduction {
   }
 
   /**
-   * The index of the first greatest or least element.
+   * Returns the index of the first greatest or least element.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -81,7 +81,7 @@ public final class BufferReduction {
         });
   }
 
-  /** Whether a row is read in one piece. */
+  /** Returns whether a row is read in one piece. */
   static boolean isShort(long columns, long width) {
     return columns * width <= CHUNK_BYTES;
   }

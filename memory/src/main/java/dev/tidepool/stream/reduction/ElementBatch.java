@@ -30,8 +30,8 @@ final class ElementBatch {
   }
 
   /**
-   * The {@code count} elements from {@code at} on as doubles, zeros after them; valid until the
-   * next call.
+   * Returns the {@code count} elements from {@code at} on as doubles, zeros after them; valid until
+   * the next call.
    */
   double[] doubles(MemorySegment elements, long at, int count) {
     switch (type) {
@@ -69,8 +69,8 @@ final class ElementBatch {
   }
 
   /**
-   * The {@code count} integers or truth values from {@code at} on, extended to 64 bits by sign or
-   * by zeros; valid until the next call.
+   * Returns the {@code count} integers or truth values from {@code at} on, extended to 64 bits by
+   * sign or by zeros; valid until the next call.
    */
   long[] longs(MemorySegment elements, long at, int count) {
     long offset = at * type.byteSize();

@@ -18,7 +18,7 @@ final class IntegerSum extends Reducer {
     add(sum(new ElementBatch(type), source, 0, source.byteSize() / type.byteSize()));
   }
 
-  /** The sum of {@code count} elements from {@code from} on. */
+  /** Returns the sum of {@code count} elements from {@code from} on. */
   static long sum(ElementBatch batch, MemorySegment elements, long from, long count) {
     long sum = 0;
     for (long at = 0; at < count; at += ElementBatch.LENGTH) {

@@ -41,7 +41,7 @@ public final class Mask implements RangeConsumer {
     ranges.remove(elementOffset);
   }
 
-  /** How many elements are selected. */
+  /** Returns how many elements are selected. */
   synchronized long selected() {
     return selected;
   }

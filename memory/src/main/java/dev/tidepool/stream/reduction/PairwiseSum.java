@@ -78,8 +78,8 @@ final class PairwiseSum extends Reducer {
   }
 
   /**
-   * What is left once all elements came is a subtree for each bit of the number of leaves, the
-   * smallest last in the array.
+   * Returns what is left once all elements came is a subtree for each bit of the number of leaves,
+   * the smallest last in the array.
    */
   @Override
   public synchronized Object value() {

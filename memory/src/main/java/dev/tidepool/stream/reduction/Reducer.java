@@ -55,10 +55,12 @@ public abstract class Reducer implements RangeConsumer {
     };
   }
 
-  /** The result, once all elements came: a boxed value of NumPy's type, or a {@code long[]}. */
+  /**
+   * Returns the result, once all elements came: a boxed value of NumPy's type, or a {@code long[]}.
+   */
   public abstract Object value();
 
-  /** The results, once all elements came. */
+  /** Returns the results, once all elements came. */
   public static Map<String, Object> values(Map<String, Reducer> reducers) {
     Map<String, Object> values = new LinkedHashMap<>();
     reducers.forEach((name, reducer) -> values.put(name, reducer.value()));
@@ -74,7 +76,7 @@ public abstract class Reducer implements RangeConsumer {
     return wide ? (Object) new BigInteger(Long.toUnsignedString(bits)) : (Object) bits;
   }
 
-  /** The real number in the box that carries its type. */
+  /** Returns the real number in the box that carries its type. */
   static Object boxed(double value, ScalarType type) {
     return type == ScalarType.FLOAT32 ? (Object) (float) value : (Object) value;
   }

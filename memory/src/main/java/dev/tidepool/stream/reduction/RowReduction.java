@@ -51,7 +51,10 @@ public final class RowReduction<A> {
     return new RowReduction<>(matrix, Math.toIntExact(rows), columns);
   }
 
-  /** The sum of each row: a {@code float[]} or {@code double[]} of floats, else {@code long[]}. */
+  /**
+   * Returns the sum of each row: a {@code float[]} or {@code double[]} of floats, else {@code
+   * long[]}.
+   */
   public Object sums() {
     if (type.isFloating()) {
       return reals(Kind.SUM);
@@ -68,7 +71,7 @@ public final class RowReduction<A> {
     return sums;
   }
 
-  /** The mean of each row: a {@code float[]} of 32-bit floats, else a {@code double[]}. */
+  /** Returns the mean of each row: a {@code float[]} of 32-bit floats, else a {@code double[]}. */
   public Object means() {
     return reals(Kind.MEAN);
   }
@@ -99,7 +102,7 @@ public final class RowReduction<A> {
     return narrow;
   }
 
-  /** The columns of the first least or greatest elements. */
+  /** Returns the columns of the first least or greatest elements. */
   public long[] indices(boolean greatest) {
     if (rows > 0) {
       BufferReduction.checkAny(columns, greatest ? "argMax" : "argMin");
@@ -116,7 +119,7 @@ public final class RowReduction<A> {
     return indices;
   }
 
-  /** The least or greatest elements. */
+  /** Returns the least or greatest elements. */
   public A chosen(boolean greatest) {
     if (rows > 0) {
       BufferReduction.checkAny(columns, greatest ? "max" : "min");

@@ -30,7 +30,8 @@ public record HostCompiler(String command, String version) {
           "-Werror");
 
   /**
-   * The compiler that {@code CXX} names, else {@code g++} or {@code c++}; empty where none runs.
+   * Returns the compiler that {@code CXX} names, else {@code g++} or {@code c++}; empty where none
+   * runs.
    */
   public static Optional<HostCompiler> find() {
     String chosen = System.getenv("CXX");

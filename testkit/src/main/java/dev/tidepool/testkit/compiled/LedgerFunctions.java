@@ -34,7 +34,7 @@ public final class LedgerFunctions {
         handle(library, "report", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG));
   }
 
-  /** The control function of that name, which the library exports with a prefix. */
+  /** Returns the control function of that name, which the library exports with a prefix. */
   public static MethodHandle handle(
       SymbolLookup library, String name, FunctionDescriptor descriptor) {
     return Linker.nativeLinker()
@@ -70,7 +70,7 @@ public final class LedgerFunctions {
     }
   }
 
-  /** How often a function was called. */
+  /** Returns how often a function was called. */
   public long calls(String function) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(function);
@@ -78,7 +78,7 @@ public final class LedgerFunctions {
     }
   }
 
-  /** The lines of a report; it may grow while it is read. */
+  /** Returns the lines of a report; it may grow while it is read. */
   public List<String> report(String which) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(which);

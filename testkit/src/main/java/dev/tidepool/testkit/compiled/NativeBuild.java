@@ -115,7 +115,7 @@ public final class NativeBuild {
   }
 
   /**
-   * The folder with the results, made by the steps unless it is there.
+   * Returns the folder with the results, made by the steps unless it is there.
    *
    * @param dependencies what the results depend on apart from the sources and the compiler
    */

@@ -361,7 +361,7 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
         });
   }
 
-  /** The bytes of a tensor of the host. */
+  /** Returns the bytes of a tensor of the host. */
   private static MemorySegment data(DLPackExport export) {
     long data =
         MemorySegment.ofAddress(export.address()).reinterpret(40).get(ValueLayout.JAVA_LONG, 32);

@@ -57,24 +57,24 @@ public final class Bench implements AutoCloseable {
     return accelerator;
   }
 
-  /** The Tidepool that all tests of the suite share. */
+  /** Returns the Tidepool that all tests of the suite share. */
   public Tidepool tidepool() {
     return tidepool;
   }
 
-  /** The test's manager. */
+  /** Returns the test's manager. */
   public UnifiedMemoryManager memory() {
     return memory;
   }
 
-  /** A Tidepool of the test's own. */
+  /** Returns a Tidepool of the test's own. */
   public Tidepool openTidepool() {
     Tidepool another = opener.get();
     opened.add(another::close);
     return another;
   }
 
-  /** A further manager on an accelerator, with options. */
+  /** Returns a further manager on an accelerator, with options. */
   public UnifiedMemoryManager manager(Accelerator where, MemoryOptions options) {
     UnifiedMemoryManager manager = UnifiedMemoryManager.create(where, options);
     opened.add(manager::close);
@@ -94,17 +94,17 @@ public final class Bench implements AutoCloseable {
     return buffer;
   }
 
-  /** A buffer that ends with the test. */
+  /** Returns a buffer that ends with the test. */
   public <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, MemoryLocation location) {
     return owned(memory.allocate(type, length, location));
   }
 
-  /** A buffer that ends with the test. */
+  /** Returns a buffer that ends with the test. */
   public <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, Allocation allocation) {
     return owned(memory.allocate(type, length, allocation));
   }
 
-  /** A buffer with a pattern in it. */
+  /** Returns a buffer with a pattern in it. */
   public <A> UnifiedBuffer<A> patterned(
       ElementType<A> type, int length, MemoryLocation location, long seed) {
     UnifiedBuffer<A> buffer = buffer(type, length, location);
@@ -112,7 +112,9 @@ public final class Bench implements AutoCloseable {
     return buffer;
   }
 
-  /** An elementwise kernel of the test's manager; where nothing compiles it, a skipped test. */
+  /**
+   * Returns an elementwise kernel of the test's manager; where nothing compiles it, a skipped test.
+   */
   public Kernel kernel(String expression) {
     assumeCompiler();
     return memory.compile(KernelSource.elementwise(expression));
@@ -124,22 +126,22 @@ public final class Bench implements AutoCloseable {
     assumeTrue(none.isEmpty(), () -> "no compiler: " + none.orElse(""));
   }
 
-  /** Whether tests may run kernels of an accelerator. */
+  /** Returns whether tests may run kernels of an accelerator. */
   public boolean hasCompiler(Accelerator where) {
     return noCompiler.apply(where).isEmpty();
   }
 
-  /** What this manager moved so far. */
+  /** Returns what this manager moved so far. */
   public TransferStatistics moved() {
     return memory.transfers().statistics();
   }
 
-  /** Whether the accelerator can do that. */
+  /** Returns whether the accelerator can do that. */
   public boolean can(Capability capability) {
     return accelerator.capabilities().contains(capability);
   }
 
-  /** Whether there is one copy of everything. */
+  /** Returns whether there is one copy of everything. */
   public boolean sharesMemory() {
     return can(Capability.SHARED_MEMORY);
   }
@@ -149,7 +151,7 @@ public final class Bench implements AutoCloseable {
     return can(Capability.UNIFIED_MEMORY) || sharesMemory();
   }
 
-  /** The locations that the accelerator serves. */
+  /** Returns the locations that the accelerator serves. */
   public Set<MemoryLocation> locations() {
     Set<MemoryLocation> locations = EnumSet.allOf(MemoryLocation.class);
     if (!hasUnified()) {
@@ -159,7 +161,8 @@ public final class Bench implements AutoCloseable {
   }
 
   /**
-   * Whether a buffer allocated there has one copy only, so that nothing is ever transferred for it.
+   * Returns whether a buffer allocated there has one copy only, so that nothing is ever transferred
+   * for it.
    */
   public boolean hasOneCopy(MemoryLocation location) {
     return sharesMemory() || location == MemoryLocation.UNIFIED;

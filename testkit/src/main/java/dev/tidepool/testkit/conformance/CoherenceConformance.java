@@ -334,7 +334,7 @@ public abstract class CoherenceConformance extends Topic {
     return tests;
   }
 
-  /** A buffer in a state, full of a pattern; what is dirty is dirty from end to end. */
+  /** Returns a buffer in a state, full of a pattern; what is dirty is dirty from end to end. */
   private Scene scene(MemoryLocation location, BufferState state) {
     UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
     Scene scene = new Scene(buffer, pattern(LENGTH, 1));

@@ -46,7 +46,7 @@ public abstract class ExchangeConformance extends Topic {
 
   private @Nullable UnifiedMemoryManager opened;
 
-  /** The manager on the other side. */
+  /** Returns the manager on the other side. */
   private UnifiedMemoryManager consumer() {
     UnifiedMemoryManager consumer = opened;
     if (consumer == null) {

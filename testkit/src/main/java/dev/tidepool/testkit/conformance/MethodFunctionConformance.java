@@ -79,7 +79,7 @@ public abstract class MethodFunctionConformance extends Topic {
     1 - 0x1p-50
   };
 
-  /** The functions, in the order in which the kernels store them. */
+  /** Returns the functions, in the order in which the kernels store them. */
   private static Map<String, DoubleBinaryOperator> functions() {
     Map<String, DoubleBinaryOperator> functions = new LinkedHashMap<>();
     functions.put("sin", (x, _) -> StrictMath.sin(x));

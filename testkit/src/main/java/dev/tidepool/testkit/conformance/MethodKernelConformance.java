@@ -46,7 +46,7 @@ public abstract class MethodKernelConformance extends Topic {
     }
   }
 
-  /** The kernels that the suite runs, for tests of what is generated from them. */
+  /** Returns the kernels that the suite runs, for tests of what is generated from them. */
   public static List<KernelSource.Method> kernels() {
     return Stream.concat(kernels(LOOKUP), kernels(GroupKernelConformance.LOOKUP)).toList();
   }
@@ -475,7 +475,7 @@ public abstract class MethodKernelConformance extends Topic {
     assertThat(contents(y)).containsExactly(5, 4, 9, 9, 9);
   }
 
-  /** How many bytes go to the device. */
+  /** Returns how many bytes go to the device. */
   private long broughtBy(Runnable work) {
     long before = bench().moved().hostToDeviceBytes();
     work.run();

@@ -37,7 +37,10 @@ public final class Patterns {
 
   private Patterns() {}
 
-  /** An array that the seed determines; floating elements are small whole numbers and a half. */
+  /**
+   * Returns an array that the seed determines; floating elements are small whole numbers and a
+   * half.
+   */
   public static <A> A array(ElementType<A> type, int length, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     A array = type.newArray(length);

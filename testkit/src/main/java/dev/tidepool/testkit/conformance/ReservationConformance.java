@@ -34,7 +34,7 @@ public abstract class ReservationConformance extends Topic {
 
   @TempDir Path directory;
 
-  /** A manager with room for so many buffers. */
+  /** Returns a manager with room for so many buffers. */
   private UnifiedMemoryManager limited(int buffers) {
     return bench()
         .manager(

@@ -111,7 +111,7 @@ public abstract class SuspensionConformance extends Topic {
     }
   }
 
-  /** What the pool of the device's memory holds; the CPU's is the host's. */
+  /** Returns what the pool of the device's memory holds; the CPU's is the host's. */
   private static long deviceBytes(UnifiedMemoryManager manager) {
     String id = manager.accelerator().id();
     String name = id.startsWith("cpu") ? "host memory" : id + " DEVICE";

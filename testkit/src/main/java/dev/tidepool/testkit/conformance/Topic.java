@@ -19,7 +19,7 @@ import org.junit.jupiter.api.DynamicTest;
 public abstract class Topic {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  /** What the running test works with. */
+  /** Returns what the running test works with. */
   protected abstract Bench bench();
 
   final UnifiedMemoryManager memory() {
@@ -30,7 +30,7 @@ public abstract class Topic {
     return bench().buffer(type, length, location);
   }
 
-  /** A float buffer with the pattern of a seed. */
+  /** Returns a float buffer with the pattern of a seed. */
   final UnifiedBuffer<float[]> patterned(int length, MemoryLocation location, long seed) {
     return bench().patterned(ElementType.FLOAT, length, location, seed);
   }
@@ -39,14 +39,14 @@ public abstract class Topic {
     return Patterns.array(ElementType.FLOAT, length, seed);
   }
 
-  /** All elements of a buffer. */
+  /** Returns all elements of a buffer. */
   static <A> A contents(UnifiedBuffer<A> buffer) {
     A array = buffer.elementType().newArray(Math.toIntExact(buffer.length()));
     buffer.copyTo(array);
     return array;
   }
 
-  /** All elements of a segment. */
+  /** Returns all elements of a segment. */
   static <A> A contents(ElementType<A> type, MemorySegment segment) {
     int length = Math.toIntExact(segment.byteSize() / type.byteSize());
     A array = type.newArray(length);

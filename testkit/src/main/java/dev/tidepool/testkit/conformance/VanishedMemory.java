@@ -167,7 +167,7 @@ public final class VanishedMemory {
     new VanishedMemory(tidepool, memory, calls).run();
   }
 
-  /** The methods that the sweep calls, such as {@code UnifiedBuffer.fill(byte)}. */
+  /** Returns the methods that the sweep calls, such as {@code UnifiedBuffer.fill(byte)}. */
   public static Set<String> methods() {
     try (Tidepool tidepool = Tidepool.open()) {
       UnifiedMemoryManager cpu = tidepool.memory(tidepool.accelerator("cpu:0"));

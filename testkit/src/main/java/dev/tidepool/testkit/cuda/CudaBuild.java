@@ -99,7 +99,7 @@ final class CudaBuild {
     compiler.run(folder, places, "-shared", "libnvrtc.cc", "-o", "libnvrtc.so");
   }
 
-  /** The folder of {@code cuda.h}, where there is one of 12.2 or newer. */
+  /** Returns the folder of {@code cuda.h}, where there is one of 12.2 or newer. */
   private static Optional<Path> headers() {
     return Stream.of(System.getenv("CUDA_HOME"), "/usr/local/cuda")
         .filter(home -> home != null && !home.isEmpty())

@@ -51,12 +51,15 @@ public final class SimulatedCuda {
     static final Optional<SimulatedCuda> INSTANCE = BUILD.libraries().map(SimulatedCuda::new);
   }
 
-  /** The driver, compiled at the first call; empty where it cannot be, see {@link #whyAbsent}. */
+  /**
+   * Returns the driver, compiled at the first call; empty where it cannot be, see {@link
+   * #whyAbsent}.
+   */
   public static Optional<SimulatedCuda> find() {
     return Loaded.INSTANCE;
   }
 
-  /** The driver; where there is none, the calling test is skipped and says why. */
+  /** Returns the driver; where there is none, the calling test is skipped and says why. */
   public static SimulatedCuda orSkip() {
     return find().orElseGet(() -> Assumptions.abort(whyAbsent()));
   }
@@ -66,12 +69,12 @@ public final class SimulatedCuda {
     return BUILD.whyAbsent();
   }
 
-  /** The library that stands in for {@code libcuda.so.1}. */
+  /** Returns the library that stands in for {@code libcuda.so.1}. */
   public Path driver() {
     return driver;
   }
 
-  /** The library that stands in for {@code libnvrtc.so}. */
+  /** Returns the library that stands in for {@code libnvrtc.so}. */
   public Path compiler() {
     return compiler;
   }
@@ -139,7 +142,7 @@ public final class SimulatedCuda {
     ledgerOf(function).fail(function, nth, code, times);
   }
 
-  /** How often a function was called. */
+  /** Returns how often a function was called. */
   public long calls(String function) {
     return ledgerOf(function).calls(function);
   }
@@ -148,7 +151,7 @@ public final class SimulatedCuda {
     return function.startsWith("nvrtc") ? ofCompiler : ofDriver;
   }
 
-  /** How often each function was called that was. */
+  /** Returns how often each function was called that was. */
   public Map<String, Long> calls() {
     Map<String, Long> calls = new TreeMap<>();
     for (String line : ofBoth("calls")) {
@@ -158,17 +161,17 @@ public final class SimulatedCuda {
     return calls;
   }
 
-  /** What a real driver would have punished, the first 500 of it. */
+  /** Returns what a real driver would have punished, the first 500 of it. */
   public List<String> violations() {
     return ofDriver.report("violations");
   }
 
-  /** What was legal but slow: copies from and to memory that is not pinned, and such. */
+  /** Returns what was legal but slow: copies from and to memory that is not pinned, and such. */
   public List<String> notes() {
     return ofDriver.report("notes");
   }
 
-  /** What is there now and has not been freed. */
+  /** Returns what is there now and has not been freed. */
   public List<String> leaks() {
     return ofBoth("leaks");
   }
@@ -186,8 +189,8 @@ public final class SimulatedCuda {
   }
 
   /**
-   * The version of the toolkit's {@code cuda.h} that the driver was compiled against, 13000 for
-   * 13.0; 0 where there was none.
+   * Returns the version of the toolkit's {@code cuda.h} that the driver was compiled against, 13000
+   * for 13.0; 0 where there was none.
    */
   int header() {
     return control.header();

@@ -120,7 +120,7 @@ public final class FaultInjector implements AcceleratorProvider {
     heldUntil = until;
   }
 
-  /** Whether there is a call to be held that was not made yet. */
+  /** Returns whether there is a call to be held that was not made yet. */
   public synchronized boolean holdsNext() {
     return heldCall != null;
   }
@@ -143,7 +143,7 @@ public final class FaultInjector implements AcceleratorProvider {
     return Optional.ofNullable(fired);
   }
 
-  /** Whether a device was lost. */
+  /** Returns whether a device was lost. */
   public synchronized boolean hasLostDevice() {
     return lost;
   }

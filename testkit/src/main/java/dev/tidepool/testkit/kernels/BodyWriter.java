@@ -57,7 +57,7 @@ final class BodyWriter {
     expressions.limitCalls(MOST_STEPS);
   }
 
-  /** The text so far. */
+  /** Returns the text so far. */
   String text() {
     return text.toString();
   }
@@ -380,7 +380,7 @@ final class BodyWriter {
     return fuel;
   }
 
-  /** The head of a loop with a counter. */
+  /** Returns the head of a loop with a counter. */
   private String counted(int count) {
     String k = name("k");
     int from = decisions.chance(60) ? 0 : decisions.between(-2, 9);

@@ -21,7 +21,7 @@ final class Decisions {
     this.leftOut = leftOut;
   }
 
-  /** The types that the kernel uses. */
+  /** Returns the types that the kernel uses. */
   Kinds kinds() {
     return kinds;
   }
@@ -55,7 +55,7 @@ final class Decisions {
     return leftOut.contains(parts++);
   }
 
-  /** How many parts there are so far. */
+  /** Returns how many parts there are so far. */
   int parts() {
     return parts;
   }

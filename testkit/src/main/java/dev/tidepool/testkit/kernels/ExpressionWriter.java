@@ -165,7 +165,7 @@ final class ExpressionWriter {
     return which + decisions.pick(decisions.kinds().elements()).letter() + ".length";
   }
 
-  /** An element of some array. */
+  /** Returns an element of some array. */
   private String element(Kind kind, int depth) {
     if (kind == Kind.CHAR) {
       return leaf(kind);
@@ -218,7 +218,8 @@ final class ExpressionWriter {
   }
 
   /**
-   * An index that loops change by a constant, which checks in front of loops have to understand.
+   * Returns an index that loops change by a constant, which checks in front of loops have to
+   * understand.
    */
   private String affine() {
     String counter = decisions.pick(scope.counters());
@@ -235,7 +236,7 @@ final class ExpressionWriter {
     };
   }
 
-  /** An element that is the item's own, of an array that the kernel writes. */
+  /** Returns an element that is the item's own, of an array that the kernel writes. */
   String writableElement(Kind kind, int depth) {
     String array = "w" + kind.letter();
     int stride = scope.stride();
@@ -265,7 +266,7 @@ final class ExpressionWriter {
         && (helper.array().isEmpty() || !scope.arrays(helper.array().getFirst()).isEmpty());
   }
 
-  /** The methods that can be called here. */
+  /** Returns the methods that can be called here. */
   List<Helper> callable() {
     return helpers.stream().filter(this::isCallable).toList();
   }
@@ -286,7 +287,7 @@ final class ExpressionWriter {
         + ")";
   }
 
-  /** A value that is also assigned: the order of evaluation shows. */
+  /** Returns a value that is also assigned: the order of evaluation shows. */
   private String assignment(Kind kind, int depth) {
     List<Variable> targets = scope.assignable(kind);
     if (targets.isEmpty()) {
@@ -304,7 +305,7 @@ final class ExpressionWriter {
     };
   }
 
-  /** A compound assignment to a variable or element. */
+  /** Returns a compound assignment to a variable or element. */
   String compound(String target, Kind kind, int depth) {
     if (kind == Kind.BOOLEAN) {
       String operator = decisions.pick(List.of("&=", "|=", "^="));
@@ -334,7 +335,7 @@ final class ExpressionWriter {
     };
   }
 
-  /** A switch expression. */
+  /** Returns a switch expression. */
   private String selection(Kind kind, int depth) {
     StringBuilder text = new StringBuilder("(switch ((int) (");
     text.append(of(Kind.INT, depth)).append(decisions.chance(70) ? " & 3)) {" : ")) {");

@@ -61,7 +61,10 @@ public final class GroupBatch {
     return KernelClass.source(kernels.toString());
   }
 
-  /** How many kernels of the last run were refused as kernels that the accelerator cannot run. */
+  /**
+   * Returns how many kernels of the last run were refused as kernels that the accelerator cannot
+   * run.
+   */
   public int refused() {
     return refused;
   }
@@ -97,7 +100,7 @@ public final class GroupBatch {
     return mismatches;
   }
 
-  /** Whether Tidepool refused a kernel, or its launch, before a driver saw it. */
+  /** Returns whether Tidepool refused a kernel, or its launch, before a driver saw it. */
   private static boolean isRefusal(@Nullable Throwable e) {
     String message = e == null ? "" : String.valueOf(e.getMessage());
     return message.contains("is not reached by all items of a group together")

@@ -46,7 +46,7 @@ record GroupBody(long seed, String source, int parts, int group) {
         }
       """;
 
-  /** The kernel of a seed without some of its parts. */
+  /** Returns the kernel of a seed without some of its parts. */
   static GroupBody of(long seed, Set<Integer> leftOut) {
     Decisions decisions = new Decisions(seed, leftOut, Kinds.ALL);
     // PoCL does not take groups of two items.
@@ -73,7 +73,7 @@ record GroupBody(long seed, String source, int parts, int group) {
     return new GroupBody(seed, source, decisions.parts(), writer.group);
   }
 
-  /** The name of the method. */
+  /** Returns the name of the method. */
   String method() {
     return method(seed);
   }
@@ -206,7 +206,7 @@ record GroupBody(long seed, String source, int parts, int group) {
       };
     }
 
-    /** A block that all items leave, or that some leave behind its last barrier. */
+    /** Returns a block that all items leave, or that some leave behind its last barrier. */
     private String escape(int depth, boolean inLoop, List<String> jumps) {
       String label = name("block");
       String leave = "break " + label;

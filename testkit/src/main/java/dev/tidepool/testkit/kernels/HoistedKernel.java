@@ -27,7 +27,7 @@ final class HoistedKernel {
     this.kernel = kernel;
   }
 
-  /** A kernel for which devices get a test in front; empty for others. */
+  /** Returns a kernel for which devices get a test in front; empty for others. */
   static Optional<HoistedKernel> of(KernelSource.Method source) {
     KernelTree tree = MethodReader.read(source);
     KernelTree hoisted = RangeChecks.hoisted(tree);

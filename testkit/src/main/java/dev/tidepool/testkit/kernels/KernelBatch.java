@@ -37,7 +37,7 @@ public final class KernelBatch {
     return new KernelBatch(bodies);
   }
 
-  /** A batch of one kernel. */
+  /** Returns a batch of one kernel. */
   static KernelBatch of(KernelBody body) {
     return new KernelBatch(List.of(body));
   }

@@ -24,7 +24,7 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
   private static final String WITH_DOUBLE =
       "byte pb, short ps, int pi, long pl, float pf, double pd, boolean pz";
 
-  /** The kernel of a seed without some of its parts. */
+  /** Returns the kernel of a seed without some of its parts. */
   static KernelBody of(long seed, Set<Integer> leftOut, Kinds kinds) {
     Decisions decisions = new Decisions(seed, leftOut, kinds);
     int stride = 1 << decisions.next(3);
@@ -58,7 +58,7 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
     return new KernelBody(seed, kinds, source.toString(), decisions.parts(), stride);
   }
 
-  /** The parameters behind the index. */
+  /** Returns the parameters behind the index. */
   static String parameters(Kinds kinds) {
     StringBuilder parameters = new StringBuilder(kinds.doubles() ? WITH_DOUBLE : SCALARS);
     for (String prefix : List.of("r", "w")) {
@@ -70,7 +70,7 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
     return parameters.toString();
   }
 
-  /** The name of the method. */
+  /** Returns the name of the method. */
   String method() {
     return method(seed);
   }

@@ -64,7 +64,7 @@ final class KernelClass {
     this.lookup = lookup;
   }
 
-  /** The source of a class with these kernels. */
+  /** Returns the source of a class with these kernels. */
   static String source(List<KernelBody> bodies) {
     StringBuilder source = new StringBuilder();
     StringBuilder all = new StringBuilder();
@@ -80,7 +80,7 @@ final class KernelClass {
     return source(source.toString());
   }
 
-  /** The source of a class with these methods. */
+  /** Returns the source of a class with these methods. */
   static String source(String methods) {
     return HEAD + methods + "}\n";
   }
@@ -122,7 +122,7 @@ final class KernelClass {
     return lookup;
   }
 
-  /** A method by its name. */
+  /** Returns a method by its name. */
   Method method(String name) {
     Method found =
         Arrays.stream(lookup.lookupClass().getDeclaredMethods())

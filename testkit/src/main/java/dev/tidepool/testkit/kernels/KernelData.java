@@ -47,7 +47,7 @@ final class KernelData {
 
   private KernelData() {}
 
-  /** All arguments behind the index, in order. */
+  /** Returns all arguments behind the index, in order. */
   static Object[] of(KernelBody body) {
     Random random = new Random(~body.seed());
     int[] lengths = {Scope.LEAST_LENGTH, Scope.LEAST_LENGTH + 1, 40, 64};
@@ -124,7 +124,9 @@ final class KernelData {
     return copy;
   }
 
-  /** The first difference of two lists of arguments; empty if there is none. NaNs are equal. */
+  /**
+   * Returns the first difference of two lists of arguments; empty if there is none. NaNs are equal.
+   */
   static String difference(Object[] expected, Object[] actual) {
     for (int i = 0; i < expected.length; i++) {
       if (!Arrays.deepEquals(new Object[] {expected[i]}, new Object[] {actual[i]})) {

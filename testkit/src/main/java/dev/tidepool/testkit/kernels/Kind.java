@@ -27,12 +27,12 @@ enum Kind {
     this.simplest = simplest;
   }
 
-  /** The letter of this type in names of variables and in {@link Operations}. */
+  /** Returns the letter of this type in names of variables and in {@link Operations}. */
   char letter() {
     return letter;
   }
 
-  /** A constant that takes the place of an expression that is left out. */
+  /** Returns a constant that takes the place of an expression that is left out. */
   String simplest() {
     return simplest;
   }

@@ -14,7 +14,7 @@ public record Kinds(boolean doubles) {
   /** All types. */
   static final Kinds ALL = new Kinds(true);
 
-  /** The types that an accelerator computes with. */
+  /** Returns the types that an accelerator computes with. */
   public static Kinds of(Accelerator accelerator) {
     return new Kinds(accelerator.capabilities().contains(Capability.FLOAT64));
   }
@@ -23,7 +23,7 @@ public record Kinds(boolean doubles) {
     return allowed(List.of(Kind.values()));
   }
 
-  /** The types of elements of arrays and of scalar parameters. */
+  /** Returns the types of elements of arrays and of scalar parameters. */
   List<Kind> elements() {
     return allowed(Kind.ELEMENTS);
   }
@@ -36,7 +36,7 @@ public record Kinds(boolean doubles) {
     return doubles ? kinds : kinds.stream().filter(kind -> kind != Kind.DOUBLE).toList();
   }
 
-  /** The operations with a result of a type. */
+  /** Returns the operations with a result of a type. */
   List<Operation> operations(Kind result) {
     List<Operation> operations = Operations.of(result);
     return doubles

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record Mismatch(long seed, String what, @Nullable Throwable cause) {
   /**
-   * Whether type and place of two faults agree. The JVM leaves the place out where it compiled the
-   * method.
+   * Returns whether type and place of two faults agree. The JVM leaves the place out where it
+   * compiled the method.
    *
    * @param owner the class of the kernel
    */

@@ -214,7 +214,7 @@ final class Operations {
     return new Operation(texts, operands.toString());
   }
 
-  /** The operations with a result of a type. */
+  /** Returns the operations with a result of a type. */
   static List<Operation> of(Kind result) {
     return ALL.getOrDefault(result, List.of());
   }

@@ -77,7 +77,7 @@ final class Scope {
     return readable(kind).stream().filter(Variable::isAssignable).toList();
   }
 
-  /** The counters of the loops around, which are ints. */
+  /** Returns the counters of the loops around, which are ints. */
   List<String> counters() {
     return counters;
   }
@@ -90,7 +90,7 @@ final class Scope {
     return arrays.stream().filter(array -> array.kind() == kind).toList();
   }
 
-  /** How much there is, to go back to at the end of a block. */
+  /** Returns how much there is, to go back to at the end of a block. */
   int[] mark() {
     return new int[] {variables.size(), counters.size(), arrays.size()};
   }

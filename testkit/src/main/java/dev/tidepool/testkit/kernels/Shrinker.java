@@ -30,7 +30,7 @@ public final class Shrinker {
   }
 
   /**
-   * The parts that can be left out, as found in about a minute.
+   * Returns the parts that can be left out, as found in about a minute.
    *
    * @param parts how many parts there are
    * @param isWrong whether a kernel without some parts is still wrong

@@ -46,7 +46,7 @@ final class ConstantTable {
     return value == null ? OptionalLong.empty() : OptionalLong.of(value);
   }
 
-  /** The constants for C++. */
+  /** Returns the constants for C++. */
   String header() {
     return values.entrySet().stream()
         .map(

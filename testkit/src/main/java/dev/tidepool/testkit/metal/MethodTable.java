@@ -102,7 +102,7 @@ final class MethodTable {
     return functions;
   }
 
-  /** The method that objects of a class, or the class itself, answer the selector with. */
+  /** Returns the method that objects of a class, or the class itself, answer the selector with. */
   Optional<Row> find(String owner, String selector) {
     boolean ofClass = owner.startsWith("+");
     String type = ofClass ? owner.substring(1) : owner;
@@ -120,7 +120,7 @@ final class MethodTable {
     return type.filter(name -> !name.equals(ROOT)).map(name -> PARENTS.getOrDefault(name, ROOT));
   }
 
-  /** What is wrong with a declaration; empty where it is as documented. */
+  /** Returns what is wrong with a declaration; empty where it is as documented. */
   Optional<String> complaint(MetalMethod method) {
     String name = method.owner() + " " + method.selector();
     Optional<Row> found = find(method.owner(), method.selector());
@@ -132,7 +132,7 @@ final class MethodTable {
     return complaint(name, found.get().result(), types, method.descriptor());
   }
 
-  /** What is wrong with a declaration of a function; empty where it is as documented. */
+  /** Returns what is wrong with a declaration of a function; empty where it is as documented. */
   Optional<String> complaint(String function, FunctionDescriptor descriptor) {
     return functions.stream()
         .filter(row -> row.name().equals(function))

@@ -65,12 +65,12 @@ public final class SimulatedMetal {
     static final ConstantTable CONSTANTS = new ConstantTable();
   }
 
-  /** The simulated Metal, compiled at the first call; empty where it cannot be. */
+  /** Returns the simulated Metal, compiled at the first call; empty where it cannot be. */
   public static Optional<SimulatedMetal> find() {
     return Loaded.INSTANCE;
   }
 
-  /** The simulated Metal; where there is none, the calling test is skipped and says why. */
+  /** Returns the simulated Metal; where there is none, the calling test is skipped and says why. */
   public static SimulatedMetal orSkip() {
     return find().orElseGet(() -> Assumptions.abort(whyAbsent()));
   }
@@ -100,8 +100,8 @@ public final class SimulatedMetal {
   }
 
   /**
-   * The value that Apple documents for a constant, such as {@code MTLCommandBufferStatusError}.
-   * Works without the simulated Metal.
+   * Returns the value that Apple documents for a constant, such as {@code
+   * MTLCommandBufferStatusError}. Works without the simulated Metal.
    *
    * @throws IllegalArgumentException when the table does not have it
    */
@@ -111,7 +111,7 @@ public final class SimulatedMetal {
         .orElseThrow(() -> new IllegalArgumentException("the table of constants has no " + name));
   }
 
-  /** The library that stands in for the Objective-C runtime, Foundation and Metal. */
+  /** Returns the library that stands in for the Objective-C runtime, Foundation and Metal. */
   public Path library() {
     return library;
   }
@@ -182,12 +182,12 @@ public final class SimulatedMetal {
     ledger.fail(selector, nth, code, times);
   }
 
-  /** How often messages of a selector were sent. */
+  /** Returns how often messages of a selector were sent. */
   public long calls(String selector) {
     return ledger.calls(selector);
   }
 
-  /** How often messages of each selector were sent that were. */
+  /** Returns how often messages of each selector were sent that were. */
   public Map<String, Long> calls() {
     Map<String, Long> calls = new TreeMap<>();
     for (String line : ledger.report("calls")) {
@@ -197,17 +197,17 @@ public final class SimulatedMetal {
     return calls;
   }
 
-  /** What a real device would have punished, the first 500 of it. */
+  /** Returns what a real device would have punished, the first 500 of it. */
   public List<String> violations() {
     return ledger.report("violations");
   }
 
-  /** What was legal but is slow or short of something, the first 500 of it. */
+  /** Returns what was legal but is slow or short of something, the first 500 of it. */
   public List<String> notes() {
     return ledger.report("notes");
   }
 
-  /** The objects that the program owns now, and how often it retained them. */
+  /** Returns the objects that the program owns now, and how often it retained them. */
   public List<String> leaks() {
     return ledger.report("leaks");
   }

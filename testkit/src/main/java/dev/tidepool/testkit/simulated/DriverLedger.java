@@ -45,7 +45,7 @@ public final class DriverLedger {
       super("the place of a call", null, false, isNoted);
     }
 
-    /** The callers of the device, a line for each. */
+    /** Returns the callers of the device, a line for each. */
     String callers() {
       return Arrays.stream(getStackTrace())
           .filter(frame -> !isOwn(frame))
@@ -69,12 +69,12 @@ public final class DriverLedger {
     }
   }
 
-  /** How often a call was made. */
+  /** Returns how often a call was made. */
   public long calls(SpiCall call) {
     return adder(call).sum();
   }
 
-  /** How often each call was made; calls that were not are left out. */
+  /** Returns how often each call was made; calls that were not are left out. */
   public Map<SpiCall, Long> calls() {
     Map<SpiCall, Long> made = new EnumMap<>(SpiCall.class);
     calls.forEach(
@@ -101,7 +101,7 @@ public final class DriverLedger {
     return deviceToDevice.sum();
   }
 
-  /** What a real driver would have punished, the first 200 of it. */
+  /** Returns what a real driver would have punished, the first 200 of it. */
   public List<String> violations() {
     return List.copyOf(violations);
   }

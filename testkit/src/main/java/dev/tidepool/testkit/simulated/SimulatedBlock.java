@@ -76,7 +76,7 @@ final class SimulatedBlock implements Block {
     owner.begin();
   }
 
-  /** Whether its memory was allocated for it. */
+  /** Returns whether its memory was allocated for it. */
   boolean isOwn() {
     return owner == null;
   }
@@ -104,7 +104,7 @@ final class SimulatedBlock implements Block {
     return kind;
   }
 
-  /** The device's bytes; for the command that runs. */
+  /** Returns the device's bytes; for the command that runs. */
   MemorySegment store() {
     return store;
   }

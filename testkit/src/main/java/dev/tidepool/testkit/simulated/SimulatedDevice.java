@@ -138,12 +138,12 @@ public final class SimulatedDevice implements Device {
     return queues.size();
   }
 
-  /** The NUMA policy of the thread that was given the last PINNED block, at that time. */
+  /** Returns the NUMA policy of the thread that was given the last PINNED block, at that time. */
   public NumaPolicy lockedUnder() {
     return lockedUnder;
   }
 
-  /** The thread that was given the last PINNED block; null before the first. */
+  /** Returns the thread that was given the last PINNED block; null before the first. */
   public @Nullable Thread lockedBy() {
     return lockedBy;
   }

@@ -35,7 +35,7 @@ final class SimulatedEvent implements Event {
       return ended.getCount() == 0;
     }
 
-    /** Whether the command has ended and failed. */
+    /** Returns whether the command has ended and failed. */
     boolean hasFailed() {
       return failure != null;
     }

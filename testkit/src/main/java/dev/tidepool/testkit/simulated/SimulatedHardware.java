@@ -61,7 +61,9 @@ public record SimulatedHardware(
     }
   }
 
-  /** A discrete device: 256 MiB, blocks of up to 128 MiB, unified memory, peers, no delays. */
+  /**
+   * Returns a discrete device: 256 MiB, blocks of up to 128 MiB, unified memory, peers, no delays.
+   */
   public static SimulatedHardware discrete() {
     return new SimulatedHardware(
         256L << 20,

@@ -42,7 +42,7 @@ public record SimulatedLink(
       }
     }
 
-    /** A latency in microseconds, and a bandwidth in units of 2^20 bytes a second. */
+    /** Returns a latency in microseconds, and a bandwidth in units of 2^20 bytes a second. */
     public static Speed of(long micros, long mebibytesPerSecond) {
       return new Speed(Duration.ofNanos(micros * 1000), mebibytesPerSecond << 20);
     }
@@ -52,7 +52,7 @@ public record SimulatedLink(
     }
   }
 
-  /** A link that is as fast up as down, instant on the device. */
+  /** Returns a link that is as fast up as down, instant on the device. */
   public static SimulatedLink both(Speed pinned, Speed plain) {
     return new SimulatedLink(pinned, plain, pinned, plain, Speed.INSTANT, Speed.INSTANT);
   }

@@ -30,7 +30,9 @@ final class SimulatedProgram implements Program {
     /** Bytes that an array needs at least for a range. */
     long bytesNeeded(KernelParameter parameter, LaunchRange range);
 
-    /** Whether the last argument, behind those of the parameters, tells of a failed item. */
+    /**
+     * Returns whether the last argument, behind those of the parameters, tells of a failed item.
+     */
     default boolean reportsFaults() {
       return false;
     }

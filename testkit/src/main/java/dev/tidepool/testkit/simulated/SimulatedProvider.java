@@ -45,12 +45,12 @@ public final class SimulatedProvider implements AcceleratorProvider {
     return new Discovery(devices, List.of("simulated: host memory that acts as an accelerator"));
   }
 
-  /** The devices opened so far, in order. */
+  /** Returns the devices opened so far, in order. */
   public List<SimulatedDevice> devices() {
     return List.copyOf(opened);
   }
 
-  /** The device opened last of those with that id. */
+  /** Returns the device opened last of those with that id. */
   public SimulatedDevice device(String id) {
     return opened.reversed().stream()
         .filter(device -> device.info().id().equals(id))
@@ -60,9 +60,9 @@ public final class SimulatedProvider implements AcceleratorProvider {
   }
 
   /**
-   * What a real driver would have punished so far, on any device: use of freed blocks, copies out
-   * of range, blocks freed under pending commands, events closed twice, things alive when their
-   * device closed. Each line names the caller.
+   * Returns what a real driver would have punished so far, on any device: use of freed blocks,
+   * copies out of range, blocks freed under pending commands, events closed twice, things alive
+   * when their device closed. Each line names the caller.
    */
   public List<String> violations() {
     return opened.stream().flatMap(device -> device.ledger().violations().stream()).toList();

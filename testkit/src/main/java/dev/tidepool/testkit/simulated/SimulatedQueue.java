@@ -100,9 +100,9 @@ final class SimulatedQueue implements Queue {
   }
 
   /**
-   * The next command. Where launches have a cost, this thread looks for commands for a while before
-   * it sleeps: the thread that submits would otherwise wake it, which takes part of that cost and
-   * often more.
+   * Returns the next command. Where launches have a cost, this thread looks for commands for a
+   * while before it sleeps: the thread that submits would otherwise wake it, which takes part of
+   * that cost and often more.
    */
   private Command next() throws InterruptedException {
     Command command = commands.poll();
@@ -234,7 +234,7 @@ final class SimulatedQueue implements Queue {
         });
   }
 
-  /** The blocks of pieces that lie within them and within some bytes of the host. */
+  /** Returns the blocks of pieces that lie within them and within some bytes of the host. */
   private List<SimulatedBlock> checked(String what, MemorySegment staged, List<Piece> pieces) {
     checkHost(staged, what);
     Set<SimulatedBlock> blocks = new LinkedHashSet<>();

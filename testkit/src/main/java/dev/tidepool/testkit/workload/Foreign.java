@@ -63,7 +63,7 @@ record Foreign(UnifiedBuffer<int[]> buffer, Supplier<int[]> outlived) {
     return memory.toArray(ValueLayout.JAVA_INT);
   }
 
-  /** What the memory holds. */
+  /** Returns what the memory holds. */
   int[] contents() {
     return outlived.get();
   }

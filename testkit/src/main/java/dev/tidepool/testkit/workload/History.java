@@ -32,7 +32,7 @@ final class History {
     this.failuresExpected = failuresExpected;
   }
 
-  /** Whether operations may fail, or be stopped. */
+  /** Returns whether operations may fail, or be stopped. */
   boolean expectsFailures() {
     return failuresExpected;
   }
@@ -86,7 +86,7 @@ final class History {
     }
   }
 
-  /** Whether the contents are unknown; meaningful when settled. */
+  /** Returns whether the contents are unknown; meaningful when settled. */
   boolean isUnknown() {
     return unknown;
   }

@@ -41,7 +41,7 @@ record KernelCall(
     }
   }
 
-  /** What an operation computes. */
+  /** Returns what an operation computes. */
   static Form formOf(Kind kind, SplittableRandom random) {
     return switch (kind) {
       case KERNEL_OUT -> Form.OUT;

@@ -99,7 +99,7 @@ public record Operation(
       this.weight = weight;
     }
 
-    /** Whether it computes. */
+    /** Returns whether it computes. */
     public boolean isKernel() {
       return name().startsWith("KERNEL");
     }

@@ -4,7 +4,7 @@ import java.util.SplittableRandom;
 
 /** Some elements of a buffer. */
 record Range(int from, int count) {
-  /** A random range; all of it one time in eight. */
+  /** Returns a random range; all of it one time in eight. */
   static Range in(int length, SplittableRandom random) {
     if (random.nextInt(8) == 0) {
       return new Range(0, length);

@@ -97,7 +97,7 @@ public final class Workload {
     }
   }
 
-  /** How many buffers there are at most. */
+  /** Returns how many buffers there are at most. */
   public static int slots() {
     return SLOTS;
   }
@@ -596,8 +596,8 @@ public final class Workload {
   }
 
   /**
-   * Whether the other slot's contents are unknown. Settles both slots where failures are expected:
-   * only then can it be told.
+   * Returns whether the other slot's contents are unknown. Settles both slots where failures are
+   * expected: only then can it be told.
    */
   private boolean isSpoilt(Slot slot, Slot other) {
     if (faults == null || other == slot) {

@@ -13,7 +13,7 @@ public final class WorkloadFailure extends AssertionError {
     number = operation.number();
   }
 
-  /** The operation's number in its list; -1 for the last look at a buffer. */
+  /** Returns the operation's number in its list; -1 for the last look at a buffer. */
   public int number() {
     return number;
   }
