@@ -213,8 +213,7 @@ public final class BufferAllocator {
     try {
       context.transferThreads().execute(task);
     } catch (RuntimeException | Error e) {
-      // A thread that closes the manager may wait for it already.
-      future.complete(null);
+      context.untrack(future);
       throw e;
     }
     return future;

@@ -101,8 +101,7 @@ final class OpenHostMapping implements HostMapping {
     try {
       opening.operation.submit(failure -> end(opening, result, failure));
     } catch (RuntimeException | Error e) {
-      // A thread that closes the manager may wait for it already.
-      future.complete(null);
+      context.untrack(future);
       opening.abandon();
       throw e;
     }

@@ -215,6 +215,14 @@ public class ManagerContext implements ResourceContext {
     return futures.track(future);
   }
 
+  /**
+   * Takes a future back that was tracked, that no caller has and that nothing will complete.
+   * Completes it with null, because a closing thread may wait for it already.
+   */
+  public final void untrack(CompletableFuture<?> future) {
+    futures.withdraw(future);
+  }
+
   /** Waits for the futures that were tracked and have not completed. */
   public final void awaitFutures() {
     futures.await();

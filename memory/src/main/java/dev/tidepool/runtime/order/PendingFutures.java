@@ -143,6 +143,31 @@ public final class PendingFutures {
     }
   }
 
+  /** Withdraws a future that was {@linkplain #track tracked}. */
+  public void withdraw(CompletableFuture<?> future) {
+    try {
+      future.complete(null);
+    } finally {
+      Entry entry = find(future);
+      if (entry != null) {
+        remove(entry);
+      }
+    }
+  }
+
+  // Futures are told apart by identity, as they have no other equality.
+  @SuppressWarnings("UndefinedEquals")
+  private @Nullable Entry find(CompletableFuture<?> future) {
+    synchronized (listed) {
+      listed.addAll(added.takeAll());
+      Entry entry = listed.first;
+      while (entry != null && !entry.future.equals(future)) {
+        entry = entry.next;
+      }
+      return entry;
+    }
+  }
+
   /** Waits for the futures that are kept now. */
   public void await() {
     List<CompletableFuture<?>> kept = new ArrayList<>();
