@@ -7,7 +7,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.LongUnaryOperator;
 
 /**
- * The item of {@link WorkItem#of}: the only one of its group, so that barriers have nobody to wait
+ * The item of {@link WorkItem#of}: the only one of its group, so that barriers have no item to wait
  * for and memory of the group is its own.
  */
 record PlainItem(long x, long y, long z) implements WorkItem {

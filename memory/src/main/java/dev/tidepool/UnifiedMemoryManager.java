@@ -368,11 +368,11 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * Returns a HOST buffer over what some process created by {@link #createShared} and somebody
-   * still uses.
+   * Returns a HOST buffer over elements that a process created by {@link #createShared} and at
+   * least one process still uses.
    *
    * @throws IllegalArgumentException if the name cannot be one, or it was created with another type
-   * @throws TransferException if nobody uses the name (then its cause is a {@link
+   * @throws TransferException if no process uses the name (then its cause is a {@link
    *     java.nio.file.NoSuchFileException}), or what is there is damaged, not this user's alone, or
    *     of another version of this library
    */
@@ -402,7 +402,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<A> type, long length, String name, MemoryLocation location);
 
   /**
-   * Returns a buffer over what some process created with the same location and somebody still uses.
+   * Returns a buffer over elements that a process created with the same location and at least one
+   * process still uses.
    *
    * @throws IllegalArgumentException also if it is memory of another device
    * @throws TransferException also if no process that has it answers within seconds
@@ -485,7 +486,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /**
    * Live bytes by owner, largest first. The owner of a buffer is its tag; untagged buffers and
-   * rented arrays have the empty one. While nobody allocates or frees, the sum is {@link
+   * rented arrays have the empty one. While no thread allocates or frees, the sum is {@link
    * MemoryStatistics#totalAllocated()}. Looks at every live buffer: some microseconds, more with
    * many.
    */
@@ -620,10 +621,10 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   CompletableFuture<Suspension> suspendAsync();
 
   /**
-   * Brings those buffers back to the device that {@link #suspend()} took away and nobody has used
+   * Brings those buffers back to the device that {@link #suspend()} took away and no work has used
    * there since. Where the device has no room for all of them, the others come back by their next
-   * use. So do buffers that are mapped, and those whose host memory was handed out as a segment:
-   * somebody may be writing there.
+   * use. So do buffers that are mapped, and those whose host memory was handed out as a segment: a
+   * thread may be writing there.
    *
    * @return the bytes of the buffers that were brought back
    * @throws IllegalStateException if the manager is closed, or the calling thread computes the body

@@ -56,7 +56,7 @@ public class InteropBenchmark {
   public void exports() {
     try (DLPackExport tensor = DLPack.export(buffer, length)) {
       if (tensor.isReleased()) {
-        throw new IllegalStateException("nobody has released it");
+        throw new IllegalStateException("the export is released, though no consumer took it");
       }
     }
   }

@@ -66,7 +66,7 @@ public class MethodTranslationBenchmark {
     }
   }
 
-  /** Makes a class that nobody has read. */
+  /** Makes a class that has not been read. */
   @Setup(Level.Invocation)
   public void makeClass() {
     fresh = KernelSource.method(new FreshLoader(file).define(), "tiled");

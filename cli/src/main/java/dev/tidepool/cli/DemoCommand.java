@@ -46,7 +46,7 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "HOST",
       description =
           "The name or address to listen on; else localhost, which this machine alone reaches."
-              + " Everyone that reaches another address sees the memory of the demo.")
+              + " Every program that reaches another address can read the memory of the demo.")
   private String host = LOOPBACK;
 
   DemoCommand(TidepoolCommand parent) {

@@ -9,7 +9,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code tidepool eval} was asked for, as texts that nobody has judged yet.
+ * What {@code tidepool eval} was asked for, as texts that have not been checked.
  *
  * @param expression the assignments
  * @param bindings {@code name=value} each

@@ -87,7 +87,7 @@ final class TidalProgram implements AutoCloseable {
     }
   }
 
-  /** The mistake: nobody lets a session go. */
+  /** The mistake: no code closes a session. */
   private void rememberSession() {
     sessions.add(memory.allocate(ElementType.BYTE, 64 * KIB, SESSION_CACHE));
     if (sessions.size() >= MOST_SESSIONS) {

@@ -44,7 +44,7 @@ final class TidepoolCommand implements Runnable {
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  // The parser acts on the two options; that they are set, nobody asks.
+  // The parser acts on the two options; no code reads whether they are set.
   @SuppressWarnings("UnusedVariable")
   @Option(
       names = {"-h", "--help"},

@@ -35,9 +35,9 @@ import java.util.OptionalLong;
  * have newer ones, because they export both.
  *
  * <p>Return codes are checked in {@link NativeCall} alone. Every method may be called from any
- * thread; all but those on devices need a current context, which {@link Context} sees to. No method
- * calls the driver once the virtual machine began to shut down: releases do nothing then, the rest
- * throws {@link IllegalStateException}.
+ * thread; all but those on devices need a current context, which {@link Context} provides. No
+ * method calls the driver once the virtual machine began to shut down: releases do nothing then,
+ * the rest throws {@link IllegalStateException}.
  */
 final class Cuda {
   static final int OLDEST_DRIVER = 11_040;

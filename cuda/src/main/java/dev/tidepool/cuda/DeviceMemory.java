@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * of the process use too. {@code cuMemFree} waits until all of the device is idle, so a pool that
  * is trimmed would hold up every kernel; {@code cuMemFreeAsync} does not. The driver's pool keeps
  * nothing by default: blocks are kept by Tidepool's, and what those give up is meant to be free for
- * everybody. What it has no room for in one place is mapped from pieces: {@link MappedMemory},
+ * all processes. What it has no room for in one place is mapped from pieces: {@link MappedMemory},
  * which is no more than that by default, since unmapping may wait for the device as {@code
  * cuMemFree} does.
  *

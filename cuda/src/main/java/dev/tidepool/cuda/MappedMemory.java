@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * #ROOM} times as large as the card, and only grows by what is mapped in it: no block ever moves,
  * and none is copied to free memory. PyTorch's expandable segments do the same.
  *
- * <p>No memory is kept: what blocks give up is the driver's again, and everybody's. Handles are
- * released once mapped, because the mapping holds the memory.
+ * <p>No memory is kept: what blocks give up is the driver's again, and free for all processes.
+ * Handles are released once mapped, because the mapping holds the memory.
  *
  * <p>Thread-safe. Nothing that locks is done with a context pushed.
  */

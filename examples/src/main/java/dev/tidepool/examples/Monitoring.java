@@ -58,7 +58,7 @@ public final class Monitoring {
     System.out.println(report);
     Check.that(
         report instanceof LeakReport found && found.tag().equals("forgotten"),
-        "a buffer that nobody closed is reported with its tag");
+        "a buffer that was not closed is reported with its tag");
   }
 
   private static void forget(UnifiedMemoryManager memory) {

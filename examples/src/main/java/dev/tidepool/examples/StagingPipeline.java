@@ -42,7 +42,7 @@ public final class StagingPipeline {
         int turn = batch % 2;
         done.get(turn).join(); // until then the device may read this staging buffer
         load(batch, staging.get(turn));
-        // The kernel is behind the copy because both use the same buffer; nobody waits here.
+        // The kernel is behind the copy because both use the same buffer; no thread waits here.
         CompletableFuture<Void> copied = device.get(turn).copyFromAsync(staging.get(turn));
         CompletableFuture<Void> added =
             add.executeAsync(Arguments.of("x", device.get(turn), "total", total));

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * before them are decoded by {@link Lz4LinkedBlocks}, one thread at a time.
  *
  * <p>Locking: the map, the memory that is free and the users of a slot are guarded by this object's
- * monitor, which nobody holds while a block is read, decoded or waited for. A slot's bytes are
+ * monitor, which no thread holds while a block is read, decoded or waited for. A slot's bytes are
  * written by the one thread that made it, before it is {@link Slot#ready}.
  */
 final class Lz4BlockCache {
@@ -144,7 +144,7 @@ final class Lz4BlockCache {
     return slot;
   }
 
-  /** Decodes the first block behind {@code block} that nobody has begun, if it is near. */
+  /** Decodes the first block behind {@code block} that no thread has begun, if it is near. */
   private void decodeAhead(int block) {
     Slot ahead = null;
     synchronized (this) {

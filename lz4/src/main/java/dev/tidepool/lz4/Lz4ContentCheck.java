@@ -26,7 +26,7 @@ final class Lz4ContentCheck {
     this.cache = cache;
   }
 
-  /** Adds up the blocks whose turn it is and that are decoded, unless somebody does. */
+  /** Adds up the blocks whose turn it is and that are decoded, unless another thread does. */
   void advance() throws IOException {
     Lz4BlockCache.Slot slot = cache.holdIfReady(next);
     while (slot != null) {
@@ -49,8 +49,8 @@ final class Lz4ContentCheck {
   }
 
   /**
-   * Blocks were decoded where nobody adds them up: the checksums of blocks that have one each will
-   * do, and only other frames are still compared with their own.
+   * Blocks were decoded where no thread adds them up: the checksums of blocks that have one each
+   * will do, and only other frames are still compared with their own.
    */
   void leaveToBlocks() {
     leftToBlocks = true;

@@ -25,7 +25,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** The host's own processor. Blocks are plain memory of the host, reachable by everyone. */
+/** The host's own processor. Blocks are plain memory of the host, which all code can reach. */
 public final class CpuDevice implements Device {
   private final MemoryAllocator allocator = new MemoryAllocator();
   // The runtime keeps the budget of all managers; what reaches this device may be locked.

@@ -17,7 +17,6 @@ final class DeferredFrees {
   private static final Object LOCK = new Object();
   private static @Nullable HostBlock first;
   private static @Nullable HostBlock last;
-  private static long bytes;
   private static boolean running;
 
   private DeferredFrees() {}
@@ -26,7 +25,6 @@ final class DeferredFrees {
     boolean starts;
     synchronized (LOCK) {
       append(block);
-      bytes += block.byteSize();
       starts = !running;
       running = true;
     }
@@ -67,12 +65,6 @@ final class DeferredFrees {
     }
   }
 
-  static long bytes() {
-    synchronized (LOCK) {
-      return bytes;
-    }
-  }
-
   private static void drain() {
     long pause = FIRST_PAUSE_MILLIS;
     for (; ; ) {
@@ -86,9 +78,6 @@ final class DeferredFrees {
       }
       if (ended(block)) {
         pause = FIRST_PAUSE_MILLIS;
-        synchronized (LOCK) {
-          bytes -= block.byteSize();
-        }
       } else {
         synchronized (LOCK) {
           append(block);

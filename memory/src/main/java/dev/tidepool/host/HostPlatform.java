@@ -59,7 +59,7 @@ public record HostPlatform(
    *
    * @param pageBytes bytes of a page
    * @param reserved pages that the administrator has set aside
-   * @param free pages of them that nobody uses or has reserved
+   * @param free pages of them that no process uses or has reserved
    */
   public record ExplicitHugePages(long pageBytes, long reserved, long free) {
     static ExplicitHugePages of(long pageBytes) {

@@ -216,11 +216,6 @@ public final class MemoryAllocator {
     return counters.statistics();
   }
 
-  /** Bytes of freed blocks that wait for a native call or an I/O operation to let go of them. */
-  public static long busyBytes() {
-    return DeferredFrees.bytes();
-  }
-
   private static void checkRoom(HostRequest request) {
     long bytes = request.bytes();
     if (bytes < CHECKED_FROM) {

@@ -57,7 +57,7 @@ public final class SharedMemory implements AutoCloseable {
    * Elements that another user, in this process or another, has created and not yet closed.
    *
    * @throws IllegalArgumentException if the name cannot be one, or the elements are of another type
-   * @throws TransferException if nobody uses that name (its cause is a {@link
+   * @throws TransferException if no process uses that name (its cause is a {@link
    *     NoSuchFileException}), or the file is another user's, damaged, or another version's
    */
   public static SharedMemory open(SharedFolder folder, ElementType<?> type, String name) {

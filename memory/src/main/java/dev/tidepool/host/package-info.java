@@ -8,7 +8,7 @@
  *
  * <p>One idea runs through it: a block's segment lives in an arena of the block's own, which is
  * closed before the memory goes back. A stale segment therefore fails with an exception; it never
- * reads what the system has since given to someone else.
+ * reads what the system has since given to another owner.
  */
 @NullMarked
 package dev.tidepool.host;

@@ -12,7 +12,7 @@ import java.util.List;
  * @param misses cumulative: leases for which the source was asked
  * @param idleBlocks current: blocks that lie idle
  * @param idleBytes current: their bytes
- * @param leasedBlocks current: blocks that someone holds
+ * @param leasedBlocks current: blocks that are leased
  * @param leasedBytes current: their bytes, rounding to size classes included
  * @param driverAllocations cumulative: blocks that the source gave
  * @param driverFrees cumulative: blocks that went back

@@ -10,7 +10,7 @@ package dev.tidepool.pooling;
  *     many blocks
  * @param idleBlocks current: blocks that lie idle
  * @param idleBytes current: their bytes
- * @param leasedBlocks current: blocks that someone holds
+ * @param leasedBlocks current: blocks that are leased
  * @param leasedBytes current: their bytes, rounding to size classes included
  */
 public record SizeClassStatistics(

@@ -117,11 +117,6 @@ public final class ChunkedPipeline {
     return lanes;
   }
 
-  /** Elements of one chunk of the first accelerator, which shrink when memory runs out. */
-  public long chunkLength() {
-    return participants.getFirst().rate().size();
-  }
-
   /** Bytes that are read and written in all. */
   public long totalBytes() {
     return length * bytesPerElement;

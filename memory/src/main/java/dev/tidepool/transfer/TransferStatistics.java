@@ -68,11 +68,6 @@ public record TransferStatistics(
     return average(deviceToHostTime, deviceToHostTransfers);
   }
 
-  /** Returns the mean time of one copy within and between devices; zero before the first. */
-  public Duration deviceToDeviceAverageTime() {
-    return average(deviceToDeviceTime, deviceToDeviceTransfers);
-  }
-
   private static Duration average(Duration time, long transfers) {
     return transfers == 0 ? Duration.ZERO : time.dividedBy(transfers);
   }
@@ -100,10 +95,5 @@ public record TransferStatistics(
   /** Returns the part of the peak that transfers to the host reach. */
   public double deviceToHostEfficiency() {
     return deviceToHostBandwidth() / deviceToHostPeak;
-  }
-
-  /** Returns the part of the peak that copies on the device reach. */
-  public double deviceToDeviceEfficiency() {
-    return deviceToDeviceBandwidth() / deviceToDevicePeak;
   }
 }

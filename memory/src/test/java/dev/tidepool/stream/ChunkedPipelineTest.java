@@ -28,6 +28,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -252,15 +253,20 @@ class ChunkedPipelineTest {
   @Test
   void whenMemoryRunsOutChunksAreHalvedAndTheWorkGoesOn() {
     memory = new PlainMemory(70_000, Capability.SHARED_MEMORY);
-    ChunkedPipeline pipeline =
-        doubling(counting(), new Ints(new int[LENGTH])).build(SMALL.withLanes(3));
-    assertThat(pipeline.chunkLength()).isEqualTo(16_384);
+    AtomicLong longest = new AtomicLong();
+    ElementSource measured =
+        new Delegating(counting()) {
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            longest.accumulateAndGet(destination.byteSize(), Math::max);
+            super.read(elementOffset, destination);
+          }
+        };
     Ints y = new Ints(new int[LENGTH]);
-    pipeline = doubling(counting(), y).build(SMALL.withLanes(3));
-    pipeline.run();
+    doubling(measured, y).build(SMALL.withLanes(3)).run();
 
     assertDoubled(y);
-    assertThat(pipeline.chunkLength()).isLessThan(16_384);
+    assertThat(longest.get()).isPositive().isLessThan(64 << 10);
     assertThat(memory.peak.get()).isLessThanOrEqualTo(70_000);
   }
 

@@ -69,7 +69,11 @@ final class DeviceMeters {
   void register(MeterRegistry registry) {
     gauge(registry, "limit", BaseUnits.BYTES, "Memory of the device", MemoryInfo::totalBytes);
     gauge(
-        registry, "usage", BaseUnits.BYTES, "What of it is in use, by anyone", DeviceMeters::used);
+        registry,
+        "usage",
+        BaseUnits.BYTES,
+        "What of it is in use, by all processes",
+        DeviceMeters::used);
     gauge(
         registry,
         "utilization",

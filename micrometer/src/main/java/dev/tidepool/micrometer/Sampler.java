@@ -8,8 +8,8 @@ import java.lang.ref.WeakReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest figures of one manager. Holds the manager weakly, so that a manager that nobody closes
- * is still found by the library. Refreshed by one thread, read by any.
+ * The latest figures of one manager. Holds the manager weakly, so that a manager that is never
+ * closed is still found by the library. Refreshed by one thread, read by any.
  */
 final class Sampler {
   /** Figures that were taken together. */

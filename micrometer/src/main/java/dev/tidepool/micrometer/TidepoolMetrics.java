@@ -118,7 +118,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
         sample();
       } while (hasManagers());
     } catch (InterruptedException e) {
-      // Nobody else has the thread, so the process ends.
+      // No other code has the thread to interrupt it, so the process ends.
       Thread.currentThread().interrupt();
     }
   }

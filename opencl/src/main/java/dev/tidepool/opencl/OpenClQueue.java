@@ -16,7 +16,8 @@ import java.util.function.Consumer;
 
 /**
  * An in-order command queue of one device. Every operation is flushed when it is enqueued, so that
- * it starts without anybody waiting for it, and other queues can wait for it without a deadlock.
+ * it starts without a thread that waits for it, and other queues can wait for it without a
+ * deadlock.
  *
  * <p>OpenCL's enqueuing functions are thread-safe and so is this class; it holds no lock, except
  * for drivers that need one ({@link SerialCommands}). Closing waits for what was enqueued before;

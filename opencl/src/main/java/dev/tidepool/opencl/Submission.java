@@ -58,7 +58,7 @@ final class Submission implements AutoCloseable {
     return event;
   }
 
-  /** Commands that nobody got an event of end here: what they use is their caller's again. */
+  /** Commands of which no caller got an event end here: what they use is their caller's again. */
   @Override
   public void close() {
     if (count > 0) {

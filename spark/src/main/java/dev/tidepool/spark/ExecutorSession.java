@@ -83,7 +83,7 @@ final class ExecutorSession {
     return holders;
   }
 
-  /** Returns how much of a partition is computed at once, if somebody set it. */
+  /** Returns how much of a partition is computed at once, if that is set. */
   OptionalLong chunkBytes() {
     return settings.chunkBytes();
   }

@@ -12,8 +12,8 @@ import scala.collection.immutable.Seq;
  * A kernel in the plan of a query: its child's columns, and behind them the results.
  *
  * <p>Spark's optimizer takes the node apart and makes copies of it, by reflection: so the class is
- * public. It sees which columns the kernel reads, and keeps columns that nobody needs out of the
- * child.
+ * public. It sees which columns the kernel reads, and keeps columns that no other node needs out of
+ * the child.
  */
 public final class KernelNode extends LogicalPlan {
   private static final long serialVersionUID = 1L;

@@ -55,7 +55,7 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
   /** For each buffer an array that results pass through. */
   private final List<Object> passages = new ArrayList<>();
 
-  /** Whether the task has ended: nobody would close further buffers. */
+  /** Whether the task has ended: no code would close further buffers. */
   private boolean hasEnded;
 
   /** Rows that fit the buffers; 0 before the first chunk. */
@@ -83,7 +83,7 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
     this.places = places;
     this.kernelTime = kernelTime;
     this.launches = launches;
-    // Not closed: the manager keeps the code of kernels that nobody closes for the next task.
+    // Not closed: the manager keeps the code of kernels that are not closed for the next task.
     this.kernel = memory.compile(typed.kernel().compilable());
     task.addTaskCompletionListener((TaskCompletionListener) this);
   }

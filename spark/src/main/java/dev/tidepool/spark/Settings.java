@@ -18,7 +18,7 @@ import scala.Tuple2;
  *
  * @param accelerator an id, a kind or {@code auto}
  * @param resource Spark's name for the resource whose addresses are accelerators
- * @param chunkBytes how much of a partition is computed at once, if somebody set it
+ * @param chunkBytes how much of a partition is computed at once, if that is set
  * @param options those of the library
  */
 record Settings(

@@ -20,7 +20,7 @@ public final class TidepoolMetricsAutoConfiguration {
   @ConditionalOnMissingBean
   public TidepoolMetrics tidepoolMetrics(ObjectProvider<UnifiedMemoryManager> managers) {
     TidepoolMetrics metrics = new TidepoolMetrics();
-    // One that is made for each use would be made here, and nobody would close it.
+    // A manager that is made for each use would be made here, and no code would close it.
     managers.orderedStream(ObjectProvider.UNFILTERED, false).forEach(metrics::add);
     return metrics;
   }

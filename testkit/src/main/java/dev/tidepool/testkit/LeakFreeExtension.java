@@ -110,7 +110,7 @@ final class LeakFreeExtension
 
   @Override
   public void afterTestExecution(ExtensionContext context) {
-    // What closes a manager later may be seen by nobody.
+    // Looks now, because the manager may be closed before the next look.
     installed(context).watch().look(managers(context));
   }
 

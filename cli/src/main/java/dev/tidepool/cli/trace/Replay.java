@@ -42,7 +42,7 @@ public record Replay(
   /**
    * Does what the trace did, on the calling thread.
    *
-   * @param memory a manager that nobody has used
+   * @param memory a manager that has not been used
    * @param fill whether each buffer is filled once, as programs do
    */
   public static Replay of(Trace trace, UnifiedMemoryManager memory, boolean fill) {

@@ -41,7 +41,7 @@ public final class TiledProduct {
       for (int k = 0; k < TILE; k++) {
         sum += tileA[y * TILE + k] * tileB[k * TILE + x];
       }
-      item.barrier(); // nobody reads them any more
+      item.barrier(); // no item reads them any more
     }
     if (row < rows && column < columns) {
       c[row * columns + column] = sum;

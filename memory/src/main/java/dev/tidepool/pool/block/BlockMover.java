@@ -14,7 +14,8 @@ public interface BlockMover {
   record Move(PooledBlock from, PooledBlock to) {}
 
   /**
-   * Makes all of the moves, if that can be done without waiting for anybody, or none. Never throws.
+   * Makes all of the moves, if that can be done without waiting for another thread, or none. Never
+   * throws.
    *
    * @return whether they were made: then each {@code from} is the caller's, and each {@code to} its
    *     tenant's; if not, everything is as it was

@@ -35,7 +35,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   private final AtomicBoolean maintaining = new AtomicBoolean();
   private volatile boolean closed;
 
-  /** Set before anybody else sees the pool. */
+  /** Set before another thread sees the pool. */
   private @Nullable ObjectPoolMaintenance maintenance;
 
   private final LongAdder misses = new LongAdder();

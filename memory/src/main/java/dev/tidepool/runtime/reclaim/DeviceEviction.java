@@ -6,16 +6,20 @@ import dev.tidepool.runtime.events.EvictionEvent;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageEviction;
 
 /** Frees a buffer's device copy, after it has fetched the newer bytes. */
 final class DeviceEviction extends Relocation {
+  private final StorageEviction eviction;
+
   DeviceEviction(Storage storage) {
     super(storage);
+    this.eviction = new StorageEviction(storage);
   }
 
   @Override
   boolean ifIdle() {
-    boolean asks = storage.coherence().isEvictable();
+    boolean asks = eviction.isPossible();
     while (asks) {
       // A storage that is just being moved is no less idle: its bytes may be on their way to the
       // host already.
@@ -29,7 +33,7 @@ final class DeviceEviction extends Relocation {
     EvictionEvent event = FlightEvents.eviction();
     Lease lease;
     try {
-      lease = storage.coherence().evictDevice();
+      lease = eviction.evict();
     } catch (OutOfDeviceMemoryException noPlaceOnHost) {
       SpillFile spilling = storage.context().spilling();
       if (spilling == null) {

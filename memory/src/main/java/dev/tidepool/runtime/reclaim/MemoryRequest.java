@@ -8,6 +8,7 @@ import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.storage.StorageEviction;
 import dev.tidepool.runtime.supply.DeviceReservation;
 import dev.tidepool.runtime.supply.MemoryRefusedException;
 import dev.tidepool.runtime.supply.MemoryRefusedException.Source;
@@ -154,11 +155,9 @@ final class MemoryRequest<T> {
   }
 
   boolean evictionHelps(Storage storage) {
+    StorageEviction eviction = new StorageEviction(storage);
     // Under the limit a copy that moves to the host takes as much there.
-    boolean helps =
-        isLimited()
-            ? storage.coherence().hasTwoCopies()
-            : onDevice && storage.coherence().isEvictable();
+    boolean helps = isLimited() ? eviction.hasTwoCopies() : onDevice && eviction.isPossible();
     return helps && mayTakeFrom(storage.core());
   }
 

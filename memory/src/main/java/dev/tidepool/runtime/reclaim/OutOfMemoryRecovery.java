@@ -78,7 +78,10 @@ public final class OutOfMemoryRecovery {
     }
   }
 
-  /** Nothing is moved or waited for in vain: an empty manager would refuse such a request, too. */
+  /**
+   * Fails at once if even an empty manager would refuse the request: moving bytes or waiting could
+   * not help.
+   */
   private void checkWithinLimit(long bytes, OutOfDeviceMemoryException refused) {
     if (exceptions.isBeyondLimit(bytes)) {
       throw exceptions.beyondLimit(bytes, refused);

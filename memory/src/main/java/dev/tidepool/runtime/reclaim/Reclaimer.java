@@ -7,6 +7,7 @@ import dev.tidepool.runtime.order.UseState;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.storage.StorageEviction;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.support.FailureLog;
@@ -165,7 +166,8 @@ public final class Reclaimer {
         return;
       }
     }
-    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchBeforeEviction()) {
+    StorageEviction eviction = new StorageEviction(storage);
+    if (storage.byteSize() >= WORTH_A_THREAD && eviction.canFetchAhead()) {
       context
           .transferThreads()
           .execute(
@@ -175,7 +177,7 @@ public final class Reclaimer {
                       () -> {
                         // A closed buffer need not be fetched.
                         if (!storage.isFreePending()) {
-                          storage.coherence().fetchBeforeEviction();
+                          eviction.fetchAhead();
                         }
                       });
                 } catch (RuntimeException | InternalError e) {

@@ -30,8 +30,8 @@ final class ReleaseWait implements AutoCloseable {
 
   /**
    * The longest time, unless the processor is busy, from the moment when a thread takes a block
-   * until other threads see which buffer has it. The thread notifies no one, because that would
-   * cost each allocation.
+   * until other threads see which buffer has it. The thread notifies no other thread, because that
+   * would cost each allocation.
    */
   private static final long TAKING_NANOS = 1_000_000;
 

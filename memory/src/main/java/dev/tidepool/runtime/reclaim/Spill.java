@@ -5,6 +5,7 @@ import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.SpillEvent;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageSpill;
 
 /** Takes a buffer's bytes to the spill file, from which they come back when they are touched. */
 final class Spill extends Relocation {
@@ -18,7 +19,7 @@ final class Spill extends Relocation {
   @Override
   boolean move() {
     SpillEvent event = FlightEvents.spill();
-    boolean isSpilled = storage.coherence().spill(store);
+    boolean isSpilled = new StorageSpill(storage).spill(store);
     if (isSpilled && event != null) {
       event.spilled(storage.context().id(), storage.core().tag(), storage.byteSize());
     }

@@ -13,6 +13,7 @@ import dev.tidepool.runtime.storage.Coherence;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.storage.StorageEviction;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.spi.support.RankedSort;
 import java.util.EnumMap;
@@ -89,7 +90,7 @@ public final class Suspender {
     if (hasNativeUser(storage)) {
       return Outcome.left(Reason.LENT);
     }
-    if (coherence.isEvictable()) {
+    if (new StorageEviction(storage).isPossible()) {
       return new DeviceEviction(storage).inTurn() ? Outcome.MOVED : spill(storage);
     }
     if (!coherence.backing().isShared()) {

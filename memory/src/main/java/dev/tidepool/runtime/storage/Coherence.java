@@ -1,7 +1,6 @@
 package dev.tidepool.runtime.storage;
 
 import dev.tidepool.BufferState;
-import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.host.ArenaKeepAlive;
 import dev.tidepool.host.system.TruncatedMapCheck;
@@ -9,7 +8,6 @@ import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
 import dev.tidepool.link.HostRegion;
 import dev.tidepool.link.TransferContext;
-import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.TransferEvent;
 import dev.tidepool.runtime.order.UseState;
@@ -17,7 +15,6 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,27 +28,16 @@ import org.jspecify.annotations.Nullable;
  * copies are one block nothing travels, and only the state changes. {@link StorageTransfers} moves
  * the ranges, by one command or several.
  *
+ * <p>Memory that is short is taken from a storage by {@link StorageEviction} and {@link
+ * StorageSpill}. An access brings spilled bytes back first.
+ *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
  * no work {@linkplain UseState occupies} the storage. Reads run side by side, and two may find that
- * the same bytes must move: the lock {@code moving} lets one of them move. The storage's monitor,
- * which guards the state, is never held while bytes move.
+ * the same bytes must move: the lock {@code moving} lets one of them move. This class owns the
+ * lock; whatever changes the copies takes it. The storage's monitor, which guards the state, is
+ * never held while bytes move.
  */
 public final class Coherence {
-  /** A lock that a {@code try} statement gives back. */
-  private static final class MovingLock extends ReentrantLock implements AutoCloseable {
-    private static final long serialVersionUID = 1L;
-
-    MovingLock locked() {
-      lock();
-      return this;
-    }
-
-    @Override
-    public void close() {
-      unlock();
-    }
-  }
-
   private final Storage storage;
   private final StorageContext context;
   private final BackingBlocks backing;
@@ -61,6 +47,8 @@ public final class Coherence {
   private final CoherenceState state;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
+  // Brings the bytes back that have no memory; null while they have. Changes with `backing`.
+  private @Nullable SpilledBytes spilled;
 
   Coherence(Storage storage, StorageContext context, BackingBlocks backing, BufferState state) {
     this.storage = storage;
@@ -231,7 +219,7 @@ public final class Coherence {
       return null;
     }
     try {
-      boolean isThere = backing.spilled() == null && backing.hasDevice() && !backing.isMapped();
+      boolean isThere = !isSpilled() && backing.hasDevice() && !backing.isMapped();
       if (!isThere || !(written ? state.isDeviceNewest() : state.deviceHasNewest(from, to))) {
         return null;
       }
@@ -246,7 +234,11 @@ public final class Coherence {
     storage.bufferCounters().accessed(true);
   }
 
-  private MovingLock moving() {
+  /**
+   * Returns the lock under which bytes move. Threads that free memory take it as it is; work takes
+   * it by {@link #lockMoving}.
+   */
+  MovingLock moving() {
     MovingLock made = moving;
     if (made == null) {
       synchronized (storage) {
@@ -283,12 +275,34 @@ public final class Coherence {
    * Returns whether the bytes have no memory that the device computes in; {@code moving} is held.
    */
   private boolean isOffDevice() {
-    return backing.spilled() != null || (!backing.isShared() && !backing.hasDevice());
+    return isSpilled() || (!backing.isShared() && !backing.hasDevice());
   }
 
   /** Returns whether the bytes are in a file; known to work that is under way. */
   boolean isSpilled() {
-    return backing.spilled() != null;
+    return spilled != null;
+  }
+
+  /** Notes that the bytes are in a file and in no memory; {@code moving} is held. */
+  void spilledTo(SpilledBytes file) {
+    spilled = file;
+  }
+
+  /** Notes that bytes that were in a file have memory again; {@code moving} is held. */
+  void broughtBack() {
+    spilled = null;
+  }
+
+  /**
+   * Gives a storage whose bytes are in a file its memory again; {@code moving} is held.
+   *
+   * @param read whether the bytes are needed
+   */
+  private void bringBack(boolean read) {
+    SpilledBytes file = spilled;
+    if (file != null) {
+      file.bringBack(read);
+    }
   }
 
   void provideMemory() {
@@ -544,64 +558,15 @@ public final class Coherence {
     }
   }
 
-  /**
-   * Returns whether there is a device copy that may be given up, since the host's can replace it.
-   */
-  public boolean isEvictable() {
-    return !backing.isShared()
-        && backing.hasDevice()
-        && !backing.isDeviceForeign()
-        && !storage.holds().keepDevice();
-  }
-
-  /** Returns whether a copy can be given up without a place for its bytes. */
-  public boolean hasTwoCopies() {
-    return isEvictable() && backing.hasHost();
-  }
-
-  /** Fetches what only the device has and gives its copy up; null if there is none to give. */
-  public @Nullable Lease evictDevice() {
-    try (MovingLock _ = moving().locked()) {
-      if (!isEvictable()) {
-        return null;
-      }
-      if (!state.isHostNewest() && !backing.hasHost()) {
-        backing.setHost(context.blocks().forHostInRecovery(size, storage.core()));
-      }
-      fetchNewer();
-      // First, because what is overwritten must not count any more.
-      state.hostOnly();
-      context.scrubber().overwrite(backing);
-      context.registry().relocated(storage.core());
-      return backing.detachDevice();
-    }
-  }
-
-  /**
-   * Returns whether a copy that is given up would be fetched first, to a place that is there
-   * already.
-   */
-  public boolean canFetchBeforeEviction() {
-    return hasTwoCopies() && !state.isHostNewest();
-  }
-
-  /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
-  public void fetchBeforeEviction() {
-    try (MovingLock _ = moving().locked()) {
-      if (canFetchBeforeEviction()) {
-        fetchNewer();
-      }
-    }
-  }
-
-  private void fetchNewer() {
+  /** Fetches all that is newer on the device; {@code moving} is held. */
+  void fetchNewer() {
     if (!state.isHostNewest()) {
       beginOnHost();
       fetch(0, size);
     }
   }
 
-  /** Returns whether there is memory that {@link #spill} could give up. */
+  /** Returns whether there is memory that {@link StorageSpill} could give up. */
   boolean isSpillable() {
     return (backing.hasHost() || backing.hasDevice())
         && backing.isHostOwned()
@@ -609,101 +574,6 @@ public final class Coherence {
         && !storage.holds().keepHost()
         && !storage.holds().keepDevice()
         && !backing.isDeviceForeign();
-  }
-
-  /**
-   * Writes the newest bytes to a file and gives all memory up; false if the host's bytes must stay.
-   * What users see of the state changes as if a device copy was evicted.
-   *
-   * @throws dev.tidepool.TransferException if the file takes no more; nothing has changed then
-   */
-  public boolean spill(SpillFile spilling) {
-    List<Lease> freed;
-    boolean clean;
-    try (MovingLock _ = moving().locked()) {
-      if (!isSpillable()) {
-        return false;
-      }
-      SpillFile.Extent extent = spilling.reserve(size);
-      try {
-        writeTo(extent);
-        releaseToDevice();
-      } catch (RuntimeException | Error e) {
-        extent.drop();
-        throw e;
-      }
-      spilling.spilled();
-      context.registry().addWithoutBlock(storage.core());
-      if (!backing.isShared()) {
-        state.hostOnly();
-      }
-      context.releaser().inspectGuards(storage);
-      Block abandoned = context.scrubber().beyondPools(backing);
-      freed = backing.detachAll(extent);
-      clean = abandoned == null || context.scrubber().overwroteQuietly(abandoned);
-    }
-    for (int i = 0; i < freed.size(); i++) {
-      if (clean) {
-        freed.get(i).release();
-      } else {
-        freed.get(i).discard();
-      }
-    }
-    return true;
-  }
-
-  private void writeTo(SpillFile.Extent extent) {
-    if (backing.hasHost()) {
-      acquireForHost();
-      if (!backing.isShared() && !state.isHostNewest()) {
-        fetch(0, size);
-      }
-      extent.write(0, backing.host());
-      return;
-    }
-    // The host has no room for a copy, so the bytes pass through.
-    Lease staging = context.blocks().forStaging(Math.min(size, context.stagingChunk()));
-    try {
-      transfers().writeToFile(extent, size, staging);
-    } finally {
-      staging.release();
-    }
-  }
-
-  /**
-   * Gives a storage whose bytes are in a file its memory again; {@code moving} is held.
-   *
-   * @param read whether the bytes are needed
-   */
-  private void bringBack(boolean read) {
-    SpillFile.Extent extent = backing.spilled();
-    if (extent == null) {
-      return;
-    }
-    SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
-    BufferCore core = storage.core();
-    boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
-    Lease lease =
-        inFirstPlace
-            ? context.blocks().forReturn(size, core.allocation(), core)
-            : context.blocks().forHost(size, core);
-    try {
-      if (read) {
-        transfers().readFromFile(extent, lease);
-      }
-    } catch (RuntimeException | Error e) {
-      if (transfers().takesTurns(lease)) {
-        // Whether the host or the device has it is not known for certain.
-        lease.discard();
-      } else {
-        lease.release();
-      }
-      throw e;
-    }
-    backing.attach(lease);
-    spilling.broughtBack();
-    context.registry().removeWithoutBlock(core);
-    extent.drop();
   }
 
   /** Makes the host's copy where there is none; all of it is still the device's then. */
@@ -784,8 +654,8 @@ public final class Coherence {
     countTransfer(direction, bytes, elapsed, way);
   }
 
-  /** The host takes a mapped block. */
-  private void acquireForHost() {
+  /** Takes a mapped block for the host; {@code moving} is held. */
+  void acquireForHost() {
     if (backing.isMapped() && !hostHolds) {
       link().acquire(backing.device());
       hostHolds = true;
@@ -819,7 +689,8 @@ public final class Coherence {
     }
   }
 
-  private void releaseToDevice() {
+  /** Takes a mapped block back for the device; {@code moving} is held. */
+  void releaseToDevice() {
     if (hostHolds) {
       link().release(backing.device());
       // Set last: if the release fails the host still has the block, and a failed spill goes on

@@ -178,7 +178,7 @@ public final class HoldCounts {
     }
   }
 
-  /** Returns whether somebody may write the host's bytes until a mapping or a hold ends. */
+  /** Returns whether a thread may write the host's bytes until a mapping or a hold ends. */
   boolean isHostWritten() {
     synchronized (monitor) {
       return writingMappings > 0 || hostWriters > 0;

@@ -13,7 +13,7 @@ import java.util.Objects;
 
 /**
  * Moves a storage's bytes between its two copies, and between them and the spill file. It changes
- * no state; {@link Coherence} calls it under its lock {@code moving}.
+ * no state; {@link Coherence} and {@link StorageSpill} call it under the lock {@code moving}.
  */
 final class StorageTransfers {
   private final DeviceLink link;

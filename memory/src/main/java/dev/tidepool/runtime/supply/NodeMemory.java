@@ -8,11 +8,10 @@ import dev.tidepool.host.NumaPolicy;
 import dev.tidepool.host.system.ProcessorNodes;
 import java.util.List;
 import java.util.function.IntSupplier;
-import java.util.function.Supplier;
 
 /**
- * The NUMA nodes of the machine, from which pools of host memory are filled. Tests put an emulated
- * machine in its place, with {@link #using}. Thread-safe.
+ * The NUMA nodes of the machine, from which pools of host memory are filled. Tests bind an emulated
+ * machine to {@link EmulatedNodes#MACHINE}, which takes its place. Thread-safe.
  */
 public interface NodeMemory {
   /** Returns the numbers of the nodes, at least one. */
@@ -42,14 +41,9 @@ public interface NodeMemory {
     return new Nodes(nodes, ProcessorNodes.of(nodes)::placeOfCaller);
   }
 
-  /** Runs an action that sees another machine. For tests. */
-  static <T> T using(NodeMemory machine, Supplier<T> action) {
-    return ScopedValue.where(EmulatedNodes.MACHINE, machine).call(action::get);
-  }
-
-  /** The scope of {@link #using}. */
+  /** The scope of an emulated machine. */
   final class EmulatedNodes {
-    private static final ScopedValue<NodeMemory> MACHINE = ScopedValue.newInstance();
+    static final ScopedValue<NodeMemory> MACHINE = ScopedValue.newInstance();
 
     private EmulatedNodes() {}
   }

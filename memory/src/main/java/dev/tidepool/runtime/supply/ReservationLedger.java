@@ -15,11 +15,11 @@ import java.util.stream.Collectors;
  * The reservations of one device, of all managers of a session: the holders with their bytes, and
  * the waiting requests.
  *
- * <p>What is reserved and unused is kept from everybody else: a pool asks the driver for a block
- * only if that many bytes stay free. A request counts as pending before the driver is asked and
- * until the driver's figure has it. A block of a reservation counts as used after the driver has
- * given it, and as unused before the driver gets it back. So errors of the sum are on the safe
- * side, and nothing is counted twice while no reservation exists.
+ * <p>No other request gets what is reserved and unused: a pool asks the driver for a block only if
+ * that many bytes stay free. A request counts as pending before the driver is asked and until the
+ * driver's figure has it. A block of a reservation counts as used after the driver has given it,
+ * and as unused before the driver gets it back. So errors of the sum are on the safe side, and
+ * nothing is counted twice while no reservation exists.
  *
  * <p><b>Locking.</b> The monitor guards all numbers, those of the {@link DeviceReservation}s too.
  * Under it the device is asked for its memory, and nothing else.

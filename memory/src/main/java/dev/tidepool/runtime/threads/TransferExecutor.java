@@ -301,7 +301,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
           }
         }
         LockSupport.parkNanos(this, Math.max(1, end - System.nanoTime()));
-        // No one interrupts this thread on purpose, and an interrupt would keep it from parking.
+        // No code interrupts this thread on purpose, and an interrupt would keep it from parking.
         Thread.interrupted();
       }
     }

@@ -19,9 +19,9 @@
  *       Orchestrator}): the thread that does the work.
  * </ul>
  *
- * <p>A thread that cancels a future completes it. What could not be completed because the heap was
- * full, a {@code tidepool-completion} or {@code tidepool-background} thread of its own completes
- * later ({@link dev.tidepool.runtime.threads.FutureEnd}).
+ * <p>A thread that cancels a future completes it. If the heap is full when a future should
+ * complete, a {@code tidepool-completion} or {@code tidepool-background} thread of its own
+ * completes it later ({@link dev.tidepool.runtime.threads.FutureEnd}).
  */
 @NullMarked
 package dev.tidepool.runtime.threads;

@@ -86,7 +86,7 @@ public final class ProgressNotifier {
         call(now);
       }
       if (ends) {
-        // What is left in `news` keeps everybody out.
+        // What is left in `news` keeps all other threads out.
         whenDone.run();
         return;
       }

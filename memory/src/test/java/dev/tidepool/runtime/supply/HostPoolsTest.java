@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -63,8 +64,13 @@ class HostPoolsTest {
 
   private final Machine machine = new Machine();
 
+  /** Runs an action that sees another machine. */
+  private static <T> T on(NodeMemory machine, Supplier<T> action) {
+    return ScopedValue.where(NodeMemory.EmulatedNodes.MACHINE, machine).call(action::get);
+  }
+
   private Tidepool open(MemoryOptions.Builder options) {
-    return NodeMemory.using(machine, () -> Tidepool.open(options.build()));
+    return on(machine, () -> Tidepool.open(options.build()));
   }
 
   private static UnifiedMemoryManager cpu(Tidepool tidepool) {
@@ -175,7 +181,7 @@ class HostPoolsTest {
       Accelerator accelerator = tidepool.accelerator("cpu:0");
       MemoryOptions limited = MemoryOptions.builder().memoryLimit(3 * LARGE).build();
       try (UnifiedMemoryManager memory =
-          NodeMemory.using(machine, () -> UnifiedMemoryManager.create(accelerator, limited))) {
+          on(machine, () -> UnifiedMemoryManager.create(accelerator, limited))) {
         var _ = usedOn(0, memory, 2 * LARGE);
         // What lies idle on the other node makes room.
         var _ = usedOn(1, memory, 2 * LARGE);
@@ -240,8 +246,7 @@ class HostPoolsTest {
             throw new AssertionError("asked for memory of a node");
           }
         };
-    try (Tidepool tidepool =
-        NodeMemory.using(alone, () -> Tidepool.open(MemoryOptions.defaults()))) {
+    try (Tidepool tidepool = on(alone, () -> Tidepool.open(MemoryOptions.defaults()))) {
       for (int i = 0; i < 3; i++) {
         try (UnifiedBuffer<byte[]> buffer =
             cpu(tidepool).allocate(ElementType.BYTE, LARGE, location)) {

@@ -258,7 +258,7 @@ public abstract class LendingConformance extends Topic {
         });
   }
 
-  /** Host and device may have to take turns; then nobody reads what is lent. */
+  /** Host and device may have to take turns; then no other code reads what is lent. */
   private boolean readsSideBySide(UnifiedBuffer<?> buffer) {
     try {
       memory().lend(NativeUse.read(buffer)).close();

@@ -16,8 +16,8 @@ public enum Failure {
   /** Like {@link #BROKEN}, but the error says that a second try may succeed. */
   TRANSIENT,
   /**
-   * A write is accepted, and one of its bytes arrives changed; nobody says so. All other calls are
-   * as if no failure had been chosen.
+   * A write is accepted, and one of its bytes arrives changed, without an error. All other calls
+   * are as if no failure had been chosen.
    */
   DAMAGED,
   /** The device is lost: this call and all later ones that may fail do. */

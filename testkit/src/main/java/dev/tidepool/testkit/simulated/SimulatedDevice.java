@@ -148,7 +148,7 @@ public final class SimulatedDevice implements Device {
     return lockedBy;
   }
 
-  /** Events that nobody has closed yet. */
+  /** Returns how many events have not been closed. */
   public int openEvents() {
     return events.size();
   }

@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * One direction of a device's link. Commands of several queues reserve their time on it one behind
  * another, so that together they are no faster than the link. The monitor guards the reservation;
- * nobody waits under it.
+ * no thread waits under it.
  */
 final class Wire {
   /** The system wakes a parked thread late by about that much. */

@@ -27,7 +27,7 @@ import java.util.function.Supplier;
  */
 record Foreign(UnifiedBuffer<int[]> buffer, Supplier<int[]> outlived) {
 
-  /** Over native memory, which lives as long as anybody reaches it. */
+  /** Over native memory, which lives as long as it is reachable. */
   static Foreign wrapped(UnifiedMemoryManager manager, int length) {
     MemorySegment memory = Arena.ofAuto().allocate(bytes(length), Integer.BYTES);
     return new Foreign(manager.wrap(ElementType.INT, memory), () -> ints(memory));

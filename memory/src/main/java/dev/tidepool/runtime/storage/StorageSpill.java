@@ -1,0 +1,124 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferException;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.spi.Block;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Moves the bytes of a storage to the spill file and gives all of its memory up, and brings them
+ * back before the next access. What users see of the state changes as if a device copy was evicted.
+ *
+ * <p><b>Locking.</b> Called while no work uses the storage. Takes the lock {@code moving} of its
+ * {@link Coherence}, which brings the bytes back under it.
+ */
+public final class StorageSpill implements SpilledBytes {
+  private final Storage storage;
+  private final StorageContext context;
+  private final Coherence coherence;
+  private final BackingBlocks backing;
+  private final long size;
+
+  public StorageSpill(Storage storage) {
+    this.storage = storage;
+    this.context = storage.context();
+    this.coherence = storage.coherence();
+    this.backing = coherence.backing();
+    this.size = storage.byteSize();
+  }
+
+  /**
+   * Writes the newest bytes to a file and gives all memory up; false if the host's bytes must stay.
+   *
+   * @throws TransferException if the file takes no more; nothing has changed then
+   */
+  public boolean spill(SpillFile spilling) {
+    List<Lease> freed;
+    boolean clean;
+    try (MovingLock _ = coherence.moving().locked()) {
+      if (!coherence.isSpillable()) {
+        return false;
+      }
+      SpillFile.Extent extent = spilling.reserve(size);
+      try {
+        writeTo(extent);
+        coherence.releaseToDevice();
+      } catch (RuntimeException | Error e) {
+        extent.drop();
+        throw e;
+      }
+      spilling.spilled();
+      context.registry().addWithoutBlock(storage.core());
+      if (!backing.isShared()) {
+        coherence.state().hostOnly();
+      }
+      context.releaser().inspectGuards(storage);
+      Block abandoned = context.scrubber().beyondPools(backing);
+      freed = backing.detachAll(extent);
+      coherence.spilledTo(this);
+      clean = abandoned == null || context.scrubber().overwroteQuietly(abandoned);
+    }
+    for (int i = 0; i < freed.size(); i++) {
+      if (clean) {
+        freed.get(i).release();
+      } else {
+        freed.get(i).discard();
+      }
+    }
+    return true;
+  }
+
+  private void writeTo(SpillFile.Extent extent) {
+    if (backing.hasHost()) {
+      coherence.acquireForHost();
+      if (!backing.isShared()) {
+        coherence.fetchNewer();
+      }
+      extent.write(0, backing.host());
+      return;
+    }
+    // The host has no room for a copy, so the bytes pass through.
+    Lease staging = context.blocks().forStaging(Math.min(size, context.stagingChunk()));
+    try {
+      transfers().writeToFile(extent, size, staging);
+    } finally {
+      staging.release();
+    }
+  }
+
+  @Override
+  public void bringBack(boolean read) {
+    SpillFile.Extent extent = Objects.requireNonNull(backing.spilled(), "the extent");
+    SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
+    BufferCore core = storage.core();
+    boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
+    Lease lease =
+        inFirstPlace
+            ? context.blocks().forReturn(size, core.allocation(), core)
+            : context.blocks().forHost(size, core);
+    try {
+      if (read) {
+        transfers().readFromFile(extent, lease);
+      }
+    } catch (RuntimeException | Error e) {
+      if (transfers().takesTurns(lease)) {
+        // Whether the host or the device has it is not known for certain.
+        lease.discard();
+      } else {
+        lease.release();
+      }
+      throw e;
+    }
+    backing.attach(lease);
+    coherence.broughtBack();
+    spilling.broughtBack();
+    context.registry().removeWithoutBlock(core);
+    extent.drop();
+  }
+
+  private StorageTransfers transfers() {
+    return new StorageTransfers(context.link(), backing);
+  }
+}
