@@ -9,17 +9,11 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
-import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.stream.reduction.Reducer;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -74,8 +68,7 @@ public final class Pipeline {
   private @Nullable StreamedArrays<?> stream;
   private boolean overwrite;
   private boolean resumable;
-  private volatile @Nullable ChunkedPipeline running;
-  private volatile boolean cancelled;
+  private final RunningPipeline running = new RunningPipeline();
 
   /**
    * What came of a run.
@@ -311,21 +304,19 @@ public final class Pipeline {
     if (resumable) {
       NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
     }
+    Computation computation = new Computation(kernels, reductions, scalars);
     try (RawFiles raws = RawFiles.open(rawInputs);
-        NpyInputs inputs = inputFiles.isEmpty() ? null : NpyInputs.open(inputFiles)) {
+        PipelineRun run = PipelineRun.open(computation, inputFiles, running)) {
       Map<String, ElementSource> read = new LinkedHashMap<>(sources);
-      if (inputs != null) {
-        inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
-      }
+      read.putAll(run.inputs().sources());
       read.putAll(raws.readers());
       StreamedArrays<?> arrays = stream;
       if (arrays != null) {
         fit(arrays);
         read.put(arrays.name(), arrays.window());
-        return run(read, arrays.room(), null, raws, options);
+        return run(run, raws, read, arrays.room(), options);
       }
-      long length = read.values().iterator().next().length();
-      return run(read, length, inputs, raws, inputs == null ? options : inputs.fitting(options));
+      return run(run, raws, read, read.values().iterator().next().length(), options);
     }
   }
 
@@ -426,14 +417,14 @@ public final class Pipeline {
   }
 
   private Outcome run(
+      PipelineRun run,
+      RawFiles raws,
       Map<String, ElementSource> read,
       long length,
-      @Nullable NpyInputs inputs,
-      RawFiles raws,
       StreamOptions options) {
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
     consumers.forEach((name, sink) -> taken.put(name, sink.apply(length)));
-    Map<String, ElementType<?>> types = types(read, taken);
+    Map<String, ElementType<?>> types = types(run.computation(), read, taken);
     Map<String, Reducer> reducers = new LinkedHashMap<>();
     for (Reduction reduction : reductions) {
       ElementType<?> type = made(types, reduction.name());
@@ -446,43 +437,40 @@ public final class Pipeline {
     if (arrays != null) {
       arrays.begin();
     }
+    NpyInputs inputs = run.inputs();
     Map<String, NpyOutputs.Target> targets =
-        inputs == null
+        inputs.readers().isEmpty()
             ? targets(types, false, List.of(length))
             : targets(types, inputs.isFortranOrder(), inputs.shape());
-    try (NpyOutputs outputs =
-        inputs != null && resumable
-            ? NpyOutputs.resume(targets, work(inputs))
-            : NpyOutputs.begin(targets)) {
-      taken.putAll(outputs.writers());
-      raws.begin(rawOutputs, length, this::replaces);
-      taken.putAll(raws.writers());
-      Map<String, Throwable> dropped =
-          arrays == null
-              ? stream(read, taken, outputs, options)
-              : streamWindows(arrays, taken, outputs, options);
-      if (inputs != null) {
-        inputs.verify();
-      }
-      raws.prepare();
-      outputs.commit();
-      raws.commit();
-      return new Outcome(Reducer.values(reducers), dropped, outputs.resumption());
+    if (resumable) {
+      run.resume(targets, KernelTraits.of(kernels, inputs.readers().size()));
+    } else {
+      run.begin(targets);
     }
+    taken.putAll(run.writers());
+    raws.begin(rawOutputs, length, this::replaces);
+    taken.putAll(raws.writers());
+    Map<String, Throwable> dropped =
+        arrays == null
+            ? stream(run, read, taken, options)
+            : streamWindows(run, arrays, taken, options);
+    run.commit(raws::prepare);
+    raws.commit();
+    return new Outcome(Reducer.values(reducers), dropped, run.resumption());
   }
 
   private Map<String, Throwable> streamWindows(
+      PipelineRun run,
       StreamedArrays<?> arrays,
       Map<String, ElementSink> taken,
-      NpyOutputs outputs,
       StreamOptions options) {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
       dropped.putAll(
           stream(
+              run,
               Map.of(arrays.name(), arrays.window()),
               arrays.windowsOf(taken),
-              outputs,
               options.withProgress(arrays.told(options.progress()))));
     }
     return dropped;
@@ -499,40 +487,9 @@ public final class Pipeline {
     return targets;
   }
 
-  /** Returns what the results depend on. */
-  private List<Journal.Trait> work(NpyInputs inputs) {
-    List<Journal.Trait> work = new ArrayList<>(inputs.traits());
-    for (KernelSource kernel : kernels) {
-      work.add(new Journal.Trait("kernel " + work.size(), kernel + contents(kernel)));
-    }
-    scalars.forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
-    return work;
-  }
-
-  /** Returns what a kernel's text does not tell of it. */
-  private static String contents(KernelSource kernel) {
-    return switch (kernel) {
-      case KernelSource.CudaImage compiled -> digest(compiled.image());
-      // With the methods that it calls and the constants that it uses.
-      case KernelSource.Method method ->
-          digest(StandardCharsets.UTF_8.encode(MethodReader.read(method).toString()));
-      default -> "";
-    };
-  }
-
-  private static String digest(ByteBuffer contents) {
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(contents);
-      return " " + HexFormat.of().formatHex(digest.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every Java platform has SHA-256", e);
-    }
-  }
-
   /** Returns the types of all arrays, results that go to files included. */
   private Map<String, ElementType<?>> types(
-      Map<String, ElementSource> read, Map<String, ElementSink> taken) {
+      Computation computation, Map<String, ElementSource> read, Map<String, ElementSink> taken) {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
@@ -541,14 +498,9 @@ public final class Pipeline {
     reductions.forEach(reduction -> wanted.add(reduction.name()));
     StagePlan plan = StagePlan.of(kernels, known, scalars, wanted, paths(inputFiles, rawInputs));
     // Before any file is begun, or what an earlier run has left would be lost.
-    StagePlan.checkUse(kernels, read.keySet(), kernelScalars().keySet(), wanted);
+    Set<String> used = computation.kernelScalars().keySet();
+    StagePlan.checkUse(kernels, read.keySet(), used, wanted);
     return plan.arrays();
-  }
-
-  private Map<String, Object> kernelScalars() {
-    Set<String> names = new HashSet<>();
-    kernels.forEach(kernel -> names.addAll(StagePlan.names(kernel)));
-    return StagePlan.scalars(scalars, reductions, names);
   }
 
   private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
@@ -561,29 +513,14 @@ public final class Pipeline {
   }
 
   private Map<String, Throwable> stream(
+      PipelineRun run,
       Map<String, ? extends ElementSource> read,
       Map<String, ElementSink> taken,
-      NpyOutputs outputs,
       StreamOptions options) {
-    ChunkedPipeline.Builder builder =
-        ChunkedPipeline.of(memories.getFirst(), memories.getFirst().compile(kernels.getFirst()));
-    kernels.stream().skip(1).forEach(builder::then);
-    memories.stream().skip(1).forEach(builder::on);
+    ChunkedPipeline.Builder builder = run.on(memories);
     read.forEach(builder::source);
     taken.forEach(builder::sink);
-    builder.resuming(outputs.left(read.values().iterator().next().length()), outputs::written);
-    kernelScalars().forEach(builder::scalar);
-    ChunkedPipeline pipeline = builder.build(options);
-    running = pipeline;
-    if (cancelled) {
-      pipeline.cancel();
-    }
-    try {
-      pipeline.run();
-    } finally {
-      running = null;
-    }
-    return pipeline.dropped();
+    return run.stream(builder, options);
   }
 
   /**
@@ -591,10 +528,6 @@ public final class Pipeline {
    * when all is done. From any thread.
    */
   public void cancel() {
-    cancelled = true;
-    ChunkedPipeline pipeline = running;
-    if (pipeline != null) {
-      pipeline.cancel();
-    }
+    running.cancel();
   }
 }
