@@ -13,7 +13,6 @@ import dev.tidepool.stream.reduction.Reducer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,9 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
-import java.util.function.LongFunction;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Arrays of any size, from files, buffers or a stream, through kernels, to files, buffers or a
@@ -51,22 +48,12 @@ public final class Pipeline {
   /** The bytes of a stream's arrays that are gathered before they are computed. */
   private static final long GATHERED_BYTES = 64L << 20;
 
-  private final Map<String, Path> inputFiles = new LinkedHashMap<>();
-  private final Map<String, RawFile<?>> rawInputs = new LinkedHashMap<>();
-  private final Map<String, ElementSource> sources = new LinkedHashMap<>();
-  private final Set<String> readNames = new HashSet<>();
+  private final PipelineSources sources = new PipelineSources();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
-  private final Map<String, Path> outputFiles = new LinkedHashMap<>();
-  private final Map<String, RawFile<?>> rawOutputs = new LinkedHashMap<>();
-  private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
-  private final Map<String, LongFunction<ElementSink>> consumers = new LinkedHashMap<>();
-  private final Set<String> writtenNames = new LinkedHashSet<>();
-  private final Set<String> replaced = new HashSet<>();
+  private final PipelineSinks sinks = new PipelineSinks();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
-  private @Nullable StreamedArrays<?> stream;
-  private boolean overwrite;
   private boolean resumable;
   private final RunningPipeline running = new RunningPipeline();
 
@@ -144,21 +131,19 @@ public final class Pipeline {
 
   private static Pipeline of(StreamedArrays<?> stream) {
     Pipeline pipeline = new Pipeline();
-    pipeline.stream = stream;
+    pipeline.sources.only(stream);
     return pipeline;
   }
 
   /** Returns a further file that is read. */
   public Pipeline and(String name, Path file) {
-    addRead(name);
-    inputFiles.put(name, file);
+    sources.add(name, file);
     return this;
   }
 
   /** Returns a further file of elements and nothing else that is read. */
   public Pipeline and(String name, RawFile<?> file) {
-    addRead(name);
-    rawInputs.put(name, file);
+    sources.add(name, file);
     return this;
   }
 
@@ -169,19 +154,8 @@ public final class Pipeline {
 
   /** Returns a further source. */
   public Pipeline and(String name, ElementSource source) {
-    addRead(name);
-    sources.put(name, source);
+    sources.add(name, source);
     return this;
-  }
-
-  private void addRead(String name) {
-    if (stream != null) {
-      throw new IllegalArgumentException(
-          "'" + name + "' beside a stream of arrays, which must be the only source");
-    }
-    if (!readNames.add(name)) {
-      throw new IllegalArgumentException("'" + name + "' is given twice");
-    }
   }
 
   /** Returns a number or a truth value for a name. */
@@ -211,8 +185,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
   public Pipeline to(String name, Path file) {
-    addWritten(name);
-    outputFiles.put(name, file);
+    sinks.add(name, file);
     return this;
   }
 
@@ -221,8 +194,7 @@ public final class Pipeline {
    * at all.
    */
   public Pipeline to(String name, RawFile<?> file) {
-    addWritten(name);
-    rawOutputs.put(name, file);
+    sinks.add(name, file);
     return this;
   }
 
@@ -236,8 +208,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a sink. */
   public Pipeline to(String name, ElementSink sink) {
-    addWritten(name);
-    sinks.put(name, sink);
+    sinks.add(name, sink);
     return this;
   }
 
@@ -247,26 +218,18 @@ public final class Pipeline {
    * @param <A> the array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    addWritten(name);
-    consumers.put(name, length -> new ConsumerSink<>(type, length, consumer));
+    sinks.add(name, length -> new ConsumerSink<>(type, length, consumer));
     return this;
-  }
-
-  private void addWritten(String name) {
-    if (!writtenNames.add(name)) {
-      throw new IllegalArgumentException(
-          "'" + name + "' goes to two places; assign it to a second name too");
-    }
   }
 
   /** Lets the file of a name's results replace the one that exists. */
   void replacing(String name) {
-    replaced.add(name);
+    sinks.replacing(name);
   }
 
   /** Lets output files replace files that exist, which they otherwise must not. */
   public Pipeline overwriting() {
-    overwrite = true;
+    sinks.overwriting();
     return this;
   }
 
@@ -305,14 +268,12 @@ public final class Pipeline {
       NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
     }
     Computation computation = new Computation(kernels, reductions, scalars);
-    try (RawFiles raws = RawFiles.open(rawInputs);
-        PipelineRun run = PipelineRun.open(computation, inputFiles, running)) {
-      Map<String, ElementSource> read = new LinkedHashMap<>(sources);
-      read.putAll(run.inputs().sources());
-      read.putAll(raws.readers());
-      StreamedArrays<?> arrays = stream;
+    try (RawFiles raws = RawFiles.open(sources.raws());
+        PipelineRun run = PipelineRun.open(computation, sources.files(), running)) {
+      Map<String, ElementSource> read = sources.opened(run.inputs(), raws);
+      StreamedArrays<?> arrays = sources.stream();
       if (arrays != null) {
-        fit(arrays);
+        sinks.fit(arrays, !reductions.isEmpty());
         read.put(arrays.name(), arrays.window());
         return run(run, raws, read, arrays.room(), options);
       }
@@ -324,7 +285,7 @@ public final class Pipeline {
     if (kernels.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
     }
-    if (stream == null && readNames.isEmpty()) {
+    if (sources.isEmpty()) {
       throw new IllegalArgumentException(
           "a pipeline that reads nothing has no length; add a source");
     }
@@ -332,13 +293,16 @@ public final class Pipeline {
       throw new IllegalArgumentException(
           "a pipeline without an accelerator; add one with on(memory)");
     }
-    checkResults();
+    if (sinks.names().isEmpty() && reductions.isEmpty()) {
+      throw new IllegalArgumentException("a pipeline without a result; add one with to");
+    }
+    sinks.checkMade(kernels);
     if (resumable) {
       checkResumable();
     }
-    NpyOutputs.checkApart(paths(inputFiles, rawInputs), paths(outputFiles, rawOutputs), !resumable);
+    NpyOutputs.checkApart(sources.paths(), sinks.paths(), !resumable);
     for (Reduction reduction : reductions) {
-      if (writtenNames.contains(reduction.name())) {
+      if (sinks.names().contains(reduction.name())) {
         throw new IllegalArgumentException(
             "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
       }
@@ -356,19 +320,8 @@ public final class Pipeline {
 
   /** Refuses what no later run could go on with. */
   private void checkResumable() {
-    if (stream != null) {
-      throw notResumable("it reads a stream of arrays, not .npy files");
-    }
-    for (String name : readNames) {
-      if (!inputFiles.containsKey(name)) {
-        throw notResumable("'" + name + "' is read from something else than a .npy file");
-      }
-    }
-    for (String name : writtenNames) {
-      if (!outputFiles.containsKey(name)) {
-        throw notResumable("'" + name + "' is written to something else than a .npy file");
-      }
-    }
+    sources.checkResumable();
+    sinks.checkResumable();
     if (!reductions.isEmpty()) {
       throw notResumable("'" + reductions.getFirst().name() + "' is a value of all elements");
     }
@@ -378,42 +331,9 @@ public final class Pipeline {
     }
   }
 
-  private static IllegalArgumentException notResumable(String reason) {
+  static IllegalArgumentException notResumable(String reason) {
     return new IllegalArgumentException(
         "the pipeline cannot be resumed: " + reason + "; change that, or leave out resumable()");
-  }
-
-  private static Map<String, Path> paths(Map<String, Path> files, Map<String, RawFile<?>> raws) {
-    Map<String, Path> paths = new LinkedHashMap<>(files);
-    raws.forEach((name, file) -> paths.put(name, file.path()));
-    return paths;
-  }
-
-  private boolean replaces(String name) {
-    return overwrite || replaced.contains(name);
-  }
-
-  private void checkResults() {
-    Set<String> results = new LinkedHashSet<>(writtenNames);
-    if (results.isEmpty() && reductions.isEmpty()) {
-      throw new IllegalArgumentException("a pipeline without a result; add one with to");
-    }
-    kernels.forEach(kernel -> results.removeAll(StagePlan.names(kernel)));
-    if (!results.isEmpty()) {
-      throw new IllegalArgumentException(
-          "no kernel makes '" + results.iterator().next() + "'; assign it, or leave it out");
-    }
-  }
-
-  /** Takes the length of a stream from its results, which need one unless consumers take all. */
-  private void fit(StreamedArrays<?> arrays) {
-    arrays.fit(sinks);
-    boolean needsLength = !(outputFiles.isEmpty() && rawOutputs.isEmpty() && reductions.isEmpty());
-    if (!arrays.isLengthKnown() && needsLength) {
-      throw new IllegalArgumentException(
-          "a stream of arrays has no length before its end, which files and reductions need; tell"
-              + " it in from, or send results to consumers only");
-    }
   }
 
   private Outcome run(
@@ -422,33 +342,28 @@ public final class Pipeline {
       Map<String, ElementSource> read,
       long length,
       StreamOptions options) {
-    Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, sink) -> taken.put(name, sink.apply(length)));
+    Map<String, ElementSink> taken = sinks.besidesFiles(length);
     Map<String, ElementType<?>> types = types(run.computation(), read, taken);
     Map<String, Reducer> reducers = new LinkedHashMap<>();
     for (Reduction reduction : reductions) {
-      ElementType<?> type = made(types, reduction.name());
+      ElementType<?> type = StagePlan.made(types, reduction.name());
       Reducer reducer = Reducer.of(reduction, ScalarType.of(type), length, scalars);
       reducers.put(reduction.name(), reducer);
       taken.put(reduction.name(), new RangeSink(type, length, reducer));
     }
     OverlapCheck.check(read, taken);
-    StreamedArrays<?> arrays = stream;
+    StreamedArrays<?> arrays = sources.stream();
     if (arrays != null) {
       arrays.begin();
     }
-    NpyInputs inputs = run.inputs();
-    Map<String, NpyOutputs.Target> targets =
-        inputs.readers().isEmpty()
-            ? targets(types, false, List.of(length))
-            : targets(types, inputs.isFortranOrder(), inputs.shape());
+    Map<String, NpyOutputs.Target> targets = sinks.targets(types, run.inputs(), length);
     if (resumable) {
-      run.resume(targets, KernelTraits.of(kernels, inputs.readers().size()));
+      run.resume(targets, KernelTraits.of(kernels, run.inputs().readers().size()));
     } else {
       run.begin(targets);
     }
     taken.putAll(run.writers());
-    raws.begin(rawOutputs, length, this::replaces);
+    raws.begin(sinks.raws(), length, sinks::replaces);
     taken.putAll(raws.writers());
     Map<String, Throwable> dropped =
         arrays == null
@@ -476,40 +391,20 @@ public final class Pipeline {
     return dropped;
   }
 
-  private Map<String, NpyOutputs.Target> targets(
-      Map<String, ElementType<?>> types, boolean fortran, List<Long> shape) {
-    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
-    outputFiles.forEach(
-        (name, file) -> {
-          NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
-          targets.put(name, new NpyOutputs.Target(file, header, replaces(name), false));
-        });
-    return targets;
-  }
-
   /** Returns the types of all arrays, results that go to files included. */
   private Map<String, ElementType<?>> types(
       Computation computation, Map<String, ElementSource> read, Map<String, ElementSink> taken) {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
-    rawOutputs.forEach((name, file) -> known.put(name, file.type()));
-    Set<String> wanted = new LinkedHashSet<>(writtenNames);
+    sinks.raws().forEach((name, file) -> known.put(name, file.type()));
+    Set<String> wanted = new LinkedHashSet<>(sinks.names());
     reductions.forEach(reduction -> wanted.add(reduction.name()));
-    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted, paths(inputFiles, rawInputs));
+    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted, sources.paths());
     // Before any file is begun, or what an earlier run has left would be lost.
     Set<String> used = computation.kernelScalars().keySet();
     StagePlan.checkUse(kernels, read.keySet(), used, wanted);
     return plan.arrays();
-  }
-
-  private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
-    ElementType<?> type = types.get(name);
-    if (type == null) {
-      throw new IllegalArgumentException(
-          "no kernel makes '" + name + "'; the pipeline has " + types.keySet());
-    }
-    return type;
   }
 
   private Map<String, Throwable> stream(

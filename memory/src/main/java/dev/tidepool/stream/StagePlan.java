@@ -63,6 +63,21 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
     return new StagePlan(arrays, taken);
   }
 
+  /**
+   * Returns the type of what kernels make.
+   *
+   * @param types of all arrays
+   * @throws IllegalArgumentException if no kernel makes it
+   */
+  static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
+    ElementType<?> type = types.get(name);
+    if (type == null) {
+      throw new IllegalArgumentException(
+          "no kernel makes '" + name + "'; the pipeline has " + types.keySet());
+    }
+    return type;
+  }
+
   /** Refuses a method whose results would be others when it runs over chunks of the arrays. */
   private static void checkOwnElements(KernelSource kernel) {
     if (kernel instanceof KernelSource.Method method) {
