@@ -7,18 +7,14 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
-import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
-import dev.tidepool.stream.reduction.Reducer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 
@@ -45,9 +41,6 @@ import java.util.stream.Stream;
  * unless it reads a stream.
  */
 public final class Pipeline {
-  /** The bytes of a stream's arrays that are gathered before they are computed. */
-  private static final long GATHERED_BYTES = 64L << 20;
-
   private final PipelineSources sources = new PipelineSources();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
@@ -263,159 +256,11 @@ public final class Pipeline {
    * @throws TidepoolException if a file, the accelerators or their memory fails
    */
   public Outcome run(StreamOptions options) {
-    checkComplete();
-    if (resumable) {
-      NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
-    }
-    Computation computation = new Computation(kernels, reductions, scalars);
-    try (RawFiles raws = RawFiles.open(sources.raws());
-        PipelineRun run = PipelineRun.open(computation, sources.files(), running)) {
-      Map<String, ElementSource> read = sources.opened(run.inputs(), raws);
-      StreamedArrays<?> arrays = sources.stream();
-      if (arrays != null) {
-        sinks.fit(arrays, !reductions.isEmpty());
-        read.put(arrays.name(), arrays.window());
-        return run(run, raws, read, arrays.room(), options);
-      }
-      return run(run, raws, read, read.values().iterator().next().length(), options);
-    }
-  }
-
-  private void checkComplete() {
-    if (kernels.isEmpty()) {
-      throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
-    }
-    if (sources.isEmpty()) {
-      throw new IllegalArgumentException(
-          "a pipeline that reads nothing has no length; add a source");
-    }
-    if (memories.isEmpty()) {
-      throw new IllegalArgumentException(
-          "a pipeline without an accelerator; add one with on(memory)");
-    }
-    if (sinks.names().isEmpty() && reductions.isEmpty()) {
-      throw new IllegalArgumentException("a pipeline without a result; add one with to");
-    }
-    sinks.checkMade(kernels);
-    if (resumable) {
-      checkResumable();
-    }
-    NpyOutputs.checkApart(sources.paths(), sinks.paths(), !resumable);
-    for (Reduction reduction : reductions) {
-      if (sinks.names().contains(reduction.name())) {
-        throw new IllegalArgumentException(
-            "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
-      }
-      if (kernels.stream()
-              .filter(kernel -> StagePlan.names(kernel).contains(reduction.name()))
-              .count()
-          > 1) {
-        throw new IllegalArgumentException(
-            "'"
-                + reduction.name()
-                + "' is known when all elements were read: no other kernel can use it");
-      }
-    }
-  }
-
-  /** Refuses what no later run could go on with. */
-  private void checkResumable() {
-    sources.checkResumable();
-    sinks.checkResumable();
-    if (!reductions.isEmpty()) {
-      throw notResumable("'" + reductions.getFirst().name() + "' is a value of all elements");
-    }
-    if (kernels.stream().anyMatch(KernelSource.Java.class::isInstance)) {
-      throw notResumable(
-          "one of its kernels is Java code, which cannot be compared with an earlier run's");
-    }
-  }
-
-  static IllegalArgumentException notResumable(String reason) {
-    return new IllegalArgumentException(
-        "the pipeline cannot be resumed: " + reason + "; change that, or leave out resumable()");
-  }
-
-  private Outcome run(
-      PipelineRun run,
-      RawFiles raws,
-      Map<String, ElementSource> read,
-      long length,
-      StreamOptions options) {
-    Map<String, ElementSink> taken = sinks.besidesFiles(length);
-    Map<String, ElementType<?>> types = types(run.computation(), read, taken);
-    Map<String, Reducer> reducers = new LinkedHashMap<>();
-    for (Reduction reduction : reductions) {
-      ElementType<?> type = StagePlan.made(types, reduction.name());
-      Reducer reducer = Reducer.of(reduction, ScalarType.of(type), length, scalars);
-      reducers.put(reduction.name(), reducer);
-      taken.put(reduction.name(), new RangeSink(type, length, reducer));
-    }
-    OverlapCheck.check(read, taken);
-    StreamedArrays<?> arrays = sources.stream();
-    if (arrays != null) {
-      arrays.begin();
-    }
-    Map<String, NpyOutputs.Target> targets = sinks.targets(types, run.inputs(), length);
-    if (resumable) {
-      run.resume(targets, KernelTraits.of(kernels, run.inputs().readers().size()));
-    } else {
-      run.begin(targets);
-    }
-    taken.putAll(run.writers());
-    raws.begin(sinks.raws(), length, sinks::replaces);
-    taken.putAll(raws.writers());
-    Map<String, Throwable> dropped =
-        arrays == null
-            ? stream(run, read, taken, options)
-            : streamWindows(run, arrays, taken, options);
-    run.commit(raws::prepare);
-    raws.commit();
-    return new Outcome(Reducer.values(reducers), dropped, run.resumption());
-  }
-
-  private Map<String, Throwable> streamWindows(
-      PipelineRun run,
-      StreamedArrays<?> arrays,
-      Map<String, ElementSink> taken,
-      StreamOptions options) {
-    Map<String, Throwable> dropped = new LinkedHashMap<>();
-    while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
-      dropped.putAll(
-          stream(
-              run,
-              Map.of(arrays.name(), arrays.window()),
-              arrays.windowsOf(taken),
-              options.withProgress(arrays.told(options.progress()))));
-    }
-    return dropped;
-  }
-
-  /** Returns the types of all arrays, results that go to files included. */
-  private Map<String, ElementType<?>> types(
-      Computation computation, Map<String, ElementSource> read, Map<String, ElementSink> taken) {
-    Map<String, ElementType<?>> known = new LinkedHashMap<>();
-    read.forEach((name, source) -> known.put(name, source.elementType()));
-    taken.forEach((name, sink) -> known.put(name, sink.elementType()));
-    sinks.raws().forEach((name, file) -> known.put(name, file.type()));
-    Set<String> wanted = new LinkedHashSet<>(sinks.names());
-    reductions.forEach(reduction -> wanted.add(reduction.name()));
-    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted, sources.paths());
-    // Before any file is begun, or what an earlier run has left would be lost.
-    Set<String> used = computation.kernelScalars().keySet();
-    StagePlan.checkUse(kernels, read.keySet(), used, wanted);
-    return plan.arrays();
-  }
-
-  private Map<String, Throwable> stream(
-      PipelineRun run,
-      Map<String, ? extends ElementSource> read,
-      Map<String, ElementSink> taken,
-      StreamOptions options) {
-    ChunkedPipeline.Builder builder = run.on(memories);
-    read.forEach(builder::source);
-    taken.forEach(builder::sink);
-    return run.stream(builder, options);
+    PipelineRequest request =
+        new PipelineRequest(
+            sources, new Computation(kernels, reductions, scalars), sinks, memories, resumable);
+    request.check(options);
+    return PipelineExecution.run(request, running, options);
   }
 
   /**

@@ -41,6 +41,7 @@ final class PipelineRun implements AutoCloseable {
     return new PipelineRun(computation, NpyInputs.open(inputs), running);
   }
 
+  /** Returns what is computed. */
   Computation computation() {
     return computation;
   }

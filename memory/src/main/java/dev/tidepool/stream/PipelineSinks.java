@@ -145,7 +145,8 @@ final class PipelineSinks {
   void checkResumable() {
     for (String name : names) {
       if (!files.containsKey(name)) {
-        throw Pipeline.notResumable("'" + name + "' is written to something else than a .npy file");
+        throw PipelineRequest.notResumable(
+            "'" + name + "' is written to something else than a .npy file");
       }
     }
   }

@@ -71,7 +71,7 @@ final class PipelineSources {
   }
 
   /**
-   * Returns all sources of a run, by name; of a stream none.
+   * Returns all sources of a run, by name; of a stream its window.
    *
    * @param inputs the {@code .npy} files, open
    * @param opened the raw files, open
@@ -80,6 +80,9 @@ final class PipelineSources {
     Map<String, ElementSource> sources = new LinkedHashMap<>(others);
     sources.putAll(inputs.sources());
     sources.putAll(opened.readers());
+    if (stream != null) {
+      sources.put(stream.name(), stream.window());
+    }
     return sources;
   }
 
@@ -90,11 +93,12 @@ final class PipelineSources {
    */
   void checkResumable() {
     if (stream != null) {
-      throw Pipeline.notResumable("it reads a stream of arrays, not .npy files");
+      throw PipelineRequest.notResumable("it reads a stream of arrays, not .npy files");
     }
     for (String name : names) {
       if (!files.containsKey(name)) {
-        throw Pipeline.notResumable("'" + name + "' is read from something else than a .npy file");
+        throw PipelineRequest.notResumable(
+            "'" + name + "' is read from something else than a .npy file");
       }
     }
   }
