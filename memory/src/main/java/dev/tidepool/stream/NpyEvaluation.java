@@ -4,10 +4,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
-import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
-import dev.tidepool.expression.types.Operand;
-import dev.tidepool.expression.types.TypedProgram;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -39,7 +36,6 @@ public final class NpyEvaluation implements AutoCloseable {
   private final RunningPipeline running;
   private final PipelineRun run;
   private final ReducedResults reduced;
-  private final Map<String, ScalarType> reducedTypes = new LinkedHashMap<>();
   private boolean done;
 
   /**
@@ -208,88 +204,15 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   private void begin(boolean resuming) {
-    Map<String, NpyOutputs.Target> targets = targets();
+    Map<String, NpyOutputs.Target> targets =
+        new EvaluationTargets(request, expression, run, reduced).targets();
     if (resuming) {
       run.resume(targets, List.of(new Journal.Trait("the expression", request.expression())));
     } else {
       run.begin(targets);
     }
     // Settings of reductions that are wrong are found now.
-    reduced.begin(reducedTypes, run.writers());
-  }
-
-  private Map<String, NpyOutputs.Target> targets() {
-    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
-    for (TypedProgram.ArrayParameter array : resolve().arrays()) {
-      Path target = request.outputs().get(array.name());
-      Reduction reduction = reduction(array.name());
-      if (reduction != null) {
-        reducedTypes.put(array.name(), array.type());
-      }
-      if (array.name().equals(request.mask())) {
-        checkMask(array.type());
-      } else if (target != null) {
-        NpyHeader header =
-            reduction == null
-                ? NpyHeader.of(
-                    NpyType.valueOf(array.type().name()),
-                    run.inputs().isFortranOrder(),
-                    reduced.resultShape())
-                : reduced.header(reduction, array.type());
-        boolean selected = reduction == null && !request.mask().isEmpty();
-        targets.put(
-            array.name(), new NpyOutputs.Target(target, header, request.overwrite(), selected));
-      }
-    }
-    return targets;
-  }
-
-  private @Nullable Reduction reduction(String name) {
-    for (Reduction reduction : expression.reductions()) {
-      if (reduction.name().equals(name)) {
-        return reduction;
-      }
-    }
-    return null;
-  }
-
-  private static void checkMask(ScalarType type) {
-    if (type != ScalarType.BOOL) {
-      throw new IllegalArgumentException(
-          "the mask is "
-              + type.numpyName()
-              + ", but must be true or false for each element; compare, as in 'x != 0'");
-    }
-  }
-
-  private TypedProgram resolve() {
-    Map<String, Operand> operands = new LinkedHashMap<>();
-    run.computation()
-        .kernelScalars()
-        .forEach((name, value) -> operands.put(name, Operand.scalar(value)));
-    run.inputs()
-        .readers()
-        .forEach(
-            (name, reader) ->
-                operands.put(name, Operand.array(scalarType(reader.header().type()))));
-    for (String name : request.outputs().keySet()) {
-      NpyType type = request.type();
-      operands.put(name, type == null ? Operand.output() : Operand.array(scalarType(type)));
-    }
-    if (!request.mask().isEmpty()) {
-      operands.put(request.mask(), Operand.output());
-    }
-    for (Reduction reduction : expression.reductions()) {
-      operands.put(reduction.name(), Operand.output());
-    }
-    TypedProgram program = expression.resolve(operands);
-    // Scalars that do not fit are found before any file is begun.
-    program.uniformValues(request.scalars());
-    return program;
-  }
-
-  private static ScalarType scalarType(NpyType type) {
-    return ScalarType.valueOf(type.name());
+    reduced.begin(run.writers());
   }
 
   /** Returns what the results' files will say, by name. */
@@ -365,7 +288,7 @@ public final class NpyEvaluation implements AutoCloseable {
     memories.addAll(List.of(further));
     ChunkedPipeline.Builder arrays = run.on(memories);
     run.inputs().sources().forEach(arrays::source);
-    reduced.begin(reducedTypes, run.writers()).forEach(arrays::sink);
+    reduced.begin(run.writers()).forEach(arrays::sink);
     if (further.length > 0 && reduced.areOrdered()) {
       throw new IllegalArgumentException(
           "reductions along an axis and selections that go to files take elements in their order;"
