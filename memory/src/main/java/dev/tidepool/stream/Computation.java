@@ -37,8 +37,12 @@ record Computation(List<KernelSource> kernels, List<Reduction> reductions, Map<S
   ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
     UnifiedMemoryManager first = memories.getFirst();
     ChunkedPipeline.Builder builder = ChunkedPipeline.of(first, first.compile(kernels.getFirst()));
-    kernels.subList(1, kernels.size()).forEach(builder::then);
-    memories.subList(1, memories.size()).forEach(builder::on);
+    for (KernelSource further : kernels.subList(1, kernels.size())) {
+      builder.then(further);
+    }
+    for (UnifiedMemoryManager further : memories.subList(1, memories.size())) {
+      builder.on(further);
+    }
     return builder;
   }
 }
