@@ -286,16 +286,16 @@ public final class NpyEvaluation implements AutoCloseable {
   public void run(UnifiedMemoryManager memory, UnifiedMemoryManager... further) {
     List<UnifiedMemoryManager> memories = new ArrayList<>(List.of(memory));
     memories.addAll(List.of(further));
-    ChunkedPipeline.Builder arrays = run.on(memories);
-    run.inputs().sources().forEach(arrays::source);
-    reduced.begin(run.writers()).forEach(arrays::sink);
+    ChunkedPipeline.Builder builder = run.on(memories);
+    run.inputs().sources().forEach(builder::source);
+    reduced.begin(run.writers()).forEach(builder::sink);
     if (further.length > 0 && reduced.areOrdered()) {
       throw new IllegalArgumentException(
           "reductions along an axis and selections that go to files take elements in their order;"
               + " name one accelerator");
     }
-    arrays.listening(reduced::written);
-    run.stream(arrays, request.options());
+    builder.listening(reduced::written);
+    run.stream(builder, request.options());
     run.commit(reduced::finish);
     done = true;
   }

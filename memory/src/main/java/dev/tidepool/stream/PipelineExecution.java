@@ -123,9 +123,9 @@ final class PipelineExecution {
       Map<String, ? extends ElementSource> read,
       Map<String, ElementSink> taken,
       StreamOptions streaming) {
-    ChunkedPipeline.Builder arrays = run.on(request.memories());
-    read.forEach(arrays::source);
-    taken.forEach(arrays::sink);
-    return run.stream(arrays, streaming);
+    ChunkedPipeline.Builder builder = run.on(request.memories());
+    read.forEach(builder::source);
+    taken.forEach(builder::sink);
+    return run.stream(builder, streaming);
   }
 }

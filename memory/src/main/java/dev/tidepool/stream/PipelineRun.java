@@ -93,17 +93,17 @@ final class PipelineRun implements AutoCloseable {
   /**
    * Streams what the run has not written so far; returns when all was written.
    *
-   * @param arrays a pipeline of {@link #on} with its sources and sinks
+   * @param builder a pipeline of {@link #on} with its sources and sinks
    * @return the accelerators that failed while others went on, by id, with what failed
    * @throws IllegalArgumentException if the arrays, the scalars or the options do not fit; the
    *     message says what works
    * @throws java.util.concurrent.CancellationException if it was cancelled
    */
-  Map<String, Throwable> stream(ChunkedPipeline.Builder arrays, StreamOptions options) {
-    arrays.resuming(outputs.left(arrays.length()));
-    arrays.listening(outputs::written);
-    computation.kernelScalars().forEach(arrays::scalar);
-    running.run(arrays.build(inputs.fitting(options)));
+  Map<String, Throwable> stream(ChunkedPipeline.Builder builder, StreamOptions options) {
+    builder.resuming(outputs.left(builder.length()));
+    builder.listening(outputs::written);
+    computation.kernelScalars().forEach(builder::scalar);
+    running.run(builder.build(inputs.fitting(options)));
     return running.dropped();
   }
 
