@@ -299,13 +299,22 @@ public final class ChunkedPipeline {
       return this;
     }
 
-    /**
-     * The part of the arrays that is still to be done, and a listener for ranges that all sinks
-     * have taken. The threads that carried the ranges call it.
-     */
-    void resuming(List<ChunkScheduler.Range> ranges, Consumer<ChunkScheduler.Range> listener) {
+    /** Sets the part of the arrays that is still to be done. */
+    void resuming(List<ChunkScheduler.Range> ranges) {
       open = ranges;
-      written = listener;
+    }
+
+    /**
+     * Adds a listener for ranges that all sinks have taken, behind those before it. The threads
+     * that carried the ranges call it.
+     */
+    void listening(Consumer<ChunkScheduler.Range> listener) {
+      written = written.andThen(listener);
+    }
+
+    /** Returns the elements of each array; -1 before the first one. */
+    long length() {
+      return length;
     }
 
     /**

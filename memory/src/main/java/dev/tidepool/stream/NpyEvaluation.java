@@ -1,26 +1,18 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
-import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
-import dev.tidepool.expression.types.Operand;
-import dev.tidepool.expression.types.TypedProgram;
-import dev.tidepool.stream.chunk.ChunkScheduler;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,12 +33,9 @@ public final class NpyEvaluation implements AutoCloseable {
 
   private final Request request;
   private final Expression expression;
-  private final NpyInputs inputs;
-  private @Nullable NpyOutputs outputs;
+  private final RunningPipeline running;
+  private final PipelineRun run;
   private final ReducedResults reduced;
-  private final Map<String, ScalarType> reducedTypes = new LinkedHashMap<>();
-  private final AtomicReference<@Nullable ChunkedPipeline> running = new AtomicReference<>();
-  private volatile boolean cancelled;
   private boolean done;
 
   /**
@@ -99,10 +88,13 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private NpyEvaluation(Request request, Expression expression, NpyInputs inputs) {
+  private NpyEvaluation(
+      Request request, Expression expression, RunningPipeline running, PipelineRun run) {
     this.request = request;
     this.expression = expression;
-    this.inputs = inputs;
+    this.running = running;
+    this.run = run;
+    NpyInputs inputs = run.inputs();
     if (!request.mask().isEmpty()) {
       inputs.inCOrder();
     }
@@ -158,25 +150,19 @@ public final class NpyEvaluation implements AutoCloseable {
 
   private static NpyEvaluation open(Request request, Expression expression, boolean resuming) {
     checkPaths(request, expression.reductions());
-    NpyEvaluation evaluation = opened(request, expression);
+    Computation computation =
+        new Computation(
+            List.of(KernelSource.elementwise(expression.source())),
+            expression.reductions(),
+            request.scalars());
+    RunningPipeline running = new RunningPipeline();
+    PipelineRun run = PipelineRun.open(computation, request.inputs(), running);
     try {
-      evaluation.beginOutputs(resuming);
-      // Settings of reductions that are wrong are found now.
-      evaluation.reduced.begin(evaluation.reducedTypes, evaluation.outputs().writers());
+      NpyEvaluation evaluation = new NpyEvaluation(request, expression, running, run);
+      evaluation.begin(resuming);
       return evaluation;
     } catch (RuntimeException | Error e) {
-      try (evaluation) {
-        throw e;
-      }
-    }
-  }
-
-  private static NpyEvaluation opened(Request request, Expression expression) {
-    NpyInputs inputs = NpyInputs.open(request.inputs());
-    try {
-      return new NpyEvaluation(request, expression, inputs);
-    } catch (RuntimeException | Error e) {
-      try (inputs) {
+      try (run) {
         throw e;
       }
     }
@@ -217,100 +203,22 @@ public final class NpyEvaluation implements AutoCloseable {
     NpyOutputs.checkApart(request.inputs(), request.outputs(), false);
   }
 
-  private void beginOutputs(boolean resuming) {
-    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
-    for (TypedProgram.ArrayParameter array : resolve().arrays()) {
-      Path target = request.outputs().get(array.name());
-      Reduction reduction = reduction(array.name());
-      if (reduction != null) {
-        reducedTypes.put(array.name(), array.type());
-      }
-      if (array.name().equals(request.mask())) {
-        checkMask(array.type());
-      } else if (target != null) {
-        NpyHeader header =
-            reduction == null
-                ? NpyHeader.of(
-                    NpyType.valueOf(array.type().name()),
-                    inputs.isFortranOrder(),
-                    reduced.resultShape())
-                : reduced.header(reduction, array.type());
-        boolean selected = reduction == null && !request.mask().isEmpty();
-        targets.put(
-            array.name(), new NpyOutputs.Target(target, header, request.overwrite(), selected));
-      }
+  private void begin(boolean resuming) {
+    Map<String, NpyOutputs.Target> targets =
+        new EvaluationTargets(request, expression, run, reduced).targets();
+    if (resuming) {
+      run.resume(targets, List.of(new Journal.Trait("the expression", request.expression())));
+    } else {
+      run.begin(targets);
     }
-    outputs = resuming ? NpyOutputs.resume(targets, work()) : NpyOutputs.begin(targets);
-  }
-
-  /** Returns what the results depend on. */
-  private List<Journal.Trait> work() {
-    List<Journal.Trait> work = new ArrayList<>(inputs.traits());
-    work.add(new Journal.Trait("the expression", request.expression()));
-    request.scalars().forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
-    return work;
-  }
-
-  private NpyOutputs outputs() {
-    return Objects.requireNonNull(outputs, "begun when it was opened");
-  }
-
-  private @Nullable Reduction reduction(String name) {
-    for (Reduction reduction : expression.reductions()) {
-      if (reduction.name().equals(name)) {
-        return reduction;
-      }
-    }
-    return null;
-  }
-
-  private static void checkMask(ScalarType type) {
-    if (type != ScalarType.BOOL) {
-      throw new IllegalArgumentException(
-          "the mask is "
-              + type.numpyName()
-              + ", but must be true or false for each element; compare, as in 'x != 0'");
-    }
-  }
-
-  private TypedProgram resolve() {
-    Map<String, Operand> operands = new LinkedHashMap<>();
-    elementwiseScalars().forEach((name, value) -> operands.put(name, Operand.scalar(value)));
-    inputs
-        .readers()
-        .forEach(
-            (name, reader) ->
-                operands.put(name, Operand.array(scalarType(reader.header().type()))));
-    for (String name : request.outputs().keySet()) {
-      NpyType type = request.type();
-      operands.put(name, type == null ? Operand.output() : Operand.array(scalarType(type)));
-    }
-    if (!request.mask().isEmpty()) {
-      operands.put(request.mask(), Operand.output());
-    }
-    for (Reduction reduction : expression.reductions()) {
-      operands.put(reduction.name(), Operand.output());
-    }
-    TypedProgram program = expression.resolve(operands);
-    // Scalars that do not fit are found before any file is begun.
-    program.uniformValues(request.scalars());
-    return program;
-  }
-
-  private Map<String, Object> elementwiseScalars() {
-    Set<String> names = new HashSet<>();
-    expression.names().forEach(name -> names.add(name.name()));
-    return StagePlan.scalars(request.scalars(), expression.reductions(), names);
-  }
-
-  private static ScalarType scalarType(NpyType type) {
-    return ScalarType.valueOf(type.name());
+    // Settings of reductions that are wrong are found now.
+    reduced.begin(run.writers());
   }
 
   /** Returns what the results' files will say, by name. */
   public Map<String, NpyHeader> results() {
     Map<String, NpyHeader> results = new LinkedHashMap<>();
-    outputs().writers().forEach((name, writer) -> results.put(name, writer.header()));
+    run.writers().forEach((name, writer) -> results.put(name, writer.header()));
     return results;
   }
 
@@ -333,16 +241,16 @@ public final class NpyEvaluation implements AutoCloseable {
 
   /** Elements of each array. */
   public long length() {
-    return inputs.length();
+    return run.inputs().length();
   }
 
   /** Bytes of arrays that are read and written in all. */
   public long totalBytes() {
     long total = 0;
-    for (NpyReader reader : inputs.readers().values()) {
+    for (NpyReader reader : run.inputs().readers().values()) {
       total += reader.header().dataBytes();
     }
-    for (NpyWriter writer : outputs().writers().values()) {
+    for (NpyWriter writer : run.writers().values()) {
       total += writer.header().dataBytes();
     }
     return total;
@@ -362,8 +270,8 @@ public final class NpyEvaluation implements AutoCloseable {
     if (totalBytes() < CRITICAL_CALLS_FROM) {
       return;
     }
-    inputs.allowCriticalCalls();
-    outputs().writers().values().forEach(NpyWriter::allowCriticalCalls);
+    run.inputs().allowCriticalCalls();
+    run.writers().values().forEach(NpyWriter::allowCriticalCalls);
   }
 
   /**
@@ -376,33 +284,20 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws TidepoolException if a file, the accelerator or its memory fails
    */
   public void run(UnifiedMemoryManager memory, UnifiedMemoryManager... further) {
-    Kernel kernel = memory.compile(KernelSource.elementwise(expression.source()));
-    ChunkedPipeline.Builder builder = ChunkedPipeline.of(memory, kernel);
-    List.of(further).forEach(builder::on);
-    inputs.readers().forEach((name, reader) -> builder.source(name, inputs.source(reader)));
-    reduced.begin(reducedTypes, outputs().writers()).forEach(builder::sink);
+    List<UnifiedMemoryManager> memories = new ArrayList<>(List.of(memory));
+    memories.addAll(List.of(further));
+    ChunkedPipeline.Builder builder = run.on(memories);
+    run.inputs().sources().forEach(builder::source);
+    reduced.begin(run.writers()).forEach(builder::sink);
     if (further.length > 0 && reduced.areOrdered()) {
       throw new IllegalArgumentException(
           "reductions along an axis and selections that go to files take elements in their order;"
               + " name one accelerator");
     }
-    builder.resuming(outputs().left(length()), this::written);
-    elementwiseScalars().forEach(builder::scalar);
-    ChunkedPipeline pipeline = builder.build(inputs.fitting(request.options()));
-    running.set(pipeline);
-    if (cancelled) {
-      pipeline.cancel();
-    }
-    pipeline.run();
-    inputs.verify();
-    reduced.finish();
-    outputs().commit();
+    builder.listening(reduced::written);
+    run.stream(builder, request.options());
+    run.commit(reduced::finish);
     done = true;
-  }
-
-  private void written(ChunkScheduler.Range range) {
-    reduced.written(range);
-    outputs().written(range);
   }
 
   /**
@@ -410,22 +305,17 @@ public final class NpyEvaluation implements AutoCloseable {
    * again. Returns an empty text if there was none.
    */
   public String resumption() {
-    return outputs().resumption();
+    return run.resumption();
   }
 
   /** Returns the accelerators that failed while others went on, by id, with what failed. */
   public Map<String, Throwable> dropped() {
-    ChunkedPipeline pipeline = running.get();
-    return pipeline == null ? Map.of() : pipeline.dropped();
+    return running.dropped();
   }
 
   /** Stops a run before its next chunks; it throws then. Harmless when all is done. */
   public void cancel() {
-    cancelled = true;
-    ChunkedPipeline pipeline = running.get();
-    if (pipeline != null) {
-      pipeline.cancel();
-    }
+    running.cancel();
   }
 
   /**
@@ -434,6 +324,6 @@ public final class NpyEvaluation implements AutoCloseable {
    */
   @Override
   public void close() {
-    NpyInputs.closeAll(outputs == null ? List.of(inputs) : List.of(outputs, inputs));
+    run.close();
   }
 }

@@ -29,7 +29,7 @@ final class NpyInputs implements AutoCloseable {
   private NpyInputs() {}
 
   /**
-   * Opens files, at least one.
+   * Opens files; none is a legal number, but then there is no shape and no length.
    *
    * @throws IllegalArgumentException if shapes differ
    * @throws NpyFormatException if one is no file that is read
@@ -114,8 +114,16 @@ final class NpyInputs implements AutoCloseable {
         : options;
   }
 
-  /** Returns the elements of a file in the order of the results. */
-  ElementSource source(NpyReader reader) {
+  /** Returns the elements of the files in the order of the results, by name. */
+  Map<String, ElementSource> sources() {
+    Map<String, ElementSource> sources = new LinkedHashMap<>();
+    for (Map.Entry<String, NpyReader> reader : readers.entrySet()) {
+      sources.put(reader.getKey(), source(reader.getValue()));
+    }
+    return sources;
+  }
+
+  private ElementSource source(NpyReader reader) {
     boolean turned =
         isAnyTurned() && reader.header().fortranOrder() && reader.header().elementCount() > 0;
     return turned ? new TransposedSource(reader) : reader;

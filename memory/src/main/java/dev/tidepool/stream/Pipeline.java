@@ -7,29 +7,16 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
-import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
-import dev.tidepool.methods.bytecode.MethodReader;
-import dev.tidepool.stream.reduction.Reducer;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CancellationException;
-import java.util.function.LongFunction;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Arrays of any size, from files, buffers or a stream, through kernels, to files, buffers or a
@@ -54,28 +41,14 @@ import org.jspecify.annotations.Nullable;
  * unless it reads a stream.
  */
 public final class Pipeline {
-  /** The bytes of a stream's arrays that are gathered before they are computed. */
-  private static final long GATHERED_BYTES = 64L << 20;
-
-  private final Map<String, Path> inputFiles = new LinkedHashMap<>();
-  private final Map<String, RawFile<?>> rawInputs = new LinkedHashMap<>();
-  private final Map<String, ElementSource> sources = new LinkedHashMap<>();
-  private final Set<String> readNames = new HashSet<>();
+  private final PipelineSources sources = new PipelineSources();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
-  private final Map<String, Path> outputFiles = new LinkedHashMap<>();
-  private final Map<String, RawFile<?>> rawOutputs = new LinkedHashMap<>();
-  private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
-  private final Map<String, LongFunction<ElementSink>> consumers = new LinkedHashMap<>();
-  private final Set<String> writtenNames = new LinkedHashSet<>();
-  private final Set<String> replaced = new HashSet<>();
+  private final PipelineSinks sinks = new PipelineSinks();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
-  private @Nullable StreamedArrays<?> stream;
-  private boolean overwrite;
   private boolean resumable;
-  private volatile @Nullable ChunkedPipeline running;
-  private volatile boolean cancelled;
+  private final RunningPipeline running = new RunningPipeline();
 
   /**
    * What came of a run.
@@ -151,21 +124,19 @@ public final class Pipeline {
 
   private static Pipeline of(StreamedArrays<?> stream) {
     Pipeline pipeline = new Pipeline();
-    pipeline.stream = stream;
+    pipeline.sources.only(stream);
     return pipeline;
   }
 
   /** Returns a further file that is read. */
   public Pipeline and(String name, Path file) {
-    addRead(name);
-    inputFiles.put(name, file);
+    sources.add(name, file);
     return this;
   }
 
   /** Returns a further file of elements and nothing else that is read. */
   public Pipeline and(String name, RawFile<?> file) {
-    addRead(name);
-    rawInputs.put(name, file);
+    sources.add(name, file);
     return this;
   }
 
@@ -176,19 +147,8 @@ public final class Pipeline {
 
   /** Returns a further source. */
   public Pipeline and(String name, ElementSource source) {
-    addRead(name);
-    sources.put(name, source);
+    sources.add(name, source);
     return this;
-  }
-
-  private void addRead(String name) {
-    if (stream != null) {
-      throw new IllegalArgumentException(
-          "'" + name + "' beside a stream of arrays, which must be the only source");
-    }
-    if (!readNames.add(name)) {
-      throw new IllegalArgumentException("'" + name + "' is given twice");
-    }
   }
 
   /** Returns a number or a truth value for a name. */
@@ -218,8 +178,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
   public Pipeline to(String name, Path file) {
-    addWritten(name);
-    outputFiles.put(name, file);
+    sinks.add(name, file);
     return this;
   }
 
@@ -228,8 +187,7 @@ public final class Pipeline {
    * at all.
    */
   public Pipeline to(String name, RawFile<?> file) {
-    addWritten(name);
-    rawOutputs.put(name, file);
+    sinks.add(name, file);
     return this;
   }
 
@@ -243,8 +201,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a sink. */
   public Pipeline to(String name, ElementSink sink) {
-    addWritten(name);
-    sinks.put(name, sink);
+    sinks.add(name, sink);
     return this;
   }
 
@@ -254,26 +211,18 @@ public final class Pipeline {
    * @param <A> the array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    addWritten(name);
-    consumers.put(name, length -> new ConsumerSink<>(type, length, consumer));
+    sinks.add(name, length -> new ConsumerSink<>(type, length, consumer));
     return this;
-  }
-
-  private void addWritten(String name) {
-    if (!writtenNames.add(name)) {
-      throw new IllegalArgumentException(
-          "'" + name + "' goes to two places; assign it to a second name too");
-    }
   }
 
   /** Lets the file of a name's results replace the one that exists. */
   void replacing(String name) {
-    replaced.add(name);
+    sinks.replacing(name);
   }
 
   /** Lets output files replace files that exist, which they otherwise must not. */
   public Pipeline overwriting() {
-    overwrite = true;
+    sinks.overwriting();
     return this;
   }
 
@@ -307,283 +256,11 @@ public final class Pipeline {
    * @throws TidepoolException if a file, the accelerators or their memory fails
    */
   public Outcome run(StreamOptions options) {
-    checkComplete();
-    if (resumable) {
-      NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
-    }
-    try (RawFiles raws = RawFiles.open(rawInputs);
-        NpyInputs inputs = inputFiles.isEmpty() ? null : NpyInputs.open(inputFiles)) {
-      Map<String, ElementSource> read = new LinkedHashMap<>(sources);
-      if (inputs != null) {
-        inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
-      }
-      read.putAll(raws.readers());
-      StreamedArrays<?> arrays = stream;
-      if (arrays != null) {
-        fit(arrays);
-        read.put(arrays.name(), arrays.window());
-        return run(read, arrays.room(), null, raws, options);
-      }
-      long length = read.values().iterator().next().length();
-      return run(read, length, inputs, raws, inputs == null ? options : inputs.fitting(options));
-    }
-  }
-
-  private void checkComplete() {
-    if (kernels.isEmpty()) {
-      throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
-    }
-    if (stream == null && readNames.isEmpty()) {
-      throw new IllegalArgumentException(
-          "a pipeline that reads nothing has no length; add a source");
-    }
-    if (memories.isEmpty()) {
-      throw new IllegalArgumentException(
-          "a pipeline without an accelerator; add one with on(memory)");
-    }
-    checkResults();
-    if (resumable) {
-      checkResumable();
-    }
-    NpyOutputs.checkApart(paths(inputFiles, rawInputs), paths(outputFiles, rawOutputs), !resumable);
-    for (Reduction reduction : reductions) {
-      if (writtenNames.contains(reduction.name())) {
-        throw new IllegalArgumentException(
-            "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
-      }
-      if (kernels.stream()
-              .filter(kernel -> StagePlan.names(kernel).contains(reduction.name()))
-              .count()
-          > 1) {
-        throw new IllegalArgumentException(
-            "'"
-                + reduction.name()
-                + "' is known when all elements were read: no other kernel can use it");
-      }
-    }
-  }
-
-  /** Refuses what no later run could go on with. */
-  private void checkResumable() {
-    if (stream != null) {
-      throw notResumable("it reads a stream of arrays, not .npy files");
-    }
-    for (String name : readNames) {
-      if (!inputFiles.containsKey(name)) {
-        throw notResumable("'" + name + "' is read from something else than a .npy file");
-      }
-    }
-    for (String name : writtenNames) {
-      if (!outputFiles.containsKey(name)) {
-        throw notResumable("'" + name + "' is written to something else than a .npy file");
-      }
-    }
-    if (!reductions.isEmpty()) {
-      throw notResumable("'" + reductions.getFirst().name() + "' is a value of all elements");
-    }
-    if (kernels.stream().anyMatch(KernelSource.Java.class::isInstance)) {
-      throw notResumable(
-          "one of its kernels is Java code, which cannot be compared with an earlier run's");
-    }
-  }
-
-  private static IllegalArgumentException notResumable(String reason) {
-    return new IllegalArgumentException(
-        "the pipeline cannot be resumed: " + reason + "; change that, or leave out resumable()");
-  }
-
-  private static Map<String, Path> paths(Map<String, Path> files, Map<String, RawFile<?>> raws) {
-    Map<String, Path> paths = new LinkedHashMap<>(files);
-    raws.forEach((name, file) -> paths.put(name, file.path()));
-    return paths;
-  }
-
-  private boolean replaces(String name) {
-    return overwrite || replaced.contains(name);
-  }
-
-  private void checkResults() {
-    Set<String> results = new LinkedHashSet<>(writtenNames);
-    if (results.isEmpty() && reductions.isEmpty()) {
-      throw new IllegalArgumentException("a pipeline without a result; add one with to");
-    }
-    kernels.forEach(kernel -> results.removeAll(StagePlan.names(kernel)));
-    if (!results.isEmpty()) {
-      throw new IllegalArgumentException(
-          "no kernel makes '" + results.iterator().next() + "'; assign it, or leave it out");
-    }
-  }
-
-  /** Takes the length of a stream from its results, which need one unless consumers take all. */
-  private void fit(StreamedArrays<?> arrays) {
-    arrays.fit(sinks);
-    boolean needsLength = !(outputFiles.isEmpty() && rawOutputs.isEmpty() && reductions.isEmpty());
-    if (!arrays.isLengthKnown() && needsLength) {
-      throw new IllegalArgumentException(
-          "a stream of arrays has no length before its end, which files and reductions need; tell"
-              + " it in from, or send results to consumers only");
-    }
-  }
-
-  private Outcome run(
-      Map<String, ElementSource> read,
-      long length,
-      @Nullable NpyInputs inputs,
-      RawFiles raws,
-      StreamOptions options) {
-    Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, sink) -> taken.put(name, sink.apply(length)));
-    Map<String, ElementType<?>> types = types(read, taken);
-    Map<String, Reducer> reducers = new LinkedHashMap<>();
-    for (Reduction reduction : reductions) {
-      ElementType<?> type = made(types, reduction.name());
-      Reducer reducer = Reducer.of(reduction, ScalarType.of(type), length, scalars);
-      reducers.put(reduction.name(), reducer);
-      taken.put(reduction.name(), new RangeSink(type, length, reducer));
-    }
-    OverlapCheck.check(read, taken);
-    StreamedArrays<?> arrays = stream;
-    if (arrays != null) {
-      arrays.begin();
-    }
-    Map<String, NpyOutputs.Target> targets =
-        inputs == null
-            ? targets(types, false, List.of(length))
-            : targets(types, inputs.isFortranOrder(), inputs.shape());
-    try (NpyOutputs outputs =
-        inputs != null && resumable
-            ? NpyOutputs.resume(targets, work(inputs))
-            : NpyOutputs.begin(targets)) {
-      taken.putAll(outputs.writers());
-      raws.begin(rawOutputs, length, this::replaces);
-      taken.putAll(raws.writers());
-      Map<String, Throwable> dropped =
-          arrays == null
-              ? stream(read, taken, outputs, options)
-              : streamWindows(arrays, taken, outputs, options);
-      if (inputs != null) {
-        inputs.verify();
-      }
-      raws.prepare();
-      outputs.commit();
-      raws.commit();
-      return new Outcome(Reducer.values(reducers), dropped, outputs.resumption());
-    }
-  }
-
-  private Map<String, Throwable> streamWindows(
-      StreamedArrays<?> arrays,
-      Map<String, ElementSink> taken,
-      NpyOutputs outputs,
-      StreamOptions options) {
-    Map<String, Throwable> dropped = new LinkedHashMap<>();
-    while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
-      dropped.putAll(
-          stream(
-              Map.of(arrays.name(), arrays.window()),
-              arrays.windowsOf(taken),
-              outputs,
-              options.withProgress(arrays.told(options.progress()))));
-    }
-    return dropped;
-  }
-
-  private Map<String, NpyOutputs.Target> targets(
-      Map<String, ElementType<?>> types, boolean fortran, List<Long> shape) {
-    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
-    outputFiles.forEach(
-        (name, file) -> {
-          NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
-          targets.put(name, new NpyOutputs.Target(file, header, replaces(name), false));
-        });
-    return targets;
-  }
-
-  /** Returns what the results depend on. */
-  private List<Journal.Trait> work(NpyInputs inputs) {
-    List<Journal.Trait> work = new ArrayList<>(inputs.traits());
-    for (KernelSource kernel : kernels) {
-      work.add(new Journal.Trait("kernel " + work.size(), kernel + contents(kernel)));
-    }
-    scalars.forEach((name, value) -> work.add(Journal.Trait.scalar(name, value)));
-    return work;
-  }
-
-  /** Returns what a kernel's text does not tell of it. */
-  private static String contents(KernelSource kernel) {
-    return switch (kernel) {
-      case KernelSource.CudaImage compiled -> digest(compiled.image());
-      // With the methods that it calls and the constants that it uses.
-      case KernelSource.Method method ->
-          digest(StandardCharsets.UTF_8.encode(MethodReader.read(method).toString()));
-      default -> "";
-    };
-  }
-
-  private static String digest(ByteBuffer contents) {
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(contents);
-      return " " + HexFormat.of().formatHex(digest.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every Java platform has SHA-256", e);
-    }
-  }
-
-  /** Returns the types of all arrays, results that go to files included. */
-  private Map<String, ElementType<?>> types(
-      Map<String, ElementSource> read, Map<String, ElementSink> taken) {
-    Map<String, ElementType<?>> known = new LinkedHashMap<>();
-    read.forEach((name, source) -> known.put(name, source.elementType()));
-    taken.forEach((name, sink) -> known.put(name, sink.elementType()));
-    rawOutputs.forEach((name, file) -> known.put(name, file.type()));
-    Set<String> wanted = new LinkedHashSet<>(writtenNames);
-    reductions.forEach(reduction -> wanted.add(reduction.name()));
-    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted, paths(inputFiles, rawInputs));
-    // Before any file is begun, or what an earlier run has left would be lost.
-    StagePlan.checkUse(kernels, read.keySet(), kernelScalars().keySet(), wanted);
-    return plan.arrays();
-  }
-
-  private Map<String, Object> kernelScalars() {
-    Set<String> names = new HashSet<>();
-    kernels.forEach(kernel -> names.addAll(StagePlan.names(kernel)));
-    return StagePlan.scalars(scalars, reductions, names);
-  }
-
-  private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
-    ElementType<?> type = types.get(name);
-    if (type == null) {
-      throw new IllegalArgumentException(
-          "no kernel makes '" + name + "'; the pipeline has " + types.keySet());
-    }
-    return type;
-  }
-
-  private Map<String, Throwable> stream(
-      Map<String, ? extends ElementSource> read,
-      Map<String, ElementSink> taken,
-      NpyOutputs outputs,
-      StreamOptions options) {
-    ChunkedPipeline.Builder builder =
-        ChunkedPipeline.of(memories.getFirst(), memories.getFirst().compile(kernels.getFirst()));
-    kernels.stream().skip(1).forEach(builder::then);
-    memories.stream().skip(1).forEach(builder::on);
-    read.forEach(builder::source);
-    taken.forEach(builder::sink);
-    builder.resuming(outputs.left(read.values().iterator().next().length()), outputs::written);
-    kernelScalars().forEach(builder::scalar);
-    ChunkedPipeline pipeline = builder.build(options);
-    running = pipeline;
-    if (cancelled) {
-      pipeline.cancel();
-    }
-    try {
-      pipeline.run();
-    } finally {
-      running = null;
-    }
-    return pipeline.dropped();
+    PipelineRequest request =
+        new PipelineRequest(
+            sources, new Computation(kernels, reductions, scalars), sinks, memories, resumable);
+    request.check(options);
+    return PipelineExecution.run(request, running, options);
   }
 
   /**
@@ -591,10 +268,6 @@ public final class Pipeline {
    * when all is done. From any thread.
    */
   public void cancel() {
-    cancelled = true;
-    ChunkedPipeline pipeline = running;
-    if (pipeline != null) {
-      pipeline.cancel();
-    }
+    running.cancel();
   }
 }

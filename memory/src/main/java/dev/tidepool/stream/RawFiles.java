@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.RawFile;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,6 +17,13 @@ final class RawFiles implements AutoCloseable {
   private final Map<String, RawWriter> writers = new LinkedHashMap<>();
 
   private RawFiles() {}
+
+  /** Returns the places of {@code .npy} files and raw files together, by name. */
+  static Map<String, Path> paths(Map<String, Path> files, Map<String, RawFile<?>> raws) {
+    Map<String, Path> paths = new LinkedHashMap<>(files);
+    raws.forEach((name, file) -> paths.put(name, file.path()));
+    return paths;
+  }
 
   /**
    * Opens the files that are read; none is a legal number.

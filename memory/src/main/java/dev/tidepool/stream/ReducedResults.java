@@ -12,6 +12,7 @@ import dev.tidepool.stream.reduction.RangeConsumer;
 import dev.tidepool.stream.reduction.Reducer;
 import dev.tidepool.stream.reduction.Selection;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,7 @@ final class ReducedResults {
   private final List<Long> shape;
   private final long length;
   private final boolean fortran;
+  private final Map<String, ScalarType> types = new HashMap<>();
 
   // Belong to the run that was begun last.
   private @Nullable Mask mask;
@@ -127,6 +129,11 @@ final class ReducedResults {
     return "result " + (fortran ? coordinates : coordinates.reversed());
   }
 
+  /** Sets the type of what a reduction takes; each needs one before {@link #begin}. */
+  void reducing(Reduction reduction, ScalarType type) {
+    types.put(reduction.name(), type);
+  }
+
   /**
    * Returns the header of a reduction along the axis, over elements of a type.
    *
@@ -154,10 +161,9 @@ final class ReducedResults {
   /**
    * Creates the sinks; the mask is first.
    *
-   * @param types of what is reduced, by name
    * @param writers of the files, by name
    */
-  Map<String, ElementSink> begin(Map<String, ScalarType> types, Map<String, NpyWriter> writers) {
+  Map<String, ElementSink> begin(Map<String, NpyWriter> writers) {
     Map<String, ElementSink> sinks = new LinkedHashMap<>();
     Mask selection = request.mask().isEmpty() ? null : new Mask();
     mask = selection;

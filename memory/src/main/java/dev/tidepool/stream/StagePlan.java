@@ -3,7 +3,6 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
@@ -62,6 +61,21 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       taken.add(bound);
     }
     return new StagePlan(arrays, taken);
+  }
+
+  /**
+   * Returns the type of what kernels make.
+   *
+   * @param types of all arrays
+   * @throws IllegalArgumentException if no kernel makes it
+   */
+  static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
+    ElementType<?> type = types.get(name);
+    if (type == null) {
+      throw new IllegalArgumentException(
+          "no kernel makes '" + name + "'; the pipeline has " + types.keySet());
+    }
+    return type;
   }
 
   /** Refuses a method whose results would be others when it runs over chunks of the arrays. */
@@ -125,20 +139,6 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
             ? "kernel '%s' reads '%s', or does not store to it at its index on every way; store to it at the end of every way, or add a source for it"
                 .formatted(method.name(), name)
             : isRead);
-  }
-
-  /**
-   * Returns the scalars that kernels take: all but those that only the settings of reductions name.
-   *
-   * @param names what kernels call their arrays, scalars and local values
-   */
-  static Map<String, Object> scalars(
-      Map<String, ?> scalars, List<Reduction> reductions, Set<String> names) {
-    Map<String, Object> taken = new LinkedHashMap<>(scalars);
-    for (Reduction reduction : reductions) {
-      taken.keySet().removeIf(name -> reduction.scalars().contains(name) && !names.contains(name));
-    }
-    return taken;
   }
 
   /** Returns what a kernel calls its arrays, scalars and local values. */

@@ -1,0 +1,48 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.KernelSource;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.expression.syntax.Reduction;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What a run computes of each element.
+ *
+ * @param kernels at least one; each reads what those before it have made
+ * @param reductions of names that kernels make
+ * @param scalars values by name, of kernels and of the settings of reductions
+ */
+record Computation(List<KernelSource> kernels, List<Reduction> reductions, Map<String, ?> scalars) {
+  /** Returns the scalars that kernels take: all but those that only reductions name. */
+  Map<String, Object> kernelScalars() {
+    Map<String, Object> taken = new LinkedHashMap<>(scalars);
+    if (reductions.isEmpty() || scalars.isEmpty()) {
+      return taken;
+    }
+    Set<String> names = new HashSet<>();
+    for (KernelSource kernel : kernels) {
+      names.addAll(StagePlan.names(kernel));
+    }
+    for (Reduction reduction : reductions) {
+      taken.keySet().removeIf(name -> reduction.scalars().contains(name) && !names.contains(name));
+    }
+    return taken;
+  }
+
+  /** Begins a pipeline of all kernels on accelerators, at least one. */
+  ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
+    UnifiedMemoryManager first = memories.getFirst();
+    ChunkedPipeline.Builder builder = ChunkedPipeline.of(first, first.compile(kernels.getFirst()));
+    for (KernelSource further : kernels.subList(1, kernels.size())) {
+      builder.then(further);
+    }
+    for (UnifiedMemoryManager further : memories.subList(1, memories.size())) {
+      builder.on(further);
+    }
+    return builder;
+  }
+}

@@ -1,0 +1,105 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.RawFile;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The names that a pipeline reads, with where each comes from. Not thread-safe. */
+final class PipelineSources {
+  private final Map<String, Path> files = new LinkedHashMap<>();
+  private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
+  private final Map<String, ElementSource> others = new LinkedHashMap<>();
+  private final Set<String> names = new HashSet<>();
+  private @Nullable StreamedArrays<?> stream;
+
+  void add(String name, Path file) {
+    add(name);
+    files.put(name, file);
+  }
+
+  void add(String name, RawFile<?> file) {
+    add(name);
+    raws.put(name, file);
+  }
+
+  void add(String name, ElementSource source) {
+    add(name);
+    others.put(name, source);
+  }
+
+  private void add(String name) {
+    if (stream != null) {
+      throw new IllegalArgumentException(
+          "'" + name + "' beside a stream of arrays, which must be the only source");
+    }
+    if (!names.add(name)) {
+      throw new IllegalArgumentException("'" + name + "' is given twice");
+    }
+  }
+
+  /** Sets the stream of arrays, which is the only source then. */
+  void only(StreamedArrays<?> arrays) {
+    stream = arrays;
+  }
+
+  boolean isEmpty() {
+    return stream == null && names.isEmpty();
+  }
+
+  /** Returns the stream of arrays, or null if the sources are others. */
+  @Nullable StreamedArrays<?> stream() {
+    return stream;
+  }
+
+  /** Returns the {@code .npy} files, by name. */
+  Map<String, Path> files() {
+    return files;
+  }
+
+  /** Returns the raw files, by name. */
+  Map<String, RawFile<?>> raws() {
+    return raws;
+  }
+
+  /** Returns the places of all files, by name. */
+  Map<String, Path> paths() {
+    return RawFiles.paths(files, raws);
+  }
+
+  /**
+   * Returns all sources of a run, by name; of a stream its window.
+   *
+   * @param inputs the {@code .npy} files, open
+   * @param opened the raw files, open
+   */
+  Map<String, ElementSource> opened(NpyInputs inputs, RawFiles opened) {
+    Map<String, ElementSource> sources = new LinkedHashMap<>(others);
+    sources.putAll(inputs.sources());
+    sources.putAll(opened.readers());
+    if (stream != null) {
+      sources.put(stream.name(), stream.window());
+    }
+    return sources;
+  }
+
+  /**
+   * Refuses sources that a later run could not compare with those of an earlier one.
+   *
+   * @throws IllegalArgumentException if one is no {@code .npy} file
+   */
+  void checkResumable() {
+    if (stream != null) {
+      throw PipelineRequest.notResumable("it reads a stream of arrays, not .npy files");
+    }
+    for (String name : names) {
+      if (!files.containsKey(name)) {
+        throw PipelineRequest.notResumable(
+            "'" + name + "' is read from something else than a .npy file");
+      }
+    }
+  }
+}
