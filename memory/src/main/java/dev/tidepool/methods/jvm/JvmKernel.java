@@ -293,8 +293,13 @@ public final class JvmKernel {
     int[] parts = {0};
     BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
-    return "generated code of %s.%s by address, over memory of others as segments%s%s"
-        .formatted(tree.className(), tree.methodName(), loops, barriers);
+    String memory =
+        byAddress.addresses
+            ? "by address, over memory of others as segments"
+            : "over all memory as segments, as this process may not use native memory by address"
+                + " (--enable-native-access)";
+    return "generated code of %s.%s %s%s%s"
+        .formatted(tree.className(), tree.methodName(), memory, loops, barriers);
   }
 
   private static String counted(int loops, String how) {
