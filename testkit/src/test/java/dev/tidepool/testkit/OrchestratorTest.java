@@ -187,7 +187,10 @@ class OrchestratorTest {
     orchestrator.register("never", KernelSource.cuda("", "never"));
     assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
         .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessageContaining("never");
+        .hasMessageStartingWith("no accelerator runs kernel 'never'")
+        .hasMessageContainingAll(
+            "simulated:0 runs none of the sources:\n  simulated:0 runs elementwise and Java",
+            "cpu:0 runs none of the sources:\n  cpu:0");
     ExecutionOptions named = ExecutionOptions.defaults().on("simulated:0");
     assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of(), named))
         .isInstanceOf(UnsupportedOperationException.class)

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.c;
 
-import dev.tidepool.KernelCompilationException;
+import dev.tidepool.UnsupportedKernelException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Function;
@@ -96,9 +96,9 @@ final class ExpressionWriter {
     }
   }
 
-  private KernelCompilationException refuse(String what) {
+  private UnsupportedKernelException refuse(String what) {
     String kernel = tree.className().substring(tree.className().lastIndexOf('.') + 1);
-    return new KernelCompilationException(
+    return new UnsupportedKernelException(
         kernel.replace('$', '.')
             + "."
             + tree.methodName()
@@ -106,8 +106,7 @@ final class ExpressionWriter {
             + what
             + ", which "
             + device.name()
-            + " lacks; use another device, such as the CPU",
-        "");
+            + " lacks; use another device, such as the CPU");
   }
 
   /** Returns a condition, true where an int is not 0. */
