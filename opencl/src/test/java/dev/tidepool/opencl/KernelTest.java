@@ -18,6 +18,7 @@ import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -497,6 +498,22 @@ class KernelTest {
       assertThatThrownBy(() -> device.compile(KernelSource.java(item -> {}), List.of()))
           .isInstanceOf(UnsupportedOperationException.class)
           .hasMessageContaining("Java");
+    }
+  }
+
+  static void negated(int i, int[] x) {
+    x[i] = -x[i];
+  }
+
+  @Test
+  void onlyAMethodWithChecksReportsFaults() {
+    KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), "negated");
+    List<KernelParameter> parameters = List.of(KernelParameter.inout("x", ElementType.INT));
+    try (Device device = Pocl.device(Map.of());
+        Program checked = device.compile(method, parameters);
+        Program unchecked = device.compile(method.unchecked(), parameters)) {
+      assertThat(checked.reportsFaults()).isTrue();
+      assertThat(unchecked.reportsFaults()).isFalse();
     }
   }
 }
