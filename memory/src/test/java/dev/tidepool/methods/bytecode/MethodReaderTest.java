@@ -345,8 +345,8 @@ class MethodReaderTest {
       {"dimension", "constant 0, 1 or 2"},
       {"bodyOfAnotherKind", "WorkItem.integer", "as parameters"},
       {"asserted", "assert", "before the launch"},
-      {"nested", "'x'", "float[][]", "one-dimensional arrays"},
-      {"text", "'x'", "String"},
+      {"nested", "Refused.nested, line ", "'x'", "float[][]", "one-dimensional arrays"},
+      {"text", "Refused.text, line ", "'x'", "String"},
       {
         "virtual",
         "line ",
