@@ -199,6 +199,17 @@ class OrchestratorTest {
   }
 
   @Test
+  void sourcesThatAnAcceleratorDoesNotRunAreNotTriedAtEachLaunch() {
+    orchestrator.register("never", KernelSource.cuda("", "never"));
+    for (int launch = 0; launch < 3; launch++) {
+      assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("simulated:0 runs elementwise and Java");
+    }
+    assertThat(simulated.device("simulated:0").ledger().calls(SpiCall.COMPILE)).isEqualTo(1);
+  }
+
+  @Test
   void aClosedManagerWhoseBuffersWereArgumentsIsNotKept() throws InterruptedException {
     orchestrator.register("saxpy", SAXPY);
     WeakReference<UnifiedMemoryManager> closed = new WeakReference<>(runOnAFurtherManager());

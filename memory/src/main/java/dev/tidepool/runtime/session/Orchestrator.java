@@ -173,13 +173,19 @@ final class Orchestrator implements ComputeOrchestrator {
     if (known != null) {
       return known;
     }
-    List<KernelSource> sources = registered.alternatives();
-    KernelSource[] others = sources.subList(1, sources.size()).toArray(KernelSource[]::new);
-    try {
-      return memory.kernels().keep(registered, memory.compile(sources.getFirst(), others));
-    } catch (UnsupportedOperationException e) {
-      throw new UnsupportedOperationException("kernel '" + name + "': " + e.getMessage(), e);
+    UnsupportedOperationException refused = memory.kernels().refusal(registered);
+    if (refused == null) {
+      List<KernelSource> sources = registered.alternatives();
+      KernelSource[] others = sources.subList(1, sources.size()).toArray(KernelSource[]::new);
+      try {
+        return memory.kernels().keep(registered, memory.compile(sources.getFirst(), others));
+      } catch (UnsupportedOperationException e) {
+        memory.kernels().keep(registered, e);
+        refused = e;
+      }
     }
+    throw new UnsupportedOperationException(
+        "kernel '" + name + "': " + refused.getMessage(), refused);
   }
 
   /**
