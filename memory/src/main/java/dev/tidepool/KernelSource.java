@@ -127,7 +127,7 @@ public sealed interface KernelSource {
 
   /**
    * Like {@link #method(MethodHandles.Lookup, String)}, for a public method with {@link
-   * KernelMethod}.
+   * KernelMethod}. Methods of the same name without it do not count.
    */
   static Method method(Class<?> owner, String name) {
     return Method.annotated(owner, name);
@@ -248,7 +248,7 @@ public sealed interface KernelSource {
     }
 
     private static Method annotated(Class<?> owner, String name) {
-      java.lang.reflect.Method found = MethodSearch.only(owner, name, null);
+      java.lang.reflect.Method found = MethodSearch.annotated(owner, name);
       if (!Modifier.isPublic(found.getModifiers()) || !Modifier.isPublic(owner.getModifiers())) {
         throw new IllegalArgumentException(
             MethodSearch.shown(found)

@@ -36,6 +36,26 @@ final class MethodSearch {
               + names(owner)
               + ". Name the class that declares the kernel, or pass its MethodHandles.lookup()");
     }
+    return only(found, owner, name);
+  }
+
+  /**
+   * Returns the static method of a name that has {@link KernelMethod}, or the only one of that name
+   * if none has.
+   *
+   * @throws IllegalArgumentException if there is none, or more than one
+   */
+  static Method annotated(Class<?> owner, String name) {
+    List<Method> found = new ArrayList<>();
+    for (Method method : owner.getDeclaredMethods()) {
+      if (method.getName().equals(name) && method.isAnnotationPresent(KernelMethod.class)) {
+        found.add(method);
+      }
+    }
+    return found.isEmpty() ? only(owner, name, null) : only(found, owner, name);
+  }
+
+  private static Method only(List<Method> found, Class<?> owner, String name) {
     if (found.size() > 1) {
       throw new IllegalArgumentException(
           owner.getName()

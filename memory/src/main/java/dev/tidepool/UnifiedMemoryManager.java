@@ -1,5 +1,7 @@
 package dev.tidepool;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.diagnostics.DiagnosticsLevel;
@@ -14,6 +16,7 @@ import dev.tidepool.transfer.TransferEngine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -441,7 +444,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * Returns a kernel for this accelerator. What can be checked without arguments is checked now;
    * machine code is made at the first call with given types and kept.
    *
-   * @throws KernelCompilationException if the source is wrong
+   * @throws KernelCompilationException if the source is wrong; an {@link
+   *     UnsupportedKernelException} if it is right, but needs what the accelerator lacks
    * @throws UnsupportedOperationException if the accelerator does not run such sources
    */
   Kernel compile(KernelSource source);
@@ -453,24 +457,27 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * Compiles the first of several sources that this accelerator runs, such as OpenCL C and CUDA C++
    * for the same purpose.
    *
-   * @throws KernelCompilationException if the first that it runs is wrong; no other is tried then
-   * @throws UnsupportedOperationException if the accelerator runs none of them
+   * @throws KernelCompilationException if a source is wrong; those behind it are not tried then
+   * @throws UnsupportedOperationException if the accelerator runs none of them; the message says
+   *     for each why not
    */
   default Kernel compile(KernelSource first, KernelSource... others) {
-    UnsupportedOperationException refused;
-    try {
-      return compile(first);
-    } catch (UnsupportedOperationException e) {
-      refused = e;
-    }
-    for (KernelSource other : others) {
+    List<KernelSource> sources = new ArrayList<>(List.of(others));
+    sources.addFirst(first);
+    List<RuntimeException> refused = new ArrayList<>();
+    for (KernelSource source : sources) {
       try {
-        return compile(other);
-      } catch (UnsupportedOperationException e) {
-        refused.addSuppressed(e);
+        return compile(source);
+      } catch (UnsupportedOperationException | UnsupportedKernelException e) {
+        refused.add(e);
       }
     }
-    throw refused;
+    String reasons = refused.stream().map(e -> "\n  " + e.getMessage()).collect(joining());
+    UnsupportedOperationException none =
+        new UnsupportedOperationException(
+            accelerator().id() + " runs none of the sources:" + reasons, refused.removeFirst());
+    refused.forEach(none::addSuppressed);
+    throw none;
   }
 
   /** Returns the figures now. */

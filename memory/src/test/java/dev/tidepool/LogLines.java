@@ -5,6 +5,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -13,12 +14,12 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 public final class LogLines implements BeforeEachCallback, AfterEachCallback {
   // Kept: the system forgets the handlers of a logger that nothing refers to.
   private final Logger logger = Logger.getLogger("dev.tidepool");
-  private final List<String> lines = new CopyOnWriteArrayList<>();
+  private final List<LogRecord> records = new CopyOnWriteArrayList<>();
   private final Handler handler =
       new Handler() {
         @Override
         public void publish(LogRecord record) {
-          lines.add(record.getMessage());
+          records.add(record);
         }
 
         @Override
@@ -28,9 +29,14 @@ public final class LogLines implements BeforeEachCallback, AfterEachCallback {
         public void close() {}
       };
 
-  /** The lines so far. */
+  /** The lines so far. Some have places for values, as {@code {0}}. */
   public List<String> all() {
-    return lines;
+    return records.stream().map(LogRecord::getMessage).toList();
+  }
+
+  /** The lines so far, with their values. */
+  public List<String> withValues() {
+    return records.stream().map(new SimpleFormatter()::formatMessage).toList();
   }
 
   @Override

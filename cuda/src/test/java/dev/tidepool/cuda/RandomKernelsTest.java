@@ -19,6 +19,15 @@ class RandomKernelsTest {
     }
   }
 
+  /** One program for each, as in programs of many the range of items is not tested in front. */
+  @Test
+  void kernelsInProgramsOfTheirOwnEqualTheirMethods() {
+    Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThat(new RandomKernels(tidepool, "cuda:0").kernels(25).run()).isEqualTo(25);
+    }
+  }
+
   @Test
   void kernelsWithBarriersEqualTheirMethods() {
     Simulation.with(1);

@@ -2,16 +2,24 @@ package dev.tidepool.cpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.Arguments;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.LogLines;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.WorkItem;
 import java.lang.invoke.MethodHandles;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The log says in which way the processor runs a kernel. */
@@ -68,5 +76,62 @@ class KernelReportTest {
                 + ".reversed"
                 + arrays
                 + ", 2 parts between barriers");
+  }
+
+  @Test
+  @Timeout(120)
+  void itSaysSoWhereTheProcessMayNotUseNativeMemoryByAddress() throws Exception {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--illegal-native-access=deny",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Denied.class.getName())
+            .redirectErrorStream(true)
+            .start();
+    try {
+      assertThat(new String(process.getInputStream().readAllBytes()))
+          .contains(
+              "cpu:0 runs generated code of "
+                  + KernelReportTest.class.getName()
+                  + ".sum over all memory as segments, as this process may not use native memory"
+                  + " by address (--enable-native-access), 1 loop with one index test")
+          .contains("6, 15");
+    } finally {
+      process.destroyForcibly().waitFor();
+    }
+  }
+
+  /** Runs a kernel and prints what the log says of it. */
+  static final class Denied {
+    private Denied() {}
+
+    public static void main(String[] arguments) {
+      Logger kernels = Logger.getLogger("dev.tidepool.kernels");
+      kernels.setLevel(Level.FINE);
+      kernels.addHandler(
+          new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+              System.out.println(new SimpleFormatter().formatMessage(line));
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+          });
+      int[] sums = new int[2];
+      try (UnifiedMemoryManager memory = UnifiedMemoryManager.create("cpu:0")) {
+        memory
+            .compile(KernelSource.method(MethodHandles.lookup().in(KernelReportTest.class), "sum"))
+            .execute(
+                Arguments.of("n", 3, "x", new int[] {1, 2, 3, 4, 5, 6}, "sums", sums),
+                LaunchRange.of(2));
+      }
+      System.out.println(Arrays.toString(sums));
+    }
   }
 }

@@ -1,6 +1,6 @@
 package dev.tidepool.opencl;
 
-import dev.tidepool.KernelCompilationException;
+import dev.tidepool.UnsupportedKernelException;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.KernelExpression;
@@ -35,7 +35,7 @@ final class PoclBarriers {
   /**
    * Refuses such a kernel.
    *
-   * @throws KernelCompilationException that says what to change
+   * @throws UnsupportedKernelException that says what to change
    */
   static void check(KernelTree tree, boolean checked) {
     if (!Walk.any(tree.body(), Statement.Barrier.class::isInstance)) {
@@ -56,10 +56,9 @@ final class PoclBarriers {
               + " division by zero";
     }
     if (!problem.isEmpty()) {
-      throw new KernelCompilationException(
+      throw new UnsupportedKernelException(
           "kernel %s.%s cannot run on PoCL, which computes such kernels wrong: %s. Move the barrier out of the condition, leave loops by their own conditions only, or use cpu:0"
-              .formatted(tree.className(), tree.methodName(), problem),
-          "");
+              .formatted(tree.className(), tree.methodName(), problem));
     }
   }
 

@@ -152,7 +152,10 @@ final class SourceParameters {
           declared,
           isArray ? "declare it by in(), out() or inout()" : "declare it by scalar()");
     }
-    String needed = isArray ? null : neededInstead(actual.type(), declared.type());
+    String needed =
+        isArray
+            ? neededElement(actual.type(), declared.type())
+            : neededInstead(actual.type(), declared.type());
     if (needed != null) {
       throw mismatch(index, actual, declared, needed);
     }
@@ -161,25 +164,47 @@ final class SourceParameters {
   /** Returns what to do if a value of a type cannot be passed as another; null if it can. */
   private static @Nullable String neededInstead(String actual, ElementType<?> declared) {
     String element = actual.replaceAll("\\d+$", "");
-    Integer bytes = SCALARS.get(element);
-    if (bytes == null) {
+    if (!SCALARS.containsKey(element)) {
       return null;
     }
     if (!element.equals(actual)) {
       return "pass vectors in an array";
     }
+    return actual.equals("half") ? "take a float in the source" : neededType(actual, declared);
+  }
+
+  /**
+   * Returns what to do if a pointer cannot point to elements of a type; null if it can, or if that
+   * is not known. A pointer to vectors is as good as one to their scalars.
+   */
+  private static @Nullable String neededElement(String pointer, ElementType<?> declared) {
+    String element =
+        pointer
+            .replaceAll("\\b(const|volatile|restrict)\\b", "")
+            .replaceFirst("\\*", "")
+            .strip()
+            .replaceAll("\\d+$", "");
+    return declared.isStruct() ? null : neededType(element, declared);
+  }
+
+  /**
+   * Returns which type to declare if a scalar has another size than the declared one or is another
+   * kind of number; null if it fits, or is unknown. The bits of a half are passed as a short.
+   */
+  private static @Nullable String neededType(String scalar, ElementType<?> declared) {
+    Integer bytes = SCALARS.get(scalar);
+    boolean floats = scalar.equals("float") || scalar.equals("double");
     boolean isFloating = declared.equals(ElementType.FLOAT) || declared.equals(ElementType.DOUBLE);
-    boolean floats = List.of("half", "float", "double").contains(actual);
-    if (bytes == declared.byteSize() && floats == isFloating) {
+    if (bytes == null || (bytes == declared.byteSize() && floats == isFloating)) {
       return null;
     }
     String fitting =
-        switch (actual) {
-          case "half" -> null;
+        switch (scalar) {
+          case "half" -> "SHORT";
           case "float" -> "FLOAT";
           case "double" -> "DOUBLE";
           default ->
-              (actual.startsWith("u") ? "UNSIGNED_" : "")
+              (scalar.startsWith("u") ? "UNSIGNED_" : "")
                   + switch (bytes) {
                     case 1 -> "BYTE";
                     case 2 -> "SHORT";
@@ -187,9 +212,7 @@ final class SourceParameters {
                     default -> "LONG";
                   };
         };
-    return fitting == null
-        ? "take a float in the source"
-        : "declare it " + fitting + ", or change the source";
+    return "declare it " + fitting + ", or change the source";
   }
 
   private KernelCompilationException mismatch(

@@ -18,6 +18,7 @@ import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -414,6 +415,51 @@ class KernelTest {
   }
 
   @Test
+  void anArrayOfAnotherTypeIsToldWithBoth() {
+    assertRefused(
+        "__global const double *x",
+        List.of(X),
+        "has the parameter __global double* x in its source, but parameter 0 was declared as in"
+            + " FLOAT x",
+        "declare it DOUBLE");
+    assertRefused("__global int *x", List.of(X), "__global int* x", "declare it INT");
+    assertRefused("__constant ulong *x", List.of(X), "ulong* x", "declare it UNSIGNED_LONG");
+    assertRefused("__global double2 *x", List.of(X), "double2* x", "declare it DOUBLE");
+    assertRefused("__global half *x", List.of(X), "half* x", "declare it SHORT");
+  }
+
+  @Test
+  void vectorsOfTheDeclaredTypeAndTypesThatOnlyTheSourceKnowsAreTakenAsArrays() {
+    KernelSource.OpenCl source =
+        opencl(
+            """
+            typedef double own;
+            struct pair { double a; double b; };
+            __kernel void k(
+                __global float4 *vectors,
+                __global const volatile float *restrict x,
+                __global own *defined,
+                __global struct pair *pairs,
+                __global void *bytes,
+                __global uint *bits,
+                __global half *halves) {
+            }
+            """,
+            "k",
+            KernelParameter.in("vectors", ElementType.FLOAT),
+            X,
+            KernelParameter.in("defined", ElementType.FLOAT),
+            KernelParameter.in("pairs", ElementType.FLOAT),
+            KernelParameter.in("bytes", ElementType.FLOAT),
+            KernelParameter.in("bits", ElementType.INT),
+            KernelParameter.in("halves", ElementType.SHORT));
+    try (Device device = Pocl.device(Map.of());
+        Program program = compile(device, source)) {
+      assertThat(program).isNotNull();
+    }
+  }
+
+  @Test
   void aTypeThatOnlyTheSourceKnowsIsTaken() {
     KernelSource.OpenCl source =
         opencl(
@@ -452,6 +498,22 @@ class KernelTest {
       assertThatThrownBy(() -> device.compile(KernelSource.java(item -> {}), List.of()))
           .isInstanceOf(UnsupportedOperationException.class)
           .hasMessageContaining("Java");
+    }
+  }
+
+  static void negated(int i, int[] x) {
+    x[i] = -x[i];
+  }
+
+  @Test
+  void onlyAMethodWithChecksReportsFaults() {
+    KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), "negated");
+    List<KernelParameter> parameters = List.of(KernelParameter.inout("x", ElementType.INT));
+    try (Device device = Pocl.device(Map.of());
+        Program checked = device.compile(method, parameters);
+        Program unchecked = device.compile(method.unchecked(), parameters)) {
+      assertThat(checked.reportsFaults()).isTrue();
+      assertThat(unchecked.reportsFaults()).isFalse();
     }
   }
 }

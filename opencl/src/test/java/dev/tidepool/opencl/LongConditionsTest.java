@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Arguments;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Device;
 import java.io.ByteArrayInputStream;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(NothingLeaks.class)
 class LongConditionsTest {
   private static final int COUNT = 300;
+  private static final int PRODUCTS = 80;
 
   /** {@code x[i] = 0; if (i == 0) x[i] = 1; else if (i == 1) x[i] = 2; ...}. */
   private static void chain(CodeBuilder code) {
@@ -47,6 +49,15 @@ class LongConditionsTest {
         IntStream.range(0, COUNT).mapToObj(k -> SwitchCase.of(2 * k, target)).toList();
     code.iload(0).lookupswitch(end, cases).labelBinding(target);
     code.aload(1).iload(0).iconst_1().iastore().labelBinding(end).return_();
+  }
+
+  /** {@code x[i] = x[i * x.length] + x[i * x.length + 1] + ...}, and each index is tested. */
+  private static void products(CodeBuilder code) {
+    code.aload(1).iload(0).iconst_0();
+    for (int k = 0; k < PRODUCTS; k++) {
+      code.aload(1).iload(0).aload(1).arraylength().imul().loadConstant(k).iadd().iaload().iadd();
+    }
+    code.iastore().return_();
   }
 
   private static KernelSource.Method kernel(String name, Consumer<CodeBuilder> body) {
@@ -93,5 +104,18 @@ class LongConditionsTest {
       assertThat(chain[i]).isEqualTo(i < COUNT ? i + 1 : 0);
       assertThat(labels[i]).isEqualTo(i % 2 == 0 && i < 2 * COUNT ? 1 : 0);
     }
+  }
+
+  @Test
+  void aTestOfTheIndicesOfManyAccessesRuns() {
+    Pocl.devices().forEach(Device::close);
+    int[] x = IntStream.range(0, 1000).toArray();
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create("opencl:0")) {
+      memory
+          .compile(kernel("products", LongConditionsTest::products))
+          .execute(Arguments.inOrder(x), LaunchRange.of(1));
+    }
+    assertThat(x[0]).isEqualTo(PRODUCTS * (PRODUCTS - 1) / 2);
+    assertThat(x[1]).isEqualTo(1);
   }
 }

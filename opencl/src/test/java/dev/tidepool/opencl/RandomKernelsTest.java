@@ -22,6 +22,15 @@ class RandomKernelsTest {
     }
   }
 
+  /** One program for each, as in programs of many the range of items is not tested in front. */
+  @Test
+  void kernelsInProgramsOfTheirOwnEqualTheirMethods() {
+    Pocl.devices().forEach(Device::close);
+    try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
+      assertThat(new RandomKernels(tidepool, "opencl:0").kernels(25).run()).isEqualTo(25);
+    }
+  }
+
   @Test
   void kernelsWithBarriersEqualTheirMethods() {
     Pocl.devices().forEach(Device::close);

@@ -145,22 +145,29 @@ public final class RandomKernels {
     Accelerator device = tidepool.accelerator(accelerator);
     AtomicInteger done = new AtomicInteger();
     AtomicInteger refused = new AtomicInteger();
+    AtomicInteger faulting = new AtomicInteger();
     IntStream.range(0, (count + BATCH - 1) / BATCH)
         .parallel()
         .forEach(
             batch -> {
               int size = Math.min(BATCH, count - batch * BATCH);
-              refused.addAndGet(run(device, seed + (long) batch * BATCH, size));
+              run(device, seed + (long) batch * BATCH, size, refused, faulting);
               report(done.addAndGet(size), size, count);
             });
     int left = refused.get();
     log(
-        "{0} of {1} {2} on {3} were compared, none is wrong, {4} were refused: {5}",
-        count - left, count, kind(), accelerator, left, setting(seed));
+        "{0} of {1} {2} on {3} were compared, none is wrong, {4} throw, {5} were refused: {6}",
+        count - left, count, kind(), accelerator, faulting, left, setting(seed));
     if (count >= FEW && 100L * left > (long) mostRefused * count) {
       throw new AssertionError(
           "%s of %s %s are refused on %s, more than %s%%: %s"
               .formatted(left, count, kind(), accelerator, mostRefused, setting(seed)));
+    }
+    // Of a kernel that throws, nothing but that is compared.
+    if (count >= FEW && 2 * faulting.get() > count) {
+      throw new AssertionError(
+          "%s of %s %s throw on %s, most of them: %s"
+              .formatted(faulting, count, kind(), accelerator, setting(seed)));
     }
     return count - left;
   }
@@ -185,30 +192,34 @@ public final class RandomKernels {
     return "-Dtidepool.testkit.seed=" + seed;
   }
 
-  /** Returns how many kernels are refused. */
-  private int run(Accelerator device, long first, int count) {
+  /** Runs kernels in a row; counts those that are refused, and those that throw. */
+  private void run(
+      Accelerator device, long first, int count, AtomicInteger refused, AtomicInteger faulting) {
     // Programs are cached by the manager, and none of these is used twice.
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(device, MemoryOptions.builder().build())) {
       if (barriers) {
-        return compareGroups(memory, first, count);
+        GroupBatch batch = compareGroups(memory, first, count);
+        refused.addAndGet(batch.refused());
+        faulting.addAndGet(batch.faulting());
+      } else {
+        faulting.addAndGet(compare(memory, first, count));
       }
-      compare(memory, first, count);
-      return 0;
     }
   }
 
-  private int compareGroups(UnifiedMemoryManager memory, long first, int count) {
+  private GroupBatch compareGroups(UnifiedMemoryManager memory, long first, int count) {
     GroupBatch batch = GroupBatch.of(first, count);
     List<Mismatch> mismatches = batch.run(memory);
     if (!mismatches.isEmpty()) {
       Mismatch wrong = mismatches.getFirst();
       throw failure(wrong, GroupBatch.shrunk(wrong.seed(), memory));
     }
-    return batch.refused();
+    return batch;
   }
 
-  private void compare(UnifiedMemoryManager memory, long first, int count) {
+  /** Returns how many kernels throw. */
+  private int compare(UnifiedMemoryManager memory, long first, int count) {
     KernelBatch batch = KernelBatch.of(first, count, Kinds.of(memory.accelerator()));
     @Nullable RuntimeException refused = null;
     List<Mismatch> mismatches = List.of();
@@ -216,9 +227,8 @@ public final class RandomKernels {
       mismatches = batch.run(memory, together);
     } catch (RuntimeException e) {
       if (together && count > 1 && isTooLong(e)) {
-        compare(memory, first, count / 2);
-        compare(memory, first + count / 2, count - count / 2);
-        return;
+        return compare(memory, first, count / 2)
+            + compare(memory, first + count / 2, count - count / 2);
       }
       refused = e;
       mismatches = batch.run(memory, false);
@@ -231,6 +241,7 @@ public final class RandomKernels {
       throw new AssertionError(
           "together the kernels from seed %s on fail, but not alone".formatted(first), refused);
     }
+    return batch.faulting();
   }
 
   private static boolean isTooLong(RuntimeException e) {

@@ -187,12 +187,26 @@ class OrchestratorTest {
     orchestrator.register("never", KernelSource.cuda("", "never"));
     assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
         .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessageContaining("never");
+        .hasMessageStartingWith("no accelerator runs kernel 'never'")
+        .hasMessageContainingAll(
+            "simulated:0 runs none of the sources:\n  simulated:0 runs elementwise and Java",
+            "cpu:0 runs none of the sources:\n  cpu:0");
     ExecutionOptions named = ExecutionOptions.defaults().on("simulated:0");
     assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of(), named))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("'never'")
         .hasMessageContaining("simulated:0");
+  }
+
+  @Test
+  void sourcesThatAnAcceleratorDoesNotRunAreNotTriedAtEachLaunch() {
+    orchestrator.register("never", KernelSource.cuda("", "never"));
+    for (int launch = 0; launch < 3; launch++) {
+      assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("simulated:0 runs elementwise and Java");
+    }
+    assertThat(simulated.device("simulated:0").ledger().calls(SpiCall.COMPILE)).isEqualTo(1);
   }
 
   @Test

@@ -6,7 +6,7 @@ import dev.tidepool.methods.tree.KernelExpression.Comparison;
 import dev.tidepool.methods.tree.KernelExpression.Constant;
 import dev.tidepool.methods.tree.KernelExpression.Operator;
 import java.util.Collection;
-import java.util.Iterator;
+import java.util.List;
 
 /** Tests of long values that are put in front of others. */
 final class Tests {
@@ -30,13 +30,21 @@ final class Tests {
         Comparison.LESS, index, Affine.wide(new KernelExpression.Length(array)), false);
   }
 
-  /** Returns whether all of at least one test hold. */
+  /**
+   * Returns whether all of at least one test hold. The tests are joined in halves: compilers of
+   * drivers refuse parentheses that nest a few hundred times.
+   */
   static KernelExpression all(Collection<KernelExpression> tests) {
-    Iterator<KernelExpression> each = tests.iterator();
-    KernelExpression all = each.next();
-    while (each.hasNext()) {
-      all = new KernelExpression.Binary(Operator.AND, all, each.next());
-    }
-    return all;
+    return joined(List.copyOf(tests));
+  }
+
+  private static KernelExpression joined(List<KernelExpression> tests) {
+    int half = tests.size() / 2;
+    return half == 0
+        ? tests.getFirst()
+        : new KernelExpression.Binary(
+            Operator.AND,
+            joined(tests.subList(0, half)),
+            joined(tests.subList(half, tests.size())));
   }
 }

@@ -28,7 +28,8 @@ final class FieldConstants {
   /**
    * Returns the value of a field that an instruction reads.
    *
-   * @throws dev.tidepool.KernelCompilationException if it is no constant, or cannot be read
+   * @throws dev.tidepool.KernelCompilationException if the instruction writes it, or if it is no
+   *     constant or cannot be read
    */
   Constant constant(FieldInstruction instruction, Place place) {
     String owner = instruction.owner().asInternalName().replace('/', '.');
@@ -39,6 +40,10 @@ final class FieldConstants {
     }
     if (name.startsWith("$SwitchMap$")) {
       throw place.refuse("a switch over an enum", "switch over an int");
+    }
+    if (instruction.opcode() == Opcode.PUTSTATIC || instruction.opcode() == Opcode.PUTFIELD) {
+      throw place.refuse(
+          shown + ", which is assigned,", "write the value to an array that is a parameter");
     }
     if (instruction.opcode() != Opcode.GETSTATIC) {
       throw place.refuse(shown, "pass its value as a parameter");

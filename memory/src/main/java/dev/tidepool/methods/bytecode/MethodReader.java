@@ -130,7 +130,7 @@ public final class MethodReader {
         if (!names.add(name)) {
           throw Refusal.of(shown, "has two parameters called '" + name + "'; rename one");
         }
-        operands.add(parameter(type, name, shown, parameters));
+        operands.add(parameter(type, name, code, shown, parameters));
       }
       slot += java.lang.classfile.TypeKind.from(type).slotSize();
     }
@@ -151,21 +151,23 @@ public final class MethodReader {
   }
 
   private static StackOperand parameter(
-      ClassDesc type, String name, String shown, List<KernelTree.Parameter> parameters) {
+      ClassDesc type,
+      String name,
+      MethodCode code,
+      String shown,
+      List<KernelTree.Parameter> parameters) {
     int index = parameters.size();
     boolean isArray = type.isArray();
     ElementKind kind =
         Types.primitive(isArray ? type.componentType() : type)
             .orElseThrow(
                 () ->
-                    Refusal.of(
+                    Refusal.at(
                         shown,
-                        "has the parameter '"
-                            + name
-                            + "' of type "
-                            + type.displayName()
-                            + "; kernels take a WorkItem first, and numbers, booleans and"
-                            + " one-dimensional arrays of them"));
+                        code.line(0),
+                        "the parameter '" + name + "' of type " + type.displayName(),
+                        "take a WorkItem first, and numbers, booleans and one-dimensional arrays"
+                            + " of them"));
     parameters.add(new KernelTree.Parameter(name, kind, isArray));
     return isArray
         ? new StackOperand.Array(new KernelArray.Argument(index, kind, name))

@@ -1,6 +1,6 @@
 package dev.tidepool.methods.c;
 
-import dev.tidepool.KernelCompilationException;
+import dev.tidepool.UnsupportedKernelException;
 import dev.tidepool.methods.analysis.KernelMemory;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
@@ -29,7 +29,7 @@ public record DeviceLimits(
   /**
    * Refuses a kernel whose arrays of constant length need more memory than there is.
    *
-   * @throws KernelCompilationException that says how much there is
+   * @throws UnsupportedKernelException that says how much there is
    */
   void requireMemoryFor(KernelTree tree) {
     KernelMemory memory = KernelMemory.of(tree);
@@ -58,7 +58,7 @@ public record DeviceLimits(
         .orElse("its variables");
   }
 
-  private KernelCompilationException tooLarge(KernelTree tree, String array, String why) {
+  private UnsupportedKernelException tooLarge(KernelTree tree, String array, String why) {
     StackTraceElement use =
         tree.sites().stream()
             .filter(site -> site.array().equals(array))
@@ -78,11 +78,11 @@ public record DeviceLimits(
    *
    * @param place null if it is not known
    */
-  KernelCompilationException refuse(
+  UnsupportedKernelException refuse(
       KernelTree tree, @Nullable StackTraceElement place, String what, String why, String remedy) {
     String type = place == null ? tree.className() : place.getClassName();
     int line = place == null ? 0 : place.getLineNumber();
-    return new KernelCompilationException(
+    return new UnsupportedKernelException(
         type.substring(type.lastIndexOf('.') + 1).replace('$', '.')
             + "."
             + (place == null ? tree.methodName() : place.getMethodName())
@@ -92,7 +92,6 @@ public record DeviceLimits(
             + name
             + why
             + "; "
-            + remedy,
-        "");
+            + remedy);
   }
 }

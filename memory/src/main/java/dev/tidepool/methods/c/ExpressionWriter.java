@@ -1,6 +1,6 @@
 package dev.tidepool.methods.c;
 
-import dev.tidepool.KernelCompilationException;
+import dev.tidepool.UnsupportedKernelException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Function;
@@ -16,11 +16,16 @@ import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.KernelExpression.Negate;
 import dev.tidepool.methods.tree.KernelExpression.Order;
 import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Site;
+import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * Writes expressions in a language like C, with Java's meaning: integers are computed unsigned,
@@ -92,13 +97,43 @@ final class ExpressionWriter {
 
   private void requireDoubles(String what) {
     if (!device.fp64()) {
-      throw refuse(what);
+      throw refuse(what, ExpressionWriter::hasDoubles);
     }
   }
 
-  private KernelCompilationException refuse(String what) {
+  private static boolean hasDoubles(Statement statement) {
+    KernelArray array = Walk.array(statement);
+    return (array != null && array.kind() == ElementKind.DOUBLE)
+        || Walk.expressions(statement).stream()
+            .anyMatch(value -> Walk.any(value, part -> part.type() == ValueType.DOUBLE));
+  }
+
+  private UnsupportedKernelException refuse(String what) {
+    return refuse(what, _ -> false);
+  }
+
+  /**
+   * Returns an error about what the device lacks.
+   *
+   * @param isUse whether a statement needs it; only some statements have lines
+   */
+  private UnsupportedKernelException refuse(String what, Predicate<Statement> isUse) {
+    List<Site> uses = new ArrayList<>();
+    Walk.statements(
+        tree.body(),
+        statement -> {
+          Site site = Walk.site(statement);
+          if (site != null && site.frame().getLineNumber() > 0 && isUse.test(statement)) {
+            uses.add(site);
+          }
+        });
+    String line =
+        uses.stream()
+            .min(Comparator.comparingInt(Site::id))
+            .map(use -> " (first in " + shown(use.frame()) + ")")
+            .orElse("");
     String kernel = tree.className().substring(tree.className().lastIndexOf('.') + 1);
-    return new KernelCompilationException(
+    return new UnsupportedKernelException(
         kernel.replace('$', '.')
             + "."
             + tree.methodName()
@@ -106,8 +141,18 @@ final class ExpressionWriter {
             + what
             + ", which "
             + device.name()
-            + " lacks; use another device, such as the CPU",
-        "");
+            + " lacks"
+            + line
+            + "; use another device, such as the CPU");
+  }
+
+  private String shown(StackTraceElement place) {
+    boolean isKernel =
+        place.getClassName().equals(tree.className())
+            && place.getMethodName().equals(tree.methodName());
+    return (isKernel ? "" : place.getClassName() + "." + place.getMethodName() + ", ")
+        + "line "
+        + place.getLineNumber();
   }
 
   /** Returns a condition, true where an int is not 0. */
@@ -336,7 +381,11 @@ final class ExpressionWriter {
     }
     if (kind == ElementKind.LONG) {
       if (!device.longAtomics()) {
-        throw refuse("atomic operations of 64 bits");
+        throw refuse(
+            "atomic operations of 64 bits",
+            statement ->
+                statement instanceof Statement.Atomic step
+                    && step.array().kind() == ElementKind.LONG);
       }
       usesLongAtomics = true;
     }

@@ -2,6 +2,7 @@ package dev.tidepool.methods.jvm;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.UnsupportedKernelException;
 import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.PrivateArrays;
 import dev.tidepool.methods.analysis.ShortLoops;
@@ -144,8 +145,8 @@ public final class JvmKernel {
   /**
    * Generates and loads the code of a kernel: milliseconds, so keep the result.
    *
-   * @throws KernelCompilationException if a barrier stands where not all items of a group come, or
-   *     the kernel is too long
+   * @throws KernelCompilationException if a barrier stands where not all items of a group come
+   * @throws UnsupportedKernelException if the kernel is too long
    */
   public static JvmKernel compile(KernelTree tree) {
     return new JvmKernel(tree);
@@ -178,11 +179,10 @@ public final class JvmKernel {
       if (!String.valueOf(e.getMessage()).startsWith("Code length")) {
         throw e;
       }
-      KernelCompilationException refusal =
-          new KernelCompilationException(
+      UnsupportedKernelException refusal =
+          new UnsupportedKernelException(
               "kernel %s.%s is too long for a method of this virtual machine (%s); make it several kernels"
-                  .formatted(tree.className(), tree.methodName(), e.getMessage()),
-              "");
+                  .formatted(tree.className(), tree.methodName(), e.getMessage()));
       refusal.initCause(e);
       throw refusal;
     }
@@ -293,8 +293,13 @@ public final class JvmKernel {
     int[] parts = {0};
     BarrierFission.forEachItems(steps.list(), _ -> parts[0]++);
     String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
-    return "generated code of %s.%s by address, over memory of others as segments%s%s"
-        .formatted(tree.className(), tree.methodName(), loops, barriers);
+    String memory =
+        byAddress.addresses
+            ? "by address, over memory of others as segments"
+            : "over all memory as segments, as this process may not use native memory by address"
+                + " (--enable-native-access)";
+    return "generated code of %s.%s %s%s%s"
+        .formatted(tree.className(), tree.methodName(), memory, loops, barriers);
   }
 
   private static String counted(int loops, String how) {

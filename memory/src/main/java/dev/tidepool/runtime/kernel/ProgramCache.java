@@ -77,6 +77,8 @@ public final class ProgramCache implements AutoCloseable {
   private final ReferenceQueue<Kernel> unreachable = new ReferenceQueue<>();
   private final Map<KernelPrograms, Handle> handles = new ConcurrentHashMap<>();
   private final Map<RegisteredSources, Kernel> registered = new ConcurrentHashMap<>();
+  private final Map<RegisteredSources, UnsupportedOperationException> refused =
+      new ConcurrentHashMap<>();
 
   // Guarded by this. What is idle is in both tables, the longest idle first.
   private final Map<Key, Entry> entries = new HashMap<>();
@@ -143,6 +145,16 @@ public final class ProgramCache implements AutoCloseable {
     }
     kernel.close();
     return earlier;
+  }
+
+  /** Returns why no source of an orchestrator's kernel runs here; null if that is not known. */
+  public @Nullable UnsupportedOperationException refusal(RegisteredSources sources) {
+    return refused.get(sources);
+  }
+
+  /** Keeps the reason until the manager ends, so that no launch translates the sources again. */
+  public void keep(RegisteredSources sources, UnsupportedOperationException refusal) {
+    refused.putIfAbsent(sources, refusal);
   }
 
   /**
@@ -258,6 +270,7 @@ public final class ProgramCache implements AutoCloseable {
         .filter(entry -> entry.program.state() == Future.State.SUCCESS)
         .forEach(this::free);
     registered.clear();
+    refused.clear();
     handles.clear();
   }
 }

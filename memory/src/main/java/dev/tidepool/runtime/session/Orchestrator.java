@@ -1,5 +1,7 @@
 package dev.tidepool.runtime.session;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tidepool.Accelerator;
 import dev.tidepool.Arguments;
 import dev.tidepool.ComputeOrchestrator;
@@ -11,6 +13,7 @@ import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.kernel.FileKernels;
 import dev.tidepool.runtime.kernel.RegisteredSources;
 import dev.tidepool.runtime.storage.StorageContext;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -122,15 +125,20 @@ final class Orchestrator implements ComputeOrchestrator {
     if (home != null) {
       return placed(name, known, home);
     }
-    UnsupportedOperationException refused = null;
+    List<UnsupportedOperationException> refused = new ArrayList<>();
     for (Accelerator accelerator : session.byPreference()) {
       try {
         return placed(name, known, session.memory(accelerator));
       } catch (UnsupportedOperationException e) {
-        refused = e;
+        refused.add(e);
       }
     }
-    throw Objects.requireNonNull(refused, "there is always the CPU");
+    // There is always the CPU.
+    String reasons = refused.stream().map(e -> "\n" + e.getMessage()).collect(joining());
+    UnsupportedOperationException none =
+        new UnsupportedOperationException("no accelerator runs kernel '" + name + "'" + reasons);
+    refused.forEach(none::addSuppressed);
+    throw none;
   }
 
   /** Returns the kernel on an accelerator, or null if that is only preferred and cannot run it. */
@@ -165,17 +173,19 @@ final class Orchestrator implements ComputeOrchestrator {
     if (known != null) {
       return known;
     }
-    UnsupportedOperationException refused = null;
-    for (KernelSource source : registered.alternatives()) {
+    UnsupportedOperationException refused = memory.kernels().refusal(registered);
+    if (refused == null) {
+      List<KernelSource> sources = registered.alternatives();
+      KernelSource[] others = sources.subList(1, sources.size()).toArray(KernelSource[]::new);
       try {
-        return memory.kernels().keep(registered, memory.compile(source));
+        return memory.kernels().keep(registered, memory.compile(sources.getFirst(), others));
       } catch (UnsupportedOperationException e) {
+        memory.kernels().keep(registered, e);
         refused = e;
       }
     }
     throw new UnsupportedOperationException(
-        "none of the sources of kernel '" + name + "' runs on " + memory.accelerator().id(),
-        refused);
+        "kernel '" + name + "': " + refused.getMessage(), refused);
   }
 
   /**

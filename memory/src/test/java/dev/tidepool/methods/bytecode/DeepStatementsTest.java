@@ -31,6 +31,7 @@ class DeepStatementsTest {
   private static final int ITEM = 0;
   private static final int ARRAY = 1;
   private static final int SUM = 2;
+  private static final int ROUND = 3;
 
   /** Kernels of {@code (int i, int[] x)} that have something several times. */
   private enum Shape {
@@ -91,6 +92,30 @@ class DeepStatementsTest {
               one ->
                   code.labelBinding(one.target()).iinc(SUM, one.caseValue() % 100 + 1).goto_(end));
           code.labelBinding(end);
+        }),
+    /** {@code sum += x[i * x.length] + x[i * x.length + 1] + ...}, and each index is tested. */
+    PRODUCTS(
+        (code, count) -> {
+          code.iload(SUM);
+          for (int k = 0; k < count; k++) {
+            code.aload(ARRAY).iload(ITEM).aload(ARRAY).arraylength().imul();
+            code.loadConstant(k).iadd().iaload().iadd();
+          }
+          code.istore(SUM);
+        }),
+    /** {@code for (int j = 0; j < i; j++) sum += x[j * i] + x[j * i + 1] + ...}. */
+    PRODUCTS_IN_A_LOOP(
+        (code, count) -> {
+          Label start = code.newLabel();
+          Label end = code.newLabel();
+          code.iconst_0().istore(ROUND);
+          code.labelBinding(start).iload(ROUND).iload(ITEM).if_icmpge(end);
+          code.iload(SUM);
+          for (int k = 0; k < count; k++) {
+            code.aload(ARRAY).iload(ROUND).iload(ITEM).imul();
+            code.loadConstant(k).iadd().iaload().iadd();
+          }
+          code.istore(SUM).iinc(ROUND, 1).goto_(start).labelBinding(end);
         });
 
     private final ObjIntConsumer<CodeBuilder> body;
@@ -161,7 +186,9 @@ class DeepStatementsTest {
     "ELSE_IFS, 400",
     "ANDS, 230",
     "LABELS, 3000",
-    "CASES, 490"
+    "CASES, 490",
+    "PRODUCTS, 80",
+    "PRODUCTS_IN_A_LOOP, 80"
   })
   void compilersOfDriversSeeFewBracketsInEachOther(Shape shape, int count) {
     String text = openCl(kernel(shape, count));

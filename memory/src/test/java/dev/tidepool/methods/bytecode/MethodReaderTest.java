@@ -163,6 +163,10 @@ class MethodReaderTest {
       x[i] = counter;
     }
 
+    static void storedField(int i, int[] x) {
+      counter = i;
+    }
+
     static void object(int i, int[] x) {
       x[i] = FIELD.applyAsInt(x[i]);
     }
@@ -330,6 +334,7 @@ class MethodReaderTest {
       {"caught", "line ", "try", "check before"},
       {"recursive", "line ", "the recursive call of", "factorial", "write it as a loop"},
       {"field", "counter", "not final", "as a parameter"},
+      {"storedField", "line ", "counter, which is assigned", "an array that is a parameter"},
       {"object", "FIELD", "no primitive"},
       {"printed", "System.out", "print them after the launch"},
       {"created", "new Object", "local variables"},
@@ -340,8 +345,8 @@ class MethodReaderTest {
       {"dimension", "constant 0, 1 or 2"},
       {"bodyOfAnotherKind", "WorkItem.integer", "as parameters"},
       {"asserted", "assert", "before the launch"},
-      {"nested", "'x'", "float[][]", "one-dimensional arrays"},
-      {"text", "'x'", "String"},
+      {"nested", "Refused.nested, line ", "'x'", "float[][]", "one-dimensional arrays"},
+      {"text", "Refused.text, line ", "'x'", "String"},
       {
         "virtual",
         "line ",

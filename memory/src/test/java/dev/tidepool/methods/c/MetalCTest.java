@@ -38,6 +38,15 @@ class MetalCTest {
     y[(int) item.globalId(0)] = 1;
   }
 
+  private static double half(double[] y, int i) {
+    return y[i] / 2;
+  }
+
+  static void callsOneOfDoubles(WorkItem item, double[] y, int[] x) {
+    int i = (int) item.globalId(0);
+    x[i] = (int) half(y, i);
+  }
+
   static void longAtomics(WorkItem item, long[] y) {
     item.atomicAdd(y, 0, item.globalId(0));
   }
@@ -103,6 +112,12 @@ class MetalCTest {
     x[i] = s;
   }
 
+  /** Returns the line of the first load or store of a kernel. */
+  private static int firstLine(String name) {
+    KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), name);
+    return MethodReader.read(method).sites().getFirst().frame().getLineNumber();
+  }
+
   private static String text(String name) {
     KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), name);
     return MethodGenerator.generate(MethodReader.read(method), new MetalC(), METAL, true).source();
@@ -135,14 +150,28 @@ class MetalCTest {
     assertThatExceptionOfType(KernelCompilationException.class)
         .isThrownBy(() -> text("doubles"))
         .withMessageContaining(
-            "MetalCTest.doubles needs 64-bit floating point, which metal:0 (Apple M2) lacks");
+            "MetalCTest.doubles needs 64-bit floating point, which metal:0 (Apple M2) lacks"
+                + " (first in line "
+                + firstLine("doubles")
+                + "); use another device");
+    assertThatExceptionOfType(KernelCompilationException.class)
+        .isThrownBy(() -> text("callsOneOfDoubles"))
+        .withMessageContainingAll(
+            "MetalCTest.callsOneOfDoubles needs 64-bit floating point",
+            "lacks (first in "
+                + MetalCTest.class.getName()
+                + ".half, line "
+                + firstLine("callsOneOfDoubles")
+                + ")");
   }
 
   @Test
   void atomicOperationsOf64BitsAreRefusedByName() {
     assertThatExceptionOfType(KernelCompilationException.class)
         .isThrownBy(() -> text("longAtomics"))
-        .withMessageContaining("MetalCTest.longAtomics needs atomic operations of 64 bits");
+        .withMessageContainingAll(
+            "MetalCTest.longAtomics needs atomic operations of 64 bits",
+            "lacks (first in line " + firstLine("longAtomics"));
   }
 
   @Test

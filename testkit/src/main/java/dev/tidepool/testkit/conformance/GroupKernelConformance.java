@@ -396,4 +396,31 @@ public abstract class GroupKernelConformance extends Topic {
       assertThat(contents(buffer)).containsOnly(0);
     }
   }
+
+  @Test
+  void itemsKnowTheirNumbersInThreeDimensions() {
+    int[] size = {4, 6, 2};
+    int[] group = {2, 3, 1};
+    long[] expected = new long[4 * 6 * 2 * 15];
+    int at = 0;
+    for (int z = 0; z < size[2]; z++) {
+      for (int y = 0; y < size[1]; y++) {
+        for (int x = 0; x < size[0]; x++) {
+          int[] id = {x, y, z};
+          for (int dimension = 0; dimension < 3; dimension++) {
+            expected[at + dimension] = id[dimension];
+            expected[at + 3 + dimension] = id[dimension] % group[dimension];
+            expected[at + 6 + dimension] = id[dimension] / group[dimension];
+            expected[at + 9 + dimension] = group[dimension];
+            expected[at + 12 + dimension] = size[dimension];
+          }
+          at += 15;
+        }
+      }
+    }
+    long[] out = new long[expected.length];
+    compiled("numbersOfItems")
+        .execute(Arguments.inOrder((Object) out), LaunchRange.of(4, 6, 2).inGroupsOf(2, 3, 1));
+    assertThat(out).containsExactly(expected);
+  }
 }

@@ -373,4 +373,25 @@ final class GroupKernels {
     item.barrier();
     out[i] += 100;
   }
+
+  /** Stores all numbers that an item has, 15 for each. */
+  static void numbersOfItems(WorkItem item, long[] out) {
+    long row = item.globalId(2) * item.globalSize(1) + item.globalId(1);
+    int at = (int) (row * item.globalSize(0) + item.globalId(0)) * 15;
+    out[at] = item.globalId(0);
+    out[at + 1] = item.globalId(1);
+    out[at + 2] = item.globalId(2);
+    out[at + 3] = item.localId(0);
+    out[at + 4] = item.localId(1);
+    out[at + 5] = item.localId(2);
+    out[at + 6] = item.groupId(0);
+    out[at + 7] = item.groupId(1);
+    out[at + 8] = item.groupId(2);
+    out[at + 9] = item.groupSize(0);
+    out[at + 10] = item.groupSize(1);
+    out[at + 11] = item.groupSize(2);
+    out[at + 12] = item.globalSize(0);
+    out[at + 13] = item.globalSize(1);
+    out[at + 14] = item.globalSize(2);
+  }
 }

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.conformance;
 
+import static java.util.stream.Collectors.groupingBy;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -7,9 +8,15 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
 import dev.tidepool.Kernel;
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.bytecode.MethodReader;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Array;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -108,11 +115,17 @@ public abstract class MethodFunctionConformance extends Topic {
     try {
       MethodHandles.Lookup lookup =
           MethodHandles.privateLookupIn(MethodKernels.class, MethodHandles.lookup());
-      return memory().compile(KernelSource.method(lookup, method));
-    } catch (UnsupportedOperationException noCompiler) {
-      return abort("no compiler: " + noCompiler.getMessage());
+      return compiled(KernelSource.method(lookup, method));
     } catch (IllegalAccessException e) {
       throw new AssertionError("both are in one package", e);
+    }
+  }
+
+  private Kernel compiled(KernelSource.Method method) {
+    try {
+      return memory().compile(method);
+    } catch (UnsupportedOperationException noCompiler) {
+      return abort("no compiler: " + noCompiler.getMessage());
     }
   }
 
@@ -228,5 +241,118 @@ public abstract class MethodFunctionConformance extends Topic {
       }
       assertThat(out).as("sign of %s", sign).containsExactly(expected);
     }
+  }
+
+  @Test
+  void methodsOfJavasNumbersReturnWhatTheyDo() {
+    Map<MethodType, List<Method>> byType =
+        CalledMethods.all().stream()
+            .filter(MethodFunctionConformance::isTaken)
+            .collect(groupingBy(CalledMethods::type));
+    List<String> wrong = new ArrayList<>();
+    byType.forEach((type, methods) -> findWrong(type, methods, wrong));
+    assertThat(wrong).isEmpty();
+  }
+
+  private static boolean isTaken(Method method) {
+    try {
+      return !MethodReader.read(CalledMethods.kernel(List.of(method))).body().isEmpty();
+    } catch (KernelCompilationException refused) {
+      return false;
+    }
+  }
+
+  /** Calls methods of one type with all combinations of some values. */
+  private void findWrong(MethodType type, List<Method> methods, List<String> wrong) {
+    boolean hasDoubles =
+        type.returnType() == double.class || type.parameterList().contains(double.class);
+    if (hasDoubles && !bench().can(Capability.FLOAT64)) {
+      return;
+    }
+    List<List<Object>> values = new ArrayList<>();
+    int items = 1;
+    for (Class<?> parameter : type.parameterList()) {
+      values.add(valuesOf(parameter, !values.isEmpty()));
+      items *= values.getLast().size();
+    }
+    Object[] arguments = new Object[values.size() + 1];
+    for (int p = 0, stride = 1; p < values.size(); stride *= values.get(p).size(), p++) {
+      List<Object> some = values.get(p);
+      arguments[p] = Array.newInstance(type.parameterType(p), items);
+      for (int i = 0; i < items; i++) {
+        Array.set(arguments[p], i, some.get(i / stride % some.size()));
+      }
+    }
+    Object out = Array.newInstance(type.returnType(), items * methods.size());
+    arguments[values.size()] = out;
+    compiled(CalledMethods.kernel(methods))
+        .execute(Arguments.inOrder(arguments), LaunchRange.of(items));
+    for (int i = 0; i < items * methods.size(); i++) {
+      Method method = methods.get(i % methods.size());
+      Object[] called = new Object[values.size()];
+      for (int p = 0; p < called.length; p++) {
+        called[p] = Array.get(arguments[p], i / methods.size());
+      }
+      Object expected = call(method, called);
+      Object found = Array.get(out, i);
+      if (!isRight(method, expected, found)) {
+        wrong.add(
+            CalledMethods.shown(method)
+                + " of "
+                + Arrays.toString(called)
+                + " is "
+                + found
+                + ", not "
+                + expected);
+      }
+    }
+  }
+
+  /** Returns some values of a type; divisors, which are not the first parameter, are not 0. */
+  private static List<Object> valuesOf(Class<?> type, boolean isDivisor) {
+    long[] integers = {1, -1, 2, 31, -33, 64, Integer.MAX_VALUE, Integer.MIN_VALUE, 0x1234_5678};
+    long[] long64 = {Long.MAX_VALUE, Long.MIN_VALUE, 0x1234_5678_9abc_def0L, 1L << 32};
+    double[] floats = {
+      0.0, -0.0, 1, -1.5, 2.5, -1e10, 3e38, 0x1p-20, Double.NaN, 1 / 0.0, -1 / 0.0
+    };
+    List<Object> values = new ArrayList<>();
+    if (type == int.class) {
+      Arrays.stream(integers).forEach(value -> values.add((int) value));
+    } else if (type == long.class) {
+      Arrays.stream(integers).forEach(values::add);
+      Arrays.stream(long64).forEach(values::add);
+    } else if (type == float.class) {
+      Arrays.stream(floats).forEach(value -> values.add((float) value));
+    } else {
+      Arrays.stream(floats).forEach(values::add);
+      values.add(1e300);
+    }
+    if (type == int.class && !isDivisor) {
+      values.add(0);
+    } else if (type == long.class && !isDivisor) {
+      values.add(0L);
+    }
+    return values;
+  }
+
+  private static Object call(Method method, Object[] arguments) {
+    try {
+      return method.invoke(null, arguments);
+    } catch (ReflectiveOperationException e) {
+      throw new LinkageError(CalledMethods.shown(method) + " cannot be called", e);
+    }
+  }
+
+  private boolean isRight(Method method, Object expected, Object found) {
+    if (expected instanceof Float exact && !bench().can(Capability.FLOAT_SUBNORMALS)) {
+      if (Math.abs(exact) < Float.MIN_NORMAL && Math.abs((float) found) < Float.MIN_NORMAL) {
+        return true;
+      }
+    }
+    // Functions are compared with StrictMath elsewhere; Java's own may be off by 1 ulp.
+    return expected.equals(found)
+        || (functions().containsKey(method.getName())
+            && expected instanceof Double exact
+            && ulps(exact, (double) found, Math.ulp(exact)) <= MOST_ULPS + 1);
   }
 }

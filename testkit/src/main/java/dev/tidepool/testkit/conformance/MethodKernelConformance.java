@@ -625,4 +625,39 @@ public abstract class MethodKernelConformance extends Topic {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContainingAll("saxpy", "one dimension", "[1, 2]", "WorkItem");
   }
+
+  @Test
+  void loopsOverTheElementsOfArrays() {
+    boolean[] flags = {true, false, true, true};
+    check("sumsOfEach", LaunchRange.of(100), ints(37, 5), flags, new long[100]);
+    check("sumsOfEach", LaunchRange.of(100), new int[0], new boolean[0], new long[100]);
+  }
+
+  @Test
+  void itemsBeyondAnArrayThatIsGuardedLeaveTheMemoryAroundItAlone() {
+    for (String method : List.of("doubledInside", "doubledUnlessOutside")) {
+      for (int items : new int[] {64, 40, 100}) {
+        checkGuarded(method, items);
+      }
+    }
+  }
+
+  /** Runs on a slice of 64 elements in the middle of a buffer whose newest bytes are the host's. */
+  private void checkGuarded(String method, int items) {
+    Kernel kernel = compiled(method);
+    UnifiedBuffer<float[]> whole = patterned(300, MemoryLocation.DEVICE, 1);
+    kernel.execute(Arguments.of("x", new float[300], "y", whole), LaunchRange.of(300));
+    whole.copyFrom(pattern(300, 2));
+    float[] x = pattern(128, 3);
+    float[] expected = pattern(300, 2);
+    for (int i = 0; i < Math.min(items, 64); i++) {
+      expected[120 + i] = 2 * x[i];
+    }
+    try (UnifiedBuffer<float[]> slice = whole.slice(120, 64)) {
+      kernel.execute(Arguments.of("x", x, "y", slice), LaunchRange.of(items));
+      Patterns.assertEqual(
+          contents(slice), Arrays.copyOfRange(expected, 120, 184), method + " of " + items);
+    }
+    Patterns.assertEqual(contents(whole), expected, method + " of " + items);
+  }
 }

@@ -310,4 +310,34 @@ final class MethodKernels {
     x[i] = i + 1;
     y[i] = 2 * y[i];
   }
+
+  static void sumsOfEach(int i, int[] x, boolean[] flags, long[] out) {
+    int[] own = new int[3];
+    own[i % 3] = i;
+    long sum = 0;
+    for (int value : x) {
+      sum = 3 * sum + (value ^ i);
+    }
+    for (boolean flag : flags) {
+      sum += flag ? i : 1;
+    }
+    for (int value : own) {
+      sum = 5 * sum + value;
+    }
+    out[i] = sum;
+  }
+
+  static void doubledInside(int i, float[] x, float[] y) {
+    if (i < y.length) {
+      y[i] = 2 * x[i];
+    }
+  }
+
+  static void doubledUnlessOutside(WorkItem item, float[] x, float[] y) {
+    if (item.globalId(0) >= y.length) {
+      return;
+    }
+    int i = (int) item.globalId(0);
+    y[i] = 2 * x[i];
+  }
 }

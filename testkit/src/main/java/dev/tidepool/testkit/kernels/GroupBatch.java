@@ -9,6 +9,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -25,6 +26,7 @@ public final class GroupBatch {
   private final List<GroupBody> bodies;
   private final KernelClass compiled;
   private int refused;
+  private final Set<Long> faulting = new HashSet<>();
 
   private GroupBatch(List<GroupBody> bodies) {
     this.bodies = bodies;
@@ -69,10 +71,16 @@ public final class GroupBatch {
     return refused;
   }
 
+  /** Returns how many kernels of the last run throw for an item. */
+  public int faulting() {
+    return faulting.size();
+  }
+
   /** Runs all kernels. Returns those that are wrong. */
   public List<Mismatch> run(UnifiedMemoryManager memory) {
     List<Mismatch> mismatches = new ArrayList<>();
     refused = 0;
+    faulting.clear();
     for (GroupBody body : bodies) {
       Kernel kernel;
       try {
@@ -118,6 +126,9 @@ public final class GroupBatch {
     List<Throwable> faults =
         GroupReference.run(
             method, GroupBody.ITEMS, body.group(), n, in, expectedCounts, expectedOut);
+    if (!faults.isEmpty()) {
+      faulting.add(body.seed());
+    }
     String wrong = "";
     @Nullable Throwable cause = null;
     try {

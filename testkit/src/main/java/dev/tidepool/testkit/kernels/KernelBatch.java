@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 public final class KernelBatch {
   private final List<KernelBody> bodies;
   private final KernelClass compiled;
+  private int faulting;
 
   private KernelBatch(List<KernelBody> bodies) {
     this.bodies = bodies;
@@ -47,6 +48,11 @@ public final class KernelBatch {
     return KernelSource.method(compiled.lookup(), KernelClass.ALL);
   }
 
+  /** Returns how many kernels of the last run throw for an item. */
+  public int faulting() {
+    return faulting;
+  }
+
   /**
    * Runs all kernels.
    *
@@ -55,12 +61,14 @@ public final class KernelBatch {
    */
   public List<Mismatch> run(UnifiedMemoryManager memory, boolean together) {
     List<Mismatch> mismatches = new ArrayList<>();
+    faulting = 0;
     @Nullable Kernel all = together ? memory.compile(together()) : null;
     for (int i = 0; i < bodies.size(); i++) {
       KernelBody body = bodies.get(i);
       Object[] arguments = KernelData.of(body);
       Object[] expected = KernelData.copy(arguments);
       List<Throwable> faults = plainly(body, expected);
+      faulting += faults.isEmpty() ? 0 : 1;
       Plain plain = new Plain(body.seed(), List.of(expected), faults);
       Object[] actual = KernelData.copy(arguments);
       if (all != null) {

@@ -11,13 +11,15 @@ import org.jspecify.annotations.Nullable;
  */
 public record Mismatch(long seed, String what, @Nullable Throwable cause) {
   /**
-   * Returns whether type and place of two faults agree. The JVM leaves the place out where it
-   * compiled the method.
+   * Returns whether type, place and message of two faults agree. The JVM leaves place and message
+   * out where it compiled the method.
    *
    * @param owner the class of the kernel
    */
   static boolean isSameFault(Throwable plain, Throwable kernel, Class<?> owner) {
-    if (plain.getClass() != kernel.getClass() || kernel.getStackTrace().length == 0) {
+    if (plain.getClass() != kernel.getClass()
+        || kernel.getStackTrace().length == 0
+        || !isSameMessage(plain.getMessage(), kernel.getMessage())) {
       return false;
     }
     StackTraceElement top = kernel.getStackTrace()[0];
@@ -36,5 +38,14 @@ public record Mismatch(long seed, String what, @Nullable Throwable cause) {
       }
     }
     return false;
+  }
+
+  /**
+   * Returns whether a kernel's message has what Java says: for arrays it has a name in addition.
+   */
+  private static boolean isSameMessage(@Nullable String plain, @Nullable String kernel) {
+    return plain == null
+        || plain.equals(kernel)
+        || (kernel != null && kernel.startsWith(plain + " of "));
   }
 }
