@@ -1,6 +1,7 @@
 package dev.tidepool.expression.c;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.UnsupportedKernelException;
 import dev.tidepool.expression.syntax.Node;
 import dev.tidepool.expression.syntax.Op;
 import dev.tidepool.expression.syntax.ScalarType;
@@ -167,13 +168,12 @@ public final class CGenerator {
           node.type() == ScalarType.FLOAT64
               ? "float64 values"
               : "'" + node.op().symbol() + "' of float32, which is computed in double";
-      throw new KernelCompilationException(
+      throw new UnsupportedKernelException(
           "'"
               + program.expression().source().strip()
               + "' needs "
               + what
-              + ", but the device has no double precision; use another device, such as the CPU",
-          "");
+              + ", but the device has no double precision; use another device, such as the CPU");
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.tidepool.expression.c;
 
-import dev.tidepool.KernelCompilationException;
+import dev.tidepool.UnsupportedKernelException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,11 +20,10 @@ final class PackedSignature implements KernelSignature {
   @Override
   public void array(String pointer, String name) {
     if (arrays.size() == PLACES - 1) {
-      throw new KernelCompilationException(
+      throw new UnsupportedKernelException(
           "Metal passes at most "
               + (PLACES - 1)
-              + " arrays to a kernel; split it, or use another device, such as the CPU",
-          "");
+              + " arrays to a kernel; split it, or use another device, such as the CPU");
     }
     arrays.add(pointer + " " + name + " [[buffer(" + arrays.size() + ")]],\n    ");
   }
