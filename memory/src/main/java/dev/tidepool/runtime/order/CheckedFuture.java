@@ -10,21 +10,21 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class CheckedFuture extends CompletableFuture<Void> {
   /**
-   * Checks that the calling thread may wait for the work.
+   * Checks that the calling thread may wait for the work, and has the end told without delay.
    *
    * @throws IllegalStateException if it computes the body of a kernel that must end before
    */
-  abstract void checkMayAwait();
+  abstract void beginToAwait();
 
   @Override
   public @Nullable Void join() {
-    checkMayAwait();
+    beginToAwait();
     return super.join();
   }
 
   @Override
   public @Nullable Void get() throws InterruptedException, ExecutionException {
-    checkMayAwait();
+    beginToAwait();
     return super.get();
   }
 }

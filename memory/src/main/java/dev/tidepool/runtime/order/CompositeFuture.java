@@ -69,10 +69,10 @@ public final class CompositeFuture extends CheckedFuture {
   }
 
   @Override
-  void checkMayAwait() {
+  void beginToAwait() {
     for (CompletableFuture<Void> part : parts) {
       if (part instanceof CheckedFuture checked) {
-        checked.checkMayAwait();
+        checked.beginToAwait();
       }
     }
   }

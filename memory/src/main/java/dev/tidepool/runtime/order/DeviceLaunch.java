@@ -373,6 +373,14 @@ public final class DeviceLaunch {
     return holders > 0;
   }
 
+  /** The host waits for the end; nothing if no queue is known for it yet. Any thread. */
+  void hurry() {
+    LaunchQueue own = queue;
+    if (own != null) {
+      own.hurry(this);
+    }
+  }
+
   /** Hands the command to its queue, which waits for the end. */
   void follow() {
     Objects.requireNonNull(queue, "it was submitted").add(this);

@@ -33,7 +33,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   /** After so many fast ones in a row, several are waited for at once, for so long. */
   private static final int STREAM = 64;
 
-  private static final long STREAM_NANOS = 50_000;
+  static final long PAUSE_NANOS = 50_000;
 
   /** A slow one counts like so many fast ones: a busy processor delays some. */
   private static final int SLOW = 8;
@@ -43,6 +43,12 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   private final Queue queue;
   private final Executor threads;
+  private final long pauseNanos;
+
+  // The thread that waits, while it pauses.
+  private volatile @Nullable Thread pausing;
+  // The launch that the host waits for, if there is one: no pause until it has ended.
+  private volatile @Nullable DeviceLaunch wanted;
 
   // Used only by the thread that waits.
   private long lastNanos;
@@ -62,10 +68,12 @@ final class LaunchQueue extends Resumable implements Runnable {
    * Nothing is under way.
    *
    * @param threads platform threads, which may block in the driver
+   * @param pauseNanos how long the thread that waits pauses for more ends, where many come fast
    */
-  LaunchQueue(Queue queue, Executor threads) {
+  LaunchQueue(Queue queue, Executor threads, long pauseNanos) {
     this.queue = queue;
     this.threads = threads;
+    this.pauseNanos = pauseNanos;
   }
 
   Queue queue() {
@@ -185,12 +193,32 @@ final class LaunchQueue extends Resumable implements Runnable {
     }
   }
 
+  /**
+   * The host waits for a launch: until that has ended, ends are told without a pause. If it is not
+   * submitted yet, or has ended, that holds until nothing is under way.
+   */
+  void hurry(DeviceLaunch launch) {
+    wanted = launch;
+    Thread waiting = pausing;
+    if (waiting != null) {
+      LockSupport.unpark(waiting);
+    }
+  }
+
+  private void pause() {
+    pausing = Thread.currentThread();
+    if (wanted == null) {
+      LockSupport.parkNanos(pauseNanos);
+    }
+    pausing = null;
+  }
+
   private void awaitAll() {
     tellAll();
     while (true) {
-      boolean isStream = fastEnds >= STREAM;
+      boolean isStream = fastEnds >= STREAM && wanted == null;
       if (isStream) {
-        LockSupport.parkNanos(STREAM_NANOS);
+        pause();
       }
       DeviceLaunch oldest = oldest(isStream);
       if (oldest != null) {
@@ -213,6 +241,9 @@ final class LaunchQueue extends Resumable implements Runnable {
     for (DeviceLaunch next = oldest; next != null; next = ends < PLACES ? nextEnded() : null) {
       Throwable failure = next.awaitEnd();
       remove(next);
+      if (next.equals(wanted)) {
+        wanted = null;
+      }
       if (next.operation().deviceEnded(failure)) {
         next.next = untold;
         untold = next;
@@ -250,6 +281,9 @@ final class LaunchQueue extends Resumable implements Runnable {
    */
   private synchronized @Nullable DeviceLaunch oldest(boolean stays) {
     awaited = stays || first != null;
+    if (first == null) {
+      wanted = null;
+    }
     return first;
   }
 

@@ -17,6 +17,7 @@ public final class LaunchQueues {
   private final List<LaunchQueue> queues;
   private final LaunchOrder order;
   private final Executor threads;
+  private final long pauseNanos;
   private final AtomicInteger turn = new AtomicInteger();
 
   /**
@@ -27,10 +28,19 @@ public final class LaunchQueues {
    * @param threads platform threads, which may block in the driver
    */
   public LaunchQueues(List<Queue> queues, LaunchOrder order, Executor threads) {
+    this(queues, order, threads, LaunchQueue.PAUSE_NANOS);
+  }
+
+  LaunchQueues(List<Queue> queues, LaunchOrder order, Executor threads, long pauseNanos) {
     this.order = order;
     this.threads = threads;
+    this.pauseNanos = pauseNanos;
     List<Queue> used = order == LaunchOrder.ACROSS_QUEUES ? queues : queues.subList(0, 1);
-    this.queues = used.stream().map(queue -> new LaunchQueue(queue, threads)).toList();
+    this.queues = used.stream().map(this::listFor).toList();
+  }
+
+  private LaunchQueue listFor(Queue queue) {
+    return new LaunchQueue(queue, threads, pauseNanos);
   }
 
   /** Threads that wait for no memory. */
@@ -48,7 +58,7 @@ public final class LaunchQueues {
    * late.
    */
   LaunchQueue apart() {
-    return new LaunchQueue(queues.getFirst().queue(), threads);
+    return listFor(queues.getFirst().queue());
   }
 
   /**

@@ -113,9 +113,10 @@ public final class OperationFuture extends CheckedFuture {
   }
 
   @Override
-  void checkMayAwait() {
+  void beginToAwait() {
     if (!isDone()) {
       KernelBody.checkMayAwait(operation);
+      operation.hurry();
     }
   }
 

@@ -238,6 +238,9 @@ public abstract class OrderedOperation extends LaunchedOperation
           firstAhead = place;
         }
         place.submitted = onDevice && other.isFollowed;
+        if (!onDevice) {
+          other.hurry();
+        }
         if (launch != null && !place.submitted) {
           launch.addUnsubmitted();
         }
@@ -250,6 +253,13 @@ public abstract class OrderedOperation extends LaunchedOperation
         other.lastSuccessor = place;
         AHEAD.incrementAndGet(this);
       }
+    }
+  }
+
+  /** The host waits for the end: that of a launch is told without delay. */
+  void hurry() {
+    if (launch != null) {
+      launch.hurry();
     }
   }
 

@@ -1,0 +1,124 @@
+package dev.tidepool.runtime.order;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.runtime.threads.FutureCompleter;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.Queue;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Where launches end fast, the thread that waits for the ends pauses, unless the host waits. */
+@Timeout(60)
+class LaunchQueueTest {
+  private static final long LONG_PAUSE = Duration.ofMinutes(10).toNanos();
+
+  private final Bytes bytes = new Bytes(new MemoryWaiters());
+  private final AtomicReference<@Nullable Thread> waiting = new AtomicReference<>();
+  private final ExecutorService threads = Executors.newSingleThreadExecutor(this::newThread);
+  private final LaunchQueues queues =
+      new LaunchQueues(List.of(queue()), LaunchOrder.IN_QUEUE, threads, LONG_PAUSE);
+  private final FutureCompleter completer = new FutureCompleter(Runnable::run);
+  private final PendingFutures pending = new PendingFutures();
+
+  private static Queue queue() {
+    return (Queue)
+        Proxy.newProxyInstance(
+            Queue.class.getClassLoader(),
+            new Class<?>[] {Queue.class},
+            (_, method, _) -> {
+              throw new AssertionError(method + " is called");
+            });
+  }
+
+  private Thread newThread(Runnable task) {
+    Thread thread = Thread.ofPlatform().daemon().unstarted(task);
+    waiting.set(thread);
+    return thread;
+  }
+
+  private boolean isPausing() {
+    Thread thread = waiting.get();
+    return thread != null && thread.getState() == Thread.State.TIMED_WAITING;
+  }
+
+  @AfterEach
+  void end() {
+    threads.shutdownNow();
+  }
+
+  private static final class Ended implements Event {
+    @Override
+    public boolean isDone() {
+      return true;
+    }
+
+    @Override
+    public void await() {}
+
+    @Override
+    public void close() {}
+  }
+
+  /** Asks for a launch whose command has ended when it is submitted. */
+  private CompletableFuture<Void> launch() {
+    DeviceLaunch launch =
+        new DeviceLaunch(
+            queues,
+            new DeviceLaunch.Command() {
+              @Override
+              public boolean isInPlace() {
+                return true;
+              }
+
+              @Override
+              public void settled(@Nullable Throwable failure) {}
+            });
+    Operation operation =
+        Operation.of(
+                List.of(ResourceAccess.onDevice(bytes, true)),
+                Runnable::run,
+                () -> launch.submit((_, _) -> new Ended()))
+            .launching(launch);
+    return OperationFuture.submit(operation, completer, pending, () -> {});
+  }
+
+  /** Returns the future of a launch that the thread that waits tells of when its pause ends. */
+  private CompletableFuture<Void> launchedInThePause() {
+    while (!isPausing()) {
+      var _ = launch();
+    }
+    return launch();
+  }
+
+  @Test
+  void aThreadThatWaitsForAFutureEndsThePause() {
+    CompletableFuture<Void> last = launchedInThePause();
+    assertThat(last).as("it is told after the pause").isNotDone();
+    assertThat(last.join()).isNull();
+  }
+
+  @Test
+  void workOfTheHostBehindALaunchEndsThePause() {
+    CompletableFuture<Void> last = launchedInThePause();
+    Operation.of(List.of(ResourceAccess.read(bytes)), Runnable::run, () -> {}).perform(true);
+    await().until(last::isDone);
+  }
+
+  @Test
+  void thereIsAPauseAgainWhenTheHostHasGotWhatItWaitedFor() {
+    launchedInThePause().join();
+    assertThat(launchedInThePause()).as("it is told after the pause").isNotDone();
+  }
+}
