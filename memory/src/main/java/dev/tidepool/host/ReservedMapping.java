@@ -45,7 +45,17 @@ final class ReservedMapping {
             length,
             Math.max(request.alignment(), huge ? PageSizes.HUGE_BYTES : PageSizes.BYTES),
             huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
-    return memory == null ? null : placed(memory, request.numa());
+    return memory == null ? null : placedOrFreed(memory, request.numa());
+  }
+
+  private static MappedRegion placedOrFreed(MappedRegion memory, NumaPolicy policy) {
+    try {
+      return placed(memory, policy);
+    } catch (Throwable e) {
+      // The heap may be full.
+      memory.free();
+      throw e;
+    }
   }
 
   /**
@@ -61,9 +71,22 @@ final class ReservedMapping {
       MappedRegion.checkRefusal(map, reserved);
       return null;
     }
-    long address = PageSizes.roundUp(map.address() + PageSizes.BYTES, alignment);
+    MappedRegion opened = null;
+    try {
+      opened = opened(map.address(), reserved, length, alignment, kind);
+      return opened;
+    } finally {
+      if (opened == null) {
+        MappedRegion.unmap(map.address(), reserved);
+      }
+    }
+  }
+
+  /** Opens a part of reserved addresses; null if the system has no memory for it. */
+  private static @Nullable MappedRegion opened(
+      long base, long reserved, long length, long alignment, PageKind kind) {
+    long address = PageSizes.roundUp(base + PageSizes.BYTES, alignment);
     if (!LibC.open(address, length)) {
-      MappedRegion.unmap(map.address(), reserved);
       return null;
     }
     boolean huge = kind == PageKind.TRANSPARENT_HUGE;
@@ -72,7 +95,7 @@ final class ReservedMapping {
     return new MappedRegion(
         address,
         MappedRegion.Origin.MAPPING,
-        map.address(),
+        base,
         reserved,
         huge && taken ? transparent(plain) : plain);
   }
