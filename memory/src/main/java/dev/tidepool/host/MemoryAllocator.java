@@ -87,7 +87,7 @@ public final class MemoryAllocator {
       counters.countRefusals(request, block.backing());
       return block;
     } catch (Throwable e) {
-      // The heap may be full, here and below. The caller gets no block.
+      // The heap may be full. The caller gets no block.
       block.free();
       throw e;
     }
@@ -119,6 +119,7 @@ public final class MemoryAllocator {
       counters.countRefusals(request, block.backing());
       return Optional.of(block);
     } catch (Throwable e) {
+      // Likewise.
       block.free();
       throw e;
     }

@@ -128,22 +128,26 @@ final class ReservedMapping {
     long address = PageSizes.roundUp(map.address(), request.alignment());
     trim(map.address(), address);
     trim(address + length, map.address() + mapped);
-    MappedRegion memory =
-        placed(
-            new MappedRegion(
-                address,
-                MappedRegion.Origin.MAPPING,
-                address,
-                length,
-                GrantedMemory.plain(length).of(PageKind.EXPLICIT_HUGE, pageBytes)),
-            request.numa());
-    // The pages may be other nodes', or a control group's limit may be below them, and then the
-    // first touch would kill the process. Kernels before 5.14 can't tell, and are not trusted.
-    if (LibC.advise(address, length, LibC.Advice.POPULATE)) {
+    MappedRegion memory = null;
+    try {
+      MappedRegion pages =
+          placed(
+              new MappedRegion(
+                  address,
+                  MappedRegion.Origin.MAPPING,
+                  address,
+                  length,
+                  GrantedMemory.plain(length).of(PageKind.EXPLICIT_HUGE, pageBytes)),
+              request.numa());
+      // The pages may be other nodes', or a control group's limit may be below them, and then the
+      // first touch would kill the process. Kernels before 5.14 can't tell, and are not trusted.
+      memory = LibC.advise(address, length, LibC.Advice.POPULATE) ? pages : null;
       return memory;
+    } finally {
+      if (memory == null) {
+        MappedRegion.unmap(address, length);
+      }
     }
-    memory.free();
-    return null;
   }
 
   private static void trim(long from, long to) {

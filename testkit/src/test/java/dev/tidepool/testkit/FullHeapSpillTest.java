@@ -13,16 +13,21 @@ import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.io.IOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +51,40 @@ class FullHeapSpillTest {
   @ValueSource(strings = {"cpu:0", "simulated:0"})
   void nothingIsLost(String accelerator) throws Exception {
     FullHeap.run(Scenario.class, String[].class, new String[] {accelerator, directory.toString()});
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void aFileThatCannotBeUsedIsClosed() throws Exception {
+    Class<?> type = FullHeap.loader().loadClass("dev.tidepool.runtime.storage.SpillFile");
+    Method open = type.getMethod("open", Path.class);
+    ((AutoCloseable) open.invoke(null, directory)).close();
+    boolean failed = true;
+    for (int number = 0; failed; number++) {
+      FullHeap.fillUpAfter(number, false);
+      try {
+        ((AutoCloseable) open.invoke(null, directory)).close();
+      } catch (InvocationTargetException full) {
+        // There is no file.
+      } finally {
+        failed = FullHeap.clear();
+      }
+      assertThat(openFiles()).as("with a full heap after %s allocations", number).isZero();
+    }
+  }
+
+  private static long openFiles() throws IOException {
+    try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+      return descriptors.filter(FullHeapSpillTest::isOfDirectory).count();
+    }
+  }
+
+  private static boolean isOfDirectory(Path descriptor) {
+    try {
+      return Files.readSymbolicLink(descriptor).startsWith(directory.toRealPath());
+    } catch (IOException closedMeanwhile) {
+      return false;
+    }
   }
 
   @Test

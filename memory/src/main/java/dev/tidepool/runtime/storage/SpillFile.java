@@ -123,8 +123,8 @@ public final class SpillFile implements AutoCloseable {
                       + SUFFIX);
       OWN.add(path.getFileName());
       try {
-        return new SpillFile(path, create(path));
-      } catch (IOException | RuntimeException e) {
+        return create(path);
+      } catch (IOException | RuntimeException | Error e) {
         OWN.remove(path.getFileName());
         throw e;
       }
@@ -146,7 +146,7 @@ public final class SpillFile implements AutoCloseable {
         : FileErrors.reason(e);
   }
 
-  private static FileChannel create(Path path) throws IOException {
+  private static SpillFile create(Path path) throws IOException {
     Set<OpenOption> options =
         Set.of(
             StandardOpenOption.READ,
@@ -155,12 +155,21 @@ public final class SpillFile implements AutoCloseable {
             StandardOpenOption.DELETE_ON_CLOSE);
     FileChannel channel = FileChannel.open(path, options, FilePermissions.ownerOnly(path));
     try {
+      lock(path, channel);
+      return new SpillFile(path, channel);
+    } catch (RuntimeException | Error e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  private static void lock(Path path, FileChannel channel) {
+    try {
       var _ = channel.tryLock();
     } catch (IOException e) {
       // A file system without locks: a sweep may delete the file, which the channel survives.
       FailureLog.debug(path + " cannot be locked; it is used without", e);
     }
-    return channel;
   }
 
   /** Deletes the files of processes that have ended: their locks are free. */
