@@ -1,11 +1,12 @@
 package dev.tidepool.host;
 
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** The counters behind {@link AllocatorStatistics}. */
 final class AllocatorCounters {
@@ -14,9 +15,10 @@ final class AllocatorCounters {
   private final UsageCounter.Gauge locked = new UsageCounter.Gauge();
   private final Map<Integer, UsageCounter.Gauge> nodes = new ConcurrentHashMap<>();
   private final UsageCounter.Gauge wrapped = new UsageCounter.Gauge();
-  private final LongAdder refusedHugePages = new LongAdder();
-  private final LongAdder refusedPolicies = new LongAdder();
-  private final LongAdder refusedLocks = new LongAdder();
+  // No adders, which may allocate: these count while the caller holds a block.
+  private final AtomicLong refusedHugePages = new AtomicLong();
+  private final AtomicLong refusedPolicies = new AtomicLong();
+  private final AtomicLong refusedLocks = new AtomicLong();
 
   AllocatorCounters() {
     for (PageKind kind : PageKind.values()) {
@@ -29,7 +31,11 @@ final class AllocatorCounters {
     void to(UsageCounter.Gauge gauge, long bytes);
   }
 
+  /** Counts a block. If the heap has no room for the gauge of a node, nothing is counted. */
   void add(GrantedMemory backing) {
+    for (int node : backing.numa().nodes()) {
+      nodes.computeIfAbsent(node, _ -> new UsageCounter.Gauge());
+    }
     change(backing, UsageCounter.Gauge::add);
   }
 
@@ -39,14 +45,15 @@ final class AllocatorCounters {
 
   private void change(GrantedMemory backing, Change change) {
     long bytes = backing.bytes();
+    List<Integer> numbers = backing.numa().nodes();
+    for (int i = 0; i < numbers.size(); i++) {
+      UsageCounter.Gauge gauge = nodes.get(numbers.get(i));
+      change.to(Objects.requireNonNull(gauge, "made when it was added"), bytes / numbers.size());
+    }
     change.to(allocated, bytes);
     change.to(Objects.requireNonNull(pages.get(backing.pages()), "every kind has one"), bytes);
     if (backing.locked()) {
       change.to(locked, bytes);
-    }
-    for (int node : backing.numa().nodes()) {
-      UsageCounter.Gauge gauge = nodes.computeIfAbsent(node, _ -> new UsageCounter.Gauge());
-      change.to(gauge, bytes / backing.numa().nodes().size());
     }
   }
 
@@ -56,15 +63,15 @@ final class AllocatorCounters {
       return;
     }
     if (request.pages().isPresent() && got.pages().compareTo(request.pages().get()) < 0) {
-      refusedHugePages.increment();
+      refusedHugePages.incrementAndGet();
     }
     if (!got.numa().equals(request.numa())) {
-      refusedPolicies.increment();
+      refusedPolicies.incrementAndGet();
     }
   }
 
   void countRefusedLock() {
-    refusedLocks.increment();
+    refusedLocks.incrementAndGet();
   }
 
   /** Counts memory of others. */
@@ -83,8 +90,8 @@ final class AllocatorCounters {
         locked.usage(),
         byNode,
         wrapped.usage(),
-        refusedHugePages.sum(),
-        refusedPolicies.sum(),
-        refusedLocks.sum());
+        refusedHugePages.get(),
+        refusedPolicies.get(),
+        refusedLocks.get());
   }
 }

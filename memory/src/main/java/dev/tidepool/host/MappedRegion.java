@@ -44,10 +44,14 @@ record MappedRegion(
     }
     // aligned_alloc wants at least a pointer's alignment, and a size that is a multiple of it.
     long aligned = Math.max(alignment, 16);
+    GrantedMemory backing = GrantedMemory.plain(bytes);
     long address = LibC.alignedAllocate(PageSizes.roundUp(bytes, aligned), aligned);
-    return address == 0
-        ? null
-        : new MappedRegion(address, Origin.HEAP, 0, 0, GrantedMemory.plain(bytes));
+    try {
+      return address == 0 ? null : new MappedRegion(address, Origin.HEAP, 0, 0, backing);
+    } catch (OutOfMemoryError e) {
+      LibC.alignedFree(address);
+      throw e;
+    }
   }
 
   private static @Nullable MappedRegion mapped(long bytes, long alignment) {
@@ -66,11 +70,17 @@ record MappedRegion(
       return ReservedMapping.anonymous(
           bytes, wanted, huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
     }
-    GrantedMemory backing = GrantedMemory.plain(length);
-    if (huge && LibC.advise(map.address(), length, LibC.Advice.HUGE)) {
-      backing = ReservedMapping.transparent(backing);
+    try {
+      GrantedMemory backing = GrantedMemory.plain(length);
+      if (huge && LibC.advise(map.address(), length, LibC.Advice.HUGE)) {
+        backing = ReservedMapping.transparent(backing);
+      }
+      return new MappedRegion(map.address(), Origin.MAPPING, map.address(), mapped, backing);
+    } catch (Throwable e) {
+      // The heap may be full.
+      unmap(map.address(), mapped);
+      throw e;
     }
-    return new MappedRegion(map.address(), Origin.MAPPING, map.address(), mapped, backing);
   }
 
   /** Throws unless a mapping was refused because there is no memory. */

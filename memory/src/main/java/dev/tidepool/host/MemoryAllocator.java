@@ -83,8 +83,14 @@ public final class MemoryAllocator {
   public HostBlock allocate(HostRequest request) {
     checkRoom(request);
     HostBlock block = nativeAllocation ? ofSystem(request) : ofArena(request);
-    counters.countRefusals(request, block.backing());
-    return block;
+    try {
+      counters.countRefusals(request, block.backing());
+      return block;
+    } catch (Throwable e) {
+      // The heap may be full. The caller gets no block.
+      block.free();
+      throw e;
+    }
   }
 
   /**
@@ -108,19 +114,15 @@ public final class MemoryAllocator {
       counters.countRefusedLock();
       return Optional.empty();
     }
-    HostBlock block =
-        block(
-            locked,
-            request.bytes(),
-            () -> {
-              try {
-                locked.free();
-              } finally {
-                budget.giveBack(locked.backing().bytes());
-              }
-            });
-    counters.countRefusals(request, block.backing());
-    return Optional.of(block);
+    HostBlock block = block(locked, request.bytes(), budget);
+    try {
+      counters.countRefusals(request, block.backing());
+      return Optional.of(block);
+    } catch (Throwable e) {
+      // Likewise.
+      block.free();
+      throw e;
+    }
   }
 
   private static @Nullable MappedRegion locked(HostRequest request, PinnedBudget budget) {
@@ -136,16 +138,16 @@ public final class MemoryAllocator {
     if (memory == null) {
       return null;
     }
-    long charged = memory.backing().bytes();
-    if (budget.reserve(charged)) {
-      MappedRegion locked = memory.locked();
-      if (locked != null) {
-        return locked;
+    boolean charged = budget.reserve(memory.backing().bytes());
+    MappedRegion locked = null;
+    try {
+      locked = charged ? memory.locked() : null;
+      return locked;
+    } finally {
+      if (locked == null) {
+        giveBack(memory, charged ? budget : null);
       }
-      budget.giveBack(charged);
     }
-    memory.free();
-    return null;
   }
 
   /**
@@ -191,16 +193,18 @@ public final class MemoryAllocator {
 
   private HostBlock wrapped(@Nullable Arena arena, MemorySegment memory, Runnable release) {
     UsageCounter.Gauge gauge = counters.wrapped();
+    HostBlock block =
+        new HostBlock(
+            false,
+            arena,
+            memory,
+            GrantedMemory.plain(memory.byteSize()),
+            () -> {
+              release.run();
+              gauge.remove(memory.byteSize());
+            });
     gauge.add(memory.byteSize());
-    return new HostBlock(
-        false,
-        arena,
-        memory,
-        GrantedMemory.plain(memory.byteSize()),
-        () -> {
-          release.run();
-          gauge.remove(memory.byteSize());
-        });
+    return block;
   }
 
   private static void checkForeign(MemorySegment memory) {
@@ -248,14 +252,36 @@ public final class MemoryAllocator {
     if (memory == null) {
       throw outOfMemory(bytes, "the system refused");
     }
-    return block(memory, bytes, memory::free);
+    return block(memory, bytes, null);
   }
 
-  private HostBlock block(MappedRegion memory, long bytes, Runnable giveBack) {
-    Arena arena = Arena.ofShared();
-    MemorySegment segment =
-        MemorySegment.ofAddress(memory.address()).reinterpret(bytes, arena, null);
-    return tracked(arena, segment, memory.backing(), giveBack);
+  /**
+   * Returns a block over memory that the system has just given. If this throws, the memory has gone
+   * back.
+   *
+   * @param budget that the memory is charged to; null for none
+   */
+  private HostBlock block(MappedRegion memory, long bytes, @Nullable PinnedBudget budget) {
+    try {
+      Arena arena = Arena.ofShared();
+      MemorySegment segment =
+          MemorySegment.ofAddress(memory.address()).reinterpret(bytes, arena, null);
+      return tracked(arena, segment, memory.backing(), () -> giveBack(memory, budget));
+    } catch (Throwable e) {
+      // The heap may be full. No other code has the segment yet.
+      giveBack(memory, budget);
+      throw e;
+    }
+  }
+
+  private static void giveBack(MappedRegion memory, @Nullable PinnedBudget budget) {
+    try {
+      memory.free();
+    } finally {
+      if (budget != null) {
+        budget.giveBack(memory.backing().bytes());
+      }
+    }
   }
 
   private HostBlock ofArena(HostRequest request) {
@@ -274,36 +300,37 @@ public final class MemoryAllocator {
     return tracked(arena, segment, GrantedMemory.plain(bytes), () -> {});
   }
 
+  /**
+   * Returns a block that is counted. If this throws, the arena is closed and nothing is counted.
+   */
   private HostBlock tracked(
       Arena arena, MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
-    Runnable freeing =
-        () -> {
-          try {
-            OwnMemory.remove(segment);
-          } finally {
-            giveBack.run();
-          }
-        };
     try {
+      HostBlock block =
+          new HostBlock(true, arena, segment, backing, () -> free(segment, backing, giveBack));
       OwnMemory.add(segment);
-    } catch (OutOfMemoryError e) {
-      arena.close();
-      freeing.run();
+      counters.add(backing);
+      return block;
+    } catch (Throwable e) {
+      try {
+        OwnMemory.remove(segment);
+      } finally {
+        arena.close();
+      }
       throw e;
     }
-    counters.add(backing);
-    return new HostBlock(
-        true,
-        arena,
-        segment,
-        backing,
-        () -> {
-          try {
-            freeing.run();
-          } finally {
-            counters.remove(backing);
-          }
-        });
+  }
+
+  private void free(MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
+    try {
+      OwnMemory.remove(segment);
+    } finally {
+      try {
+        giveBack.run();
+      } finally {
+        counters.remove(backing);
+      }
+    }
   }
 
   private static OutOfDeviceMemoryException outOfMemory(long bytes, String why) {

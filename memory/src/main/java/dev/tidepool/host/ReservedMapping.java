@@ -45,7 +45,17 @@ final class ReservedMapping {
             length,
             Math.max(request.alignment(), huge ? PageSizes.HUGE_BYTES : PageSizes.BYTES),
             huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
-    return memory == null ? null : placed(memory, request.numa());
+    return memory == null ? null : placedOrFreed(memory, request.numa());
+  }
+
+  private static MappedRegion placedOrFreed(MappedRegion memory, NumaPolicy policy) {
+    try {
+      return placed(memory, policy);
+    } catch (Throwable e) {
+      // The heap may be full.
+      memory.free();
+      throw e;
+    }
   }
 
   /**
@@ -61,9 +71,22 @@ final class ReservedMapping {
       MappedRegion.checkRefusal(map, reserved);
       return null;
     }
-    long address = PageSizes.roundUp(map.address() + PageSizes.BYTES, alignment);
+    MappedRegion opened = null;
+    try {
+      opened = opened(map.address(), reserved, length, alignment, kind);
+      return opened;
+    } finally {
+      if (opened == null) {
+        MappedRegion.unmap(map.address(), reserved);
+      }
+    }
+  }
+
+  /** Opens a part of reserved addresses; null if the system has no memory for it. */
+  private static @Nullable MappedRegion opened(
+      long base, long reserved, long length, long alignment, PageKind kind) {
+    long address = PageSizes.roundUp(base + PageSizes.BYTES, alignment);
     if (!LibC.open(address, length)) {
-      MappedRegion.unmap(map.address(), reserved);
       return null;
     }
     boolean huge = kind == PageKind.TRANSPARENT_HUGE;
@@ -72,7 +95,7 @@ final class ReservedMapping {
     return new MappedRegion(
         address,
         MappedRegion.Origin.MAPPING,
-        map.address(),
+        base,
         reserved,
         huge && taken ? transparent(plain) : plain);
   }
@@ -105,22 +128,26 @@ final class ReservedMapping {
     long address = PageSizes.roundUp(map.address(), request.alignment());
     trim(map.address(), address);
     trim(address + length, map.address() + mapped);
-    MappedRegion memory =
-        placed(
-            new MappedRegion(
-                address,
-                MappedRegion.Origin.MAPPING,
-                address,
-                length,
-                GrantedMemory.plain(length).of(PageKind.EXPLICIT_HUGE, pageBytes)),
-            request.numa());
-    // The pages may be other nodes', or a control group's limit may be below them, and then the
-    // first touch would kill the process. Kernels before 5.14 can't tell, and are not trusted.
-    if (LibC.advise(address, length, LibC.Advice.POPULATE)) {
+    MappedRegion memory = null;
+    try {
+      MappedRegion pages =
+          placed(
+              new MappedRegion(
+                  address,
+                  MappedRegion.Origin.MAPPING,
+                  address,
+                  length,
+                  GrantedMemory.plain(length).of(PageKind.EXPLICIT_HUGE, pageBytes)),
+              request.numa());
+      // The pages may be other nodes', or a control group's limit may be below them, and then the
+      // first touch would kill the process. Kernels before 5.14 can't tell, and are not trusted.
+      memory = LibC.advise(address, length, LibC.Advice.POPULATE) ? pages : null;
       return memory;
+    } finally {
+      if (memory == null) {
+        MappedRegion.unmap(address, length);
+      }
     }
-    memory.free();
-    return null;
   }
 
   private static void trim(long from, long to) {

@@ -229,13 +229,13 @@ final class SharedFile {
       Path path, SharedHeader header, FileChannel channel, @Nullable Object key)
       throws IOException {
     Arena arena = Arena.ofShared();
-    boolean done = false;
+    SharedFile made = null;
     try {
       MemorySegment all = channel.map(FileChannel.MapMode.READ_WRITE, 0, header.fileBytes(), arena);
-      done = true;
-      return new SharedFile(path, header, channel, arena, all.asSlice(header.bytes()), key);
+      made = new SharedFile(path, header, channel, arena, all.asSlice(header.bytes()), key);
+      return made;
     } finally {
-      if (!done) {
+      if (made == null) {
         arena.close();
       }
     }

@@ -50,7 +50,7 @@ public final class SharedMemory implements AutoCloseable {
    */
   public static SharedMemory create(
       SharedFolder folder, ElementType<?> type, long length, String name) {
-    return new SharedMemory(SharedFileTable.create(folder, name, SharedHeader.of(type, length)));
+    return over(SharedFileTable.create(folder, name, SharedHeader.of(type, length)));
   }
 
   /**
@@ -61,7 +61,16 @@ public final class SharedMemory implements AutoCloseable {
    *     NoSuchFileException}), or the file is another user's, damaged, or another version's
    */
   public static SharedMemory open(SharedFolder folder, ElementType<?> type, String name) {
-    return new SharedMemory(SharedFileTable.open(folder, name, type));
+    return over(SharedFileTable.open(folder, name, type));
+  }
+
+  private static SharedMemory over(SharedFileTable.Entry entry) {
+    try {
+      return new SharedMemory(entry);
+    } catch (OutOfMemoryError e) {
+      SharedFileTable.release(entry);
+      throw e;
+    }
   }
 
   /** Returns the elements. The segment ends when the last user in this process closes. */

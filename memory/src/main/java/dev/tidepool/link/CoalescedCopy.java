@@ -165,9 +165,18 @@ public final class CoalescedCopy {
       this.queue = queue;
       this.atOnce = atOnce;
       lease = link.lease(Math.max(1, room));
-      segment =
-          Objects.requireNonNull(lease.block().segment(), "staging has a segment")
-              .asSlice(0, Math.max(1, room));
+      segment = segmentOf(lease, Math.max(1, room));
+    }
+
+    private static MemorySegment segmentOf(Lease leased, long bytes) {
+      try {
+        return Objects.requireNonNull(leased.block().segment(), "staging has a segment")
+            .asSlice(0, bytes);
+      } catch (Throwable e) {
+        // The heap may be full.
+        leased.release();
+        throw e;
+      }
     }
 
     boolean isPinned() {

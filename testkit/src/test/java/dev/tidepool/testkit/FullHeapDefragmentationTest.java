@@ -1,6 +1,7 @@
 package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
@@ -12,9 +13,14 @@ import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +40,57 @@ class FullHeapDefragmentationTest {
   @ValueSource(booleans = {false, true})
   void everyBufferKeepsItsBytes(boolean stays) throws Exception {
     FullHeap.run(Scenario.class, boolean.class, stays);
+  }
+
+  @Test
+  void aPassThatCouldNotBeginIsNotTheLast() throws Exception {
+    FullHeap.run(BackgroundScenario.class, boolean.class, false);
+  }
+
+  /** A pass in the background, as the maintenance thread begins it. */
+  static final class BackgroundScenario implements Callable<Void> {
+    BackgroundScenario(boolean ignored) {}
+
+    @Override
+    public Void call() throws Exception {
+      int clean = 0;
+      for (int number = 0; clean < ENOUGH; number++) {
+        SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+        Tidepool tidepool =
+            Discovery.using(List.of(simulated), () -> Tidepool.open(MemoryOptions.defaults()));
+        UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
+        List<UnifiedBuffer<byte[]>> buffers = Scenario.scattered(memory);
+        Object reclaimer = of(memory, "reclaimer").invoke(memory);
+        Method begin = of(reclaimer, "defragmentIfScattered");
+        boolean failed;
+        FullHeap.fillUpAfter(number, false);
+        try {
+          begin.invoke(reclaimer);
+        } catch (InvocationTargetException e) {
+          assertThat(e).hasCauseInstanceOf(OutOfMemoryError.class);
+        } finally {
+          failed = FullHeap.clear();
+        }
+        clean = failed ? 0 : clean + 1;
+        Field running = reclaimer.getClass().getDeclaredField("defragmenting");
+        running.setAccessible(true);
+        AtomicBoolean defragmenting = (AtomicBoolean) running.get(reclaimer);
+        // The pass itself may find the heap full, which its thread tells the handler of.
+        await()
+            .dontCatchUncaughtExceptions()
+            .alias("a pass with a full heap after " + number + " allocations ends")
+            .untilFalse(defragmenting);
+        buffers.forEach(UnifiedBuffer::close);
+        tidepool.close();
+      }
+      return null;
+    }
+
+    private static Method of(Object target, String name) throws NoSuchMethodException {
+      Method method = target.getClass().getDeclaredMethod(name);
+      method.setAccessible(true);
+      return method;
+    }
   }
 
   /** What the test does, with a library whose heap can be full. */
@@ -66,15 +123,7 @@ class FullHeapDefragmentationTest {
 
     /** Defragments, and lets an allocation of that fail; whether one did. */
     private boolean defragmentAfter(int number, UnifiedMemoryManager memory) {
-      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
-      for (int i = 0; i < BUFFERS; i++) {
-        buffers.add(filled(memory, i));
-      }
-      for (int i = 0; i < BUFFERS; i++) {
-        if (i % 4 != 0) {
-          buffers.get(i).close();
-        }
-      }
+      List<UnifiedBuffer<byte[]>> buffers = scattered(memory);
       long moved = 0;
       boolean failed;
       FullHeap.fillUpAfter(number, stays);
@@ -100,6 +149,20 @@ class FullHeapDefragmentationTest {
       }
       buffers.forEach(UnifiedBuffer::close);
       return failed;
+    }
+
+    /** Returns buffers, of which three of four are closed. */
+    static List<UnifiedBuffer<byte[]>> scattered(UnifiedMemoryManager memory) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      for (int i = 0; i < BUFFERS; i++) {
+        buffers.add(filled(memory, i));
+      }
+      for (int i = 0; i < BUFFERS; i++) {
+        if (i % 4 != 0) {
+          buffers.get(i).close();
+        }
+      }
+      return buffers;
     }
 
     private static UnifiedBuffer<byte[]> filled(UnifiedMemoryManager memory, int seed) {

@@ -316,9 +316,18 @@ public final class LibC {
                   0L);
       return memory.address() == -1L
           ? new Mapped(0, (int) Mapping.STATE_ERRNO.get(state, 0L))
-          : new Mapped(memory.address(), 0);
+          : mapped(memory.address(), bytes);
     } catch (Throwable e) {
       throw unexpected(e);
+    }
+  }
+
+  private static Mapped mapped(long address, long bytes) {
+    try {
+      return new Mapped(address, 0);
+    } catch (OutOfMemoryError e) {
+      unmap(address, bytes);
+      throw e;
     }
   }
 

@@ -21,15 +21,15 @@ final class SharedFreeList {
   /** Blocks that were put down last and are remembered; a power of two. */
   private static final int RECENT = 16;
 
-  private final boolean lastGoesFirst;
   private volatile Section[] sections = new Section[0];
 
   /** The section where a block was put down last; a hint. */
   private int likely;
 
   // Hints too, written without care for others: the places where blocks were put down last, each
-  // one more than it is, and 0 once it was looked at; and where in here the last one is.
-  private final int[] recent = new int[RECENT];
+  // one more than it is, and 0 once it was looked at; and where in here the last one is. Null
+  // unless the last block goes first.
+  private final int @Nullable [] recent;
   private int latest;
 
   // The first bitmap with a free place, which leads on to the others; guarded by this. Linked
@@ -119,16 +119,16 @@ final class SharedFreeList {
    * @param lastGoesFirst whether the block that was put down last is taken first
    */
   SharedFreeList(boolean lastGoesFirst) {
-    this.lastGoesFirst = lastGoesFirst;
+    this.recent = lastGoesFirst ? new int[RECENT] : null;
   }
 
   /** Takes an idle block: the one that was put down last, if that is wanted and known. */
   @Nullable PooledBlock take() {
-    PooledBlock block = lastGoesFirst ? takeLatest() : null;
+    PooledBlock block = recent == null ? null : takeLatest(recent);
     return block == null ? takeAny() : block;
   }
 
-  private @Nullable PooledBlock takeLatest() {
+  private @Nullable PooledBlock takeLatest(int[] recent) {
     int last = latest & (RECENT - 1);
     int place = recent[last] - 1;
     if (place < 0) {
@@ -176,7 +176,7 @@ final class SharedFreeList {
       section.hint(bitmap.index() % Section.BITMAPS);
       likely = section.number;
     }
-    if (lastGoesFirst) {
+    if (recent != null) {
       int next = latest + 1;
       recent[next & (RECENT - 1)] = block.place() + 1;
       latest = next;

@@ -53,9 +53,14 @@ public final class DeviceHold {
     handle.checkOpen();
     Storage storage = handle.storage();
     storage.hold(Hold.DEVICE);
+    NativeMemory made = null;
     try {
-      return new DeviceHold(handle, fetched(handle, storage, writing, atStart));
+      made = fetched(handle, storage, writing, atStart);
+      return new DeviceHold(handle, made);
     } catch (RuntimeException | Error e) {
+      if (made != null) {
+        made.release().run();
+      }
       storage.unhold(Hold.DEVICE);
       throw e;
     }

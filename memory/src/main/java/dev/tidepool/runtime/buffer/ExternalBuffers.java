@@ -275,24 +275,34 @@ public final class ExternalBuffers {
   }
 
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedMemory shared, String name) {
-    Runnable ending = resources.foreign(shared::close);
+    Runnable ending = null;
     try {
+      ending = resources.foreign(shared::close);
       return over(type, shared.segment(), null, ending, true, name);
     } catch (RuntimeException | Error e) {
-      ending.run();
+      if (ending == null) {
+        shared.close();
+      } else {
+        ending.run();
+      }
       throw e;
     }
   }
 
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedBlock shared, String name) {
-    Runnable ending = resources.foreign(shared::close);
+    Runnable ending = null;
     try {
+      ending = resources.foreign(shared::close);
       BackingBlocks backing =
           BackingBlocks.amongProcesses(type.bytes(shared.length()), shared.block(), ending);
       return create(
           type, shared.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), backing, true);
     } catch (RuntimeException | Error e) {
-      ending.run();
+      if (ending == null) {
+        shared.close();
+      } else {
+        ending.run();
+      }
       throw e;
     }
   }
@@ -356,10 +366,18 @@ public final class ExternalBuffers {
     LeakGroup.Token token = sampled == null ? tokenOf(backing) : sampled;
     BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
     core.settle(new Storage(core, backing, writable));
+    // Made first: on an error the caller gives the memory back, so the registry must not list it.
+    RootBuffer<A> buffer = new RootBuffer<>(core, token, type);
     ledger.allocated(allocation.tag(), bytes);
     context.counters().adopted();
-    context.registry().addWithoutBlock(core);
+    try {
+      context.registry().addWithoutBlock(core);
+    } catch (RuntimeException | Error e) {
+      ledger.freed(allocation.tag(), bytes);
+      context.counters().took();
+      throw e;
+    }
     // A manager that is closing waits for this operation, and then closes the buffer.
-    return new RootBuffer<>(core, token, type);
+    return buffer;
   }
 }

@@ -201,10 +201,15 @@ final class Eviction {
    * its copy: its newer bytes are fetched now.
    */
   void succeeded() {
-    BufferCore next = evictedLast ? nextToEvict(false) : null;
-    Storage storage = next == null ? null : next.storageIfAny();
-    if (storage != null) {
-      reclaimer.fetchBeforeEviction(storage);
+    try {
+      BufferCore next = evictedLast ? nextToEvict(false) : null;
+      Storage storage = next == null ? null : next.storageIfAny();
+      if (storage != null) {
+        reclaimer.fetchBeforeEviction(storage);
+      }
+    } catch (OutOfMemoryError e) {
+      // An error would lose the block. The bytes are fetched when the copy is given up.
+      return;
     }
   }
 

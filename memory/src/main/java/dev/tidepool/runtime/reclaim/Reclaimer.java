@@ -112,16 +112,20 @@ public final class Reclaimer {
   public void defragmentIfScattered() {
     if (pools.boundDeviceBytes() > pools.reservedDeviceBytes() / SCATTERED
         && defragmenting.compareAndSet(false, true)) {
-      context
-          .transferThreads()
-          .execute(
-              () -> {
-                try {
-                  context.state().beforeEnd(this::defragment);
-                } finally {
-                  defragmenting.set(false);
-                }
-              });
+      try {
+        context.transferThreads().execute(this::defragmentBeforeEnd);
+      } catch (RuntimeException | Error e) {
+        defragmenting.set(false);
+        throw e;
+      }
+    }
+  }
+
+  private void defragmentBeforeEnd() {
+    try {
+      context.state().beforeEnd(this::defragment);
+    } finally {
+      defragmenting.set(false);
     }
   }
 

@@ -288,12 +288,17 @@ final class ReleaseWait implements AutoCloseable {
     }
   }
 
+  /**
+   * Ends the wait. Makes no object: an error here would lose the block that the request has got.
+   */
   @Override
   public void close() {
     goOn();
     if (waiter != null) {
       waiter.close();
     }
-    asked.forEach(each -> each.operation().cancel());
+    for (int i = 0; i < asked.size(); i++) {
+      asked.get(i).operation().cancel();
+    }
   }
 }

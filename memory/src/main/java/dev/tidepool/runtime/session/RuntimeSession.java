@@ -43,10 +43,12 @@ import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -167,10 +169,31 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     options
         .spillDirectory()
         .ifPresent(directory -> Closing.surviving("the spill file", SpillFile.open(directory)));
-    AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();
-    for (AcceleratorProvider provider : Discovery.chosenOr(RuntimeSession::installed)) {
+    AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
+    try {
+      discover(options, asked, devices, notes);
+      RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
+      session.maintenance.start();
+      return session;
+    } catch (Throwable e) {
+      // The caller gets no session, so this must close its parts.
+      close(devices);
+      if (trace != null) {
+        trace.close();
+      }
+      throw e;
+    }
+  }
+
+  /** Opens the devices that providers find, and the CPU. What fails in a provider is a note. */
+  private static void discover(
+      MemoryOptions options,
+      Predicate<AcceleratorProvider> asked,
+      List<Device> devices,
+      List<String> notes) {
+    for (AcceleratorProvider provider : Discovery.chosenOr(() -> installed(notes))) {
       try {
         if (!asked.test(provider)) {
           continue;
@@ -178,7 +201,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         Discovery found =
             provider.discover(
                 new DeviceOptions(options.managedMemory(), options.zeroCopyBuffers()));
-        devices.addAll(found.devices());
+        add(found.devices(), devices);
         notes.addAll(found.notes());
       } catch (RuntimeException | LinkageError e) {
         notes.add(provider.name() + ": discovery failed: " + e);
@@ -186,18 +209,19 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
     devices.sort((a, b) -> Integer.compare(rank(a.info().kind()), rank(b.info().kind())));
     devices.add(new CpuDevice());
+  }
+
+  private static void add(List<Device> found, List<Device> devices) {
     try {
-      RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
-      session.maintenance.start();
-      return session;
-    } catch (Throwable e) {
-      // The caller gets no session, so this must close its parts.
-      devices.forEach(device -> Closing.surviving(device.info().id(), device));
-      if (trace != null) {
-        trace.close();
-      }
+      devices.addAll(found);
+    } catch (OutOfMemoryError e) {
+      close(found);
       throw e;
     }
+  }
+
+  private static void close(List<Device> devices) {
+    devices.forEach(device -> Closing.surviving(device.info().id(), device));
   }
 
   /** Best first. A vendor's own driver, such as CUDA, comes before one for all vendors. */
@@ -209,13 +233,34 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     };
   }
 
-  private static List<AcceleratorProvider> installed() {
-    return ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
-        .stream()
-        .map(ServiceLoader.Provider::get)
-        // The order of the class path is arbitrary; this one has cuda and metal before opencl.
-        .sorted(Comparator.comparing(AcceleratorProvider::name))
-        .toList();
+  private static List<AcceleratorProvider> installed(List<String> notes) {
+    List<AcceleratorProvider> installed = new ArrayList<>();
+    Iterator<AcceleratorProvider> all =
+        ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
+            .iterator();
+    try {
+      while (all.hasNext()) {
+        try {
+          installed.add(all.next());
+        } catch (ServiceConfigurationError e) {
+          // Of one provider; the iterator goes on with the next.
+          notes.add(notLoaded(e));
+        }
+      }
+    } catch (ServiceConfigurationError e) {
+      // Of a list of providers. To ask again may fail for ever.
+      notes.add(notLoaded(e));
+    }
+    // The order of the class path is arbitrary; this one has cuda and metal before opencl.
+    installed.sort(Comparator.comparing(AcceleratorProvider::name));
+    return installed;
+  }
+
+  private static String notLoaded(ServiceConfigurationError failure) {
+    Throwable cause = failure.getCause();
+    return "a provider cannot be loaded: "
+        + failure.getMessage()
+        + (cause == null ? "" : ": " + cause);
   }
 
   @Override

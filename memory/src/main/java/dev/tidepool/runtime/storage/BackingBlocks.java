@@ -226,14 +226,17 @@ public final class BackingBlocks {
     return Objects.requireNonNull(device, "no device copy");
   }
 
+  /** Adds a host copy. If this throws, nothing has changed, and the lease is the caller's. */
   void setHost(Lease lease) {
+    MemorySegment bytes = segment(lease);
     hostLease = lease;
-    host = segment(lease);
+    host = bytes;
   }
 
   private void setBoth(Lease lease) {
+    MemorySegment bytes = segment(lease);
     setDevice(lease);
-    host = segment(lease);
+    host = bytes;
   }
 
   /** Returns the bytes of a block that the host reaches, exactly as many as the storage has. */
@@ -281,34 +284,39 @@ public final class BackingBlocks {
     return spilled;
   }
 
-  /** Takes all blocks away from a storage whose bytes are in a file now. */
-  List<Lease> detachAll(SpillFile.Extent extent) {
-    List<Lease> detached = leases().toList();
+  /**
+   * Takes all {@linkplain #leases blocks} away from a storage whose bytes are in a file now. Throws
+   * nothing, and makes no object.
+   */
+  void detachAll(SpillFile.Extent extent) {
     spilled = extent;
     hostLease = null;
     deviceLease = null;
     host = null;
     device = null;
-    return detached;
   }
 
-  /** Gives a storage that was spilled a block again: both copies, or the host's. */
+  /**
+   * Gives a storage that was spilled a block again: both copies, or the host's. If this throws, the
+   * bytes are still in the file, and the lease is the caller's.
+   */
   void attach(Lease lease) {
-    spilled = null;
     if (shared) {
       setBoth(lease);
     } else {
       setHost(lease);
     }
+    spilled = null;
   }
 
   /** Returns the blocks that it has, without memory that is not the library's. */
   List<Block> owned() {
-    return leases().map(Lease::block).toList();
+    return leases().stream().map(Lease::block).toList();
   }
 
-  private Stream<Lease> leases() {
-    return Stream.of(hostLease, deviceLease).flatMap(Stream::ofNullable);
+  /** Returns the leases that it has. */
+  List<Lease> leases() {
+    return Stream.of(hostLease, deviceLease).flatMap(Stream::ofNullable).toList();
   }
 
   /**

@@ -51,8 +51,15 @@ public final class BufferRegistry {
     this.pools = pools;
   }
 
+  /** Adds a buffer. If the heap has no room for that, this throws and the buffer is not listed. */
   public void addWithoutBlock(BufferCore core) {
-    withoutBlock.add(core);
+    try {
+      withoutBlock.add(core);
+    } catch (OutOfMemoryError e) {
+      // The set may have the buffer, and no room to count it.
+      withoutBlock.remove(core);
+      throw e;
+    }
     relocated(core);
   }
 

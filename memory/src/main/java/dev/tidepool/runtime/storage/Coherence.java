@@ -8,6 +8,7 @@ import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
 import dev.tidepool.link.HostRegion;
 import dev.tidepool.link.TransferContext;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.events.TransferEvent;
 import dev.tidepool.runtime.order.UseState;
@@ -585,9 +586,19 @@ public final class Coherence {
               + " would not know; copy from it and to it");
     }
     if (!backing.hasHost()) {
-      backing.setHost(context.blocks().forHost(size, storage.core()));
+      addHost(context.blocks().forHost(size, storage.core()));
     }
     state.hostCopyMade();
+  }
+
+  /** Adds a host copy; if that throws, the lease ends. {@code moving} is held. */
+  void addHost(Lease lease) {
+    try {
+      backing.setHost(lease);
+    } catch (RuntimeException | Error e) {
+      lease.release();
+      throw e;
+    }
   }
 
   /** Makes the device's copy where there is none; all of it is still the host's then. */

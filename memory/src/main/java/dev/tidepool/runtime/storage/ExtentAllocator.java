@@ -34,31 +34,36 @@ final class ExtentAllocator {
     return start;
   }
 
-  private long takeFromGap(long start, long length) {
-    long gap = Objects.requireNonNull(gaps.remove(start), "a gap begins there");
+  private long takeFromGap(Long start, long length) {
+    long gap = Objects.requireNonNull(gaps.get(start), "a gap begins there");
     if (gap > length) {
       gaps.put(start + length, gap - length);
     }
+    gaps.remove(start);
     return start;
   }
 
-  /** Gives back what {@link #take} of the same bytes answered with. */
+  /**
+   * Gives back what {@link #take} of the same bytes answered with. If the heap has no room for the
+   * gap, this throws and nothing has changed.
+   */
   void giveBack(long start, long bytes) {
-    long from = start;
-    long to = start + pages(bytes);
+    Long from = start;
     Map.Entry<Long, Long> before = gaps.lowerEntry(from);
-    if (before != null && before.getKey() + before.getValue() == from) {
+    if (before != null && before.getKey() + before.getValue() == start) {
       from = before.getKey();
     }
-    Long after = gaps.remove(to);
-    if (after != null) {
-      to += after;
-    }
-    gaps.remove(from);
-    if (to == end) {
+    Long behind = start + pages(bytes);
+    Long after = gaps.get(behind);
+    if (behind == end) {
+      // A gap is never last, so there is none behind these bytes.
+      gaps.remove(from);
       end = from;
     } else {
+      long to = after == null ? behind : behind + after;
       gaps.put(from, to - from);
+      // Only now: what is removed may not fit in again.
+      gaps.remove(behind);
     }
   }
 

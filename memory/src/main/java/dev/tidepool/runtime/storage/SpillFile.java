@@ -30,6 +30,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The file that a manager's idle bytes go to when memory is short, in a directory that the user
@@ -43,7 +47,8 @@ import java.util.concurrent.atomic.LongAdder;
  * <p><b>Threads.</b> Files are touched by threads of this class alone: an interrupt would close the
  * channel, and with it the deleted file, for all threads. The calling thread waits for them, which
  * parks a virtual thread. They wait for nothing but the disk. The monitor guards {@code space} and
- * the sizes; under it the file is cut off, which no write may come between.
+ * the sizes; no thread waits for the disk while it holds it. The file is cut off under a lock of
+ * its own, which writes share: a write to a part that was reserved meanwhile comes after the cut.
  */
 public final class SpillFile implements AutoCloseable {
   /** Bytes that one call moves: enough for any disk, and far below what one call can. */
@@ -68,13 +73,17 @@ public final class SpillFile implements AutoCloseable {
   private final ThreadPoolExecutor threads;
   private final LongAdder spills = new LongAdder();
   private final LongAdder returns = new LongAdder();
+  private final ReadWriteLock cutting = new ReentrantReadWriteLock();
 
   // Guarded by this.
   private final ExtentAllocator space = new ExtentAllocator();
   private long highest;
   private long usedBytes;
+  // Extents whose space is still taken, because the heap had no room to give it back.
+  private @Nullable Extent dropped;
 
-  private SpillFile(Path path, FileChannel channel) {
+  /** Creates a spill file over an open channel. */
+  SpillFile(Path path, FileChannel channel) {
     this.path = path;
     this.channel = channel;
     AtomicInteger count = new AtomicInteger();
@@ -114,8 +123,8 @@ public final class SpillFile implements AutoCloseable {
                       + SUFFIX);
       OWN.add(path.getFileName());
       try {
-        return new SpillFile(path, create(path));
-      } catch (IOException | RuntimeException e) {
+        return create(path);
+      } catch (IOException | RuntimeException | Error e) {
         OWN.remove(path.getFileName());
         throw e;
       }
@@ -137,7 +146,7 @@ public final class SpillFile implements AutoCloseable {
         : FileErrors.reason(e);
   }
 
-  private static FileChannel create(Path path) throws IOException {
+  private static SpillFile create(Path path) throws IOException {
     Set<OpenOption> options =
         Set.of(
             StandardOpenOption.READ,
@@ -146,12 +155,21 @@ public final class SpillFile implements AutoCloseable {
             StandardOpenOption.DELETE_ON_CLOSE);
     FileChannel channel = FileChannel.open(path, options, FilePermissions.ownerOnly(path));
     try {
+      lock(path, channel);
+      return new SpillFile(path, channel);
+    } catch (RuntimeException | Error e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  private static void lock(Path path, FileChannel channel) {
+    try {
       var _ = channel.tryLock();
     } catch (IOException e) {
       // A file system without locks: a sweep may delete the file, which the channel survives.
       FailureLog.debug(path + " cannot be locked; it is used without", e);
     }
-    return channel;
   }
 
   /** Deletes the files of processes that have ended: their locks are free. */
@@ -212,21 +230,25 @@ public final class SpillFile implements AutoCloseable {
 
   /** Reserves so many bytes; the caller must drop them. */
   Extent reserve(long bytes) {
+    Extent extent = new Extent(bytes);
     synchronized (this) {
-      usedBytes += bytes;
-      long start = space.take(bytes);
+      giveBackDropped();
+      extent.start = space.take(bytes);
       highest = Math.max(highest, space.end());
-      return new Extent(start, bytes);
+      usedBytes += bytes;
     }
+    return extent;
   }
 
   /** A part of the file, for the bytes of one storage. */
   final class Extent {
-    private final long start;
     private final long bytes;
+    // Set once, by reserve.
+    private long start;
+    // Guarded by the file's monitor.
+    private @Nullable Extent nextDropped;
 
-    private Extent(long start, long bytes) {
-      this.start = start;
+    private Extent(long bytes) {
       this.bytes = bytes;
     }
 
@@ -239,7 +261,7 @@ public final class SpillFile implements AutoCloseable {
      */
     void write(long at, MemorySegment source) {
       try {
-        onFileThread(() -> transfer(FileChannel::write, start + at, source));
+        onFileThread(() -> writeUncut(start + at, source));
       } catch (IOException e) {
         throw new TransferException(
             "spilling "
@@ -277,31 +299,79 @@ public final class SpillFile implements AutoCloseable {
 
     /** Gives the bytes back; once. Never throws, and waits for no disk. */
     void drop() {
-      if (release(start, bytes)) {
+      if (release(this)) {
         try {
           threads.execute(SpillFile.this::cut);
-        } catch (RejectedExecutionException _) {
-          return; // The file is closed, and with that deleted.
+        } catch (RejectedExecutionException | VirtualMachineError _) {
+          // The file is closed, and with that deleted; or the heap is full, and another call cuts.
+          return;
         }
       }
     }
   }
 
   /** Gives bytes back; returns whether so little of the file is left that its end should go. */
-  private synchronized boolean release(long start, long bytes) {
-    space.giveBack(start, bytes);
-    usedBytes -= bytes;
+  private synchronized boolean release(Extent extent) {
+    usedBytes -= extent.bytes;
+    extent.nextDropped = dropped;
+    dropped = extent;
+    giveBackDropped();
     return space.end() == 0 ? highest > 0 : highest > 2 * space.end() + CUT_FROM;
   }
 
-  private synchronized void cut() {
-    if (highest > space.end()) {
-      try {
-        channel.truncate(space.end());
-        highest = space.end();
-      } catch (IOException e) {
-        FailureLog.debug("the spill file keeps its size", e);
+  /**
+   * Gives the space of dropped extents back. What the heap has no room for stays taken until the
+   * next call. The monitor is held.
+   */
+  private void giveBackDropped() {
+    try {
+      for (Extent next = dropped; next != null; next = next.nextDropped) {
+        space.giveBack(next.start, next.bytes);
+        dropped = next.nextDropped;
       }
+    } catch (OutOfMemoryError _) {
+      return;
+    }
+  }
+
+  /** Cuts the unused end of the file off. Only writes wait for it. */
+  private void cut() {
+    Lock alone = cutting.writeLock();
+    alone.lock();
+    try {
+      long from;
+      long to;
+      synchronized (this) {
+        from = space.end();
+        to = highest;
+        highest = Math.min(from, to);
+      }
+      if (from < to) {
+        cut(from, to);
+      }
+    } finally {
+      alone.unlock();
+    }
+  }
+
+  private void cut(long from, long to) {
+    try {
+      channel.truncate(from);
+    } catch (IOException e) {
+      synchronized (this) {
+        highest = Math.max(highest, to);
+      }
+      FailureLog.debug("the spill file keeps its size", e);
+    }
+  }
+
+  private void writeUncut(long position, MemorySegment source) throws IOException {
+    Lock uncut = cutting.readLock();
+    uncut.lock();
+    try {
+      transfer(FileChannel::write, position, source);
+    } finally {
+      uncut.unlock();
     }
   }
 

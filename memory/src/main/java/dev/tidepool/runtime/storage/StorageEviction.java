@@ -44,7 +44,7 @@ public final class StorageEviction {
         return null;
       }
       if (!coherence.state().isHostNewest() && !backing.hasHost()) {
-        backing.setHost(context.blocks().forHostInRecovery(storage.byteSize(), storage.core()));
+        coherence.addHost(context.blocks().forHostInRecovery(storage.byteSize(), storage.core()));
       }
       coherence.fetchNewer();
       // First, because what is overwritten must not count any more.

@@ -35,6 +35,7 @@ public final class StorageSpill implements SpilledBytes {
    * @throws TransferException if the file takes no more; nothing has changed then
    */
   public boolean spill(SpillFile spilling) {
+    BufferCore core = storage.core();
     List<Lease> freed;
     boolean clean;
     try (MovingLock _ = coherence.moving().locked()) {
@@ -45,18 +46,22 @@ public final class StorageSpill implements SpilledBytes {
       try {
         writeTo(extent);
         coherence.releaseToDevice();
+        context.releaser().inspectGuards(storage);
+        freed = backing.leases();
+        context.registry().addWithoutBlock(core);
+        spilling.spilled();
       } catch (RuntimeException | Error e) {
+        context.registry().gone(core);
         extent.drop();
         throw e;
       }
-      spilling.spilled();
-      context.registry().addWithoutBlock(storage.core());
+      // Nothing throws from here on: the state must not say that the bytes are elsewhere before
+      // they are.
+      Block abandoned = context.scrubber().beyondPools(backing);
       if (!backing.isShared()) {
         coherence.state().hostOnly();
       }
-      context.releaser().inspectGuards(storage);
-      Block abandoned = context.scrubber().beyondPools(backing);
-      freed = backing.detachAll(extent);
+      backing.detachAll(extent);
       coherence.spilledTo(this);
       clean = abandoned == null || context.scrubber().overwroteQuietly(abandoned);
     }
@@ -93,6 +98,8 @@ public final class StorageSpill implements SpilledBytes {
     SpillFile.Extent extent = Objects.requireNonNull(backing.spilled(), "the extent");
     SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
+    // Before there is a lease that an error here could lose.
+    StorageTransfers transfers = transfers();
     boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =
         inFirstPlace
@@ -100,10 +107,11 @@ public final class StorageSpill implements SpilledBytes {
             : context.blocks().forHost(size, core);
     try {
       if (read) {
-        transfers().readFromFile(extent, lease);
+        transfers.readFromFile(extent, lease);
       }
+      backing.attach(lease);
     } catch (RuntimeException | Error e) {
-      if (transfers().takesTurns(lease)) {
+      if (transfers.takesTurns(lease)) {
         // Whether the host or the device has it is not known for certain.
         lease.discard();
       } else {
@@ -111,11 +119,11 @@ public final class StorageSpill implements SpilledBytes {
       }
       throw e;
     }
-    backing.attach(lease);
     coherence.broughtBack();
-    spilling.broughtBack();
     context.registry().removeWithoutBlock(core);
     extent.drop();
+    // Last, because a counter may grow.
+    spilling.broughtBack();
   }
 
   private StorageTransfers transfers() {

@@ -81,7 +81,10 @@ public final class GuardedBlock implements ForwardingBlock {
 
   @Override
   public void free() {
-    all.asSlice(front, bytes).fill(FREED);
-    whole.free();
+    try {
+      all.asSlice(front, bytes).fill(FREED);
+    } finally {
+      whole.free();
+    }
   }
 }

@@ -22,7 +22,11 @@ final class TrackedBlock implements ForwardingBlock {
 
   @Override
   public void free() {
-    resources.closed(this);
-    block.free();
+    try {
+      resources.closed(this);
+    } finally {
+      // Also if the heap has no room for the counters of the set, which no test can make happen.
+      block.free();
+    }
   }
 }

@@ -169,19 +169,18 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
         : worker;
   }
 
+  @SuppressWarnings("NonAtomicVolatileUpdate") // the monitor is held
   private @Nullable Worker claimWorker(WorkerGroup group) {
-    synchronized (this) {
-      Worker worker = group.idle.poll();
-      if (worker == null && group.alive < group.most) {
-        worker = new Worker(group);
-        group.alive++;
-      }
-      if (worker != null) {
-        worker.searches = true;
-        searching++;
-      }
-      return worker;
+    Worker worker = group.idle.poll();
+    if (worker == null && group.alive < group.most) {
+      worker = new Worker(group);
+      group.alive++;
     }
+    if (worker != null) {
+      worker.searches = true;
+      searching++;
+    }
+    return worker;
   }
 
   /** Takes the next task for a thread of a group; null if nothing waits. The monitor is held. */

@@ -79,7 +79,7 @@ public final class PositionalFile implements ByteSource {
       PositionalFile file = open(path);
       try {
         return opening.over(file);
-      } catch (IOException | RuntimeException e) {
+      } catch (IOException | RuntimeException | Error e) {
         file.close();
         throw e;
       }
@@ -113,7 +113,7 @@ public final class PositionalFile implements ByteSource {
       throws IOException {
     try {
       return new PositionalFile(path, access, channel);
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       channel.close();
       throw e;
     }
@@ -258,8 +258,15 @@ public final class PositionalFile implements ByteSource {
       return; // Another thread was here first.
     }
     FileChannel fresh = FileChannel.open(path, access);
-    if (!Objects.equals(fileKey, keyOf(path))) {
-      fresh.close();
+    boolean isSame = false;
+    try {
+      isSame = Objects.equals(fileKey, keyOf(path));
+    } finally {
+      if (!isSame) {
+        fresh.close();
+      }
+    }
+    if (!isSame) {
       throw new IOException("the file was replaced by another one", cause);
     }
     channel = fresh;

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.spi.Block;
@@ -10,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -50,6 +52,39 @@ final class GuardedBlockTest {
       boolean within = i >= start && i < start + 100;
       assertThat(end[i]).isEqualTo((byte) (within ? 0xDD : 0xFD));
     }
+  }
+
+  @Test
+  void aBlockThatCannotBeOverwrittenGoesBackAllTheSame() {
+    AtomicInteger freed = new AtomicInteger();
+    Arena arena = Arena.ofShared();
+    MemorySegment memory = arena.allocate(4096);
+    Block whole =
+        new Block() {
+          @Override
+          public long byteSize() {
+            return memory.byteSize();
+          }
+
+          @Override
+          public HostAccess hostAccess() {
+            return HostAccess.DIRECT;
+          }
+
+          @Override
+          public MemorySegment segment() {
+            return memory;
+          }
+
+          @Override
+          public void free() {
+            freed.incrementAndGet();
+          }
+        };
+    Block block = new GuardedBlock(whole, GuardedBlock.ZONE, 100);
+    arena.close();
+    assertThatIllegalStateException().isThrownBy(block::free);
+    assertThat(freed).hasValue(1);
   }
 
   @Test
