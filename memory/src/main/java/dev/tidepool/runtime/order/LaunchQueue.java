@@ -194,8 +194,8 @@ final class LaunchQueue extends Resumable implements Runnable {
   }
 
   /**
-   * The host waits for a launch: until that has ended, ends are told without a pause. If it is not
-   * submitted yet, or has ended, that holds until nothing is under way.
+   * The host waits for a launch: until that has ended, or nothing is under way, ends are told
+   * without a pause.
    */
   void hurry(DeviceLaunch launch) {
     wanted = launch;
