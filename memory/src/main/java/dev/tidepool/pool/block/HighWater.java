@@ -59,10 +59,13 @@ final class HighWater {
     return live;
   }
 
-  /** So many bytes are in use. Bytes that are about to be freed may be among them for a moment. */
+  /**
+   * So many bytes are in use. Bytes that are about to be freed may be among them for a moment.
+   * Makes no object: the source has just given a block.
+   */
   void used(long bytes) {
     if (bytes > mostLive.get()) {
-      mostLive.accumulateAndGet(bytes, Math::max);
+      mostLive.accumulateAndGet(bytes, PoolCounters.GREATER);
     }
   }
 

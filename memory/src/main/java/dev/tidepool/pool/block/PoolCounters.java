@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
+import java.util.function.LongBinaryOperator;
 import java.util.function.ToLongFunction;
 
 /**
@@ -18,6 +19,9 @@ import java.util.function.ToLongFunction;
  * themselves, for which every block is enrolled from its allocation to its end.
  */
 final class PoolCounters {
+  /** Made once, because it is used where the source has just given a block. */
+  static final LongBinaryOperator GREATER = Math::max;
+
   // No adders anywhere: they may allocate, and these count where blocks change hands.
   final AtomicLong failedFrees = new AtomicLong();
   final AtomicLong repeatedReleases = new AtomicLong();
@@ -118,7 +122,7 @@ final class PoolCounters {
   /** The source gave a block. */
   void gained(long bytes) {
     allocations.incrementAndGet();
-    peakReserved.accumulateAndGet(reserved.addAndGet(bytes), Math::max);
+    peakReserved.accumulateAndGet(reserved.addAndGet(bytes), GREATER);
   }
 
   /** A block goes back to the source. */
@@ -165,7 +169,7 @@ final class PoolCounters {
   /** Bytes that are held; the peak is never below a number that was returned before. */
   long reservedBytes() {
     long now = reserved.get();
-    peakReserved.accumulateAndGet(now, Math::max);
+    peakReserved.accumulateAndGet(now, GREATER);
     return now;
   }
 

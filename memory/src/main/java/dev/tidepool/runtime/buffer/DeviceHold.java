@@ -58,10 +58,13 @@ public final class DeviceHold {
       made = fetched(handle, storage, writing, atStart);
       return new DeviceHold(handle, made);
     } catch (RuntimeException | Error e) {
-      if (made != null) {
-        made.release().run();
+      try {
+        if (made != null) {
+          made.release().run();
+        }
+      } finally {
+        storage.unhold(Hold.DEVICE);
       }
-      storage.unhold(Hold.DEVICE);
       throw e;
     }
   }

@@ -70,6 +70,10 @@ public final class OperationGate {
   public void close() {
     closes = true;
     counts.getAndUpdate(ENTERED, now -> now | CLOSED);
+    // A thread may wait since before.
+    synchronized (this) {
+      notifyAll();
+    }
   }
 
   /** Returns whether it is closed and nothing is inside. */

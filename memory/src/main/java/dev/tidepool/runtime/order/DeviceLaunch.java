@@ -94,7 +94,7 @@ public final class DeviceLaunch {
 
   // Touched by the thread that runs the operation, then by the one that waits for the command.
   private @Nullable LaunchQueue queue;
-  private boolean ended;
+  private volatile boolean ended;
 
   // Used only by the queue, under its monitor.
   boolean hasPlace;
@@ -439,6 +439,11 @@ public final class DeviceLaunch {
     boolean first = !ended;
     ended = true;
     return first;
+  }
+
+  /** Returns whether its command has ended, or will not be submitted, as far as was noted. */
+  boolean isEnded() {
+    return ended;
   }
 
   /** Gives the place back, if it has one. */

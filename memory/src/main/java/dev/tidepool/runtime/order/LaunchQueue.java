@@ -3,6 +3,7 @@ package dev.tidepool.runtime.order;
 import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.spi.Queue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -48,7 +49,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   // The thread that waits, while it pauses.
   private volatile @Nullable Thread pausing;
   // The launch that the host waits for, if there is one: no pause until it has ended.
-  private volatile @Nullable DeviceLaunch wanted;
+  private final AtomicReference<@Nullable DeviceLaunch> wanted = new AtomicReference<>();
 
   // Used only by the thread that waits.
   private long lastNanos;
@@ -198,7 +199,7 @@ final class LaunchQueue extends Resumable implements Runnable {
    * without a pause.
    */
   void hurry(DeviceLaunch launch) {
-    wanted = launch;
+    wanted.set(launch);
     Thread waiting = pausing;
     if (waiting != null) {
       LockSupport.unpark(waiting);
@@ -207,7 +208,7 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   private void pause() {
     pausing = Thread.currentThread();
-    if (wanted == null) {
+    if (wanted.get() == null) {
       LockSupport.parkNanos(pauseNanos);
     }
     pausing = null;
@@ -216,7 +217,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   private void awaitAll() {
     tellAll();
     while (true) {
-      boolean isStream = fastEnds >= STREAM && wanted == null;
+      boolean isStream = fastEnds >= STREAM && wanted.get() == null;
       if (isStream) {
         pause();
       }
@@ -241,9 +242,6 @@ final class LaunchQueue extends Resumable implements Runnable {
     for (DeviceLaunch next = oldest; next != null; next = ends < PLACES ? nextEnded() : null) {
       Throwable failure = next.awaitEnd();
       remove(next);
-      if (next.equals(wanted)) {
-        wanted = null;
-      }
       if (next.operation().deviceEnded(failure)) {
         next.next = untold;
         untold = next;
@@ -251,6 +249,10 @@ final class LaunchQueue extends Resumable implements Runnable {
       ends++;
     }
     tellAll();
+    DeviceLaunch waitedFor = wanted.get();
+    if (waitedFor != null && waitedFor.isEnded()) {
+      wanted.compareAndSet(waitedFor, null);
+    }
     return ends;
   }
 
@@ -282,7 +284,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   private synchronized @Nullable DeviceLaunch oldest(boolean stays) {
     awaited = stays || first != null;
     if (first == null) {
-      wanted = null;
+      wanted.set(null);
     }
     return first;
   }

@@ -333,9 +333,19 @@ public final class BlockAllocator implements BlockSource {
     if (block.isFresh()) {
       counters.missed();
       if (event != null) {
-        event.missed(context.id(), block.pool().name(), block.bytes());
+        commit(event, block);
       }
     }
     return block;
+  }
+
+  private void commit(PoolMissEvent event, PooledBlock block) {
+    try {
+      event.missed(context.id(), block.pool().name(), block.bytes());
+    } catch (Throwable e) {
+      // The heap may be full. The caller gets no block.
+      block.giveBack();
+      throw e;
+    }
   }
 }

@@ -5,7 +5,6 @@ import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
-import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -30,9 +29,8 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.StampedLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +50,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SpillFile implements AutoCloseable {
   /** Bytes that one call moves: enough for any disk, and far below what one call can. */
+  private static final long RETRY_NANOS = 1_000_000;
+
   private static final int STEP = 8 << 20;
 
   private static final long CUT_FROM = 64L << 20;
@@ -73,7 +73,8 @@ public final class SpillFile implements AutoCloseable {
   private final ThreadPoolExecutor threads;
   private final LongAdder spills = new LongAdder();
   private final LongAdder returns = new LongAdder();
-  private final ReadWriteLock cutting = new ReentrantReadWriteLock();
+  // Stays usable where the heap is full, as a ReentrantReadWriteLock does not.
+  private final StampedLock cutting = new StampedLock();
 
   // Guarded by this.
   private final ExtentAllocator space = new ExtentAllocator();
@@ -336,8 +337,7 @@ public final class SpillFile implements AutoCloseable {
 
   /** Cuts the unused end of the file off. Only writes wait for it. */
   private void cut() {
-    Lock alone = cutting.writeLock();
-    alone.lock();
+    long stamp = cutting.writeLock();
     try {
       long from;
       long to;
@@ -350,7 +350,7 @@ public final class SpillFile implements AutoCloseable {
         cut(from, to);
       }
     } finally {
-      alone.unlock();
+      cutting.unlockWrite(stamp);
     }
   }
 
@@ -366,12 +366,11 @@ public final class SpillFile implements AutoCloseable {
   }
 
   private void writeUncut(long position, MemorySegment source) throws IOException {
-    Lock uncut = cutting.readLock();
-    uncut.lock();
+    long stamp = cutting.readLock();
     try {
       transfer(FileChannel::write, position, source);
     } finally {
-      uncut.unlock();
+      cutting.unlockRead(stamp);
     }
   }
 
@@ -416,10 +415,30 @@ public final class SpillFile implements AutoCloseable {
       throw new IllegalStateException(
           "the spill file in " + directory() + " is closed, and what was in it is gone", e);
     }
-    try {
-      var _ = Uninterruptibly.get(future::get);
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+    awaitEnd(future);
+  }
+
+  /**
+   * Waits for a task, also where the heap has no room to wait: what the task moves must not get
+   * another owner before it has ended. Makes no object.
+   */
+  private static void awaitEnd(Future<?> task) throws IOException {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        var _ = task.get();
+        return;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      } catch (OutOfMemoryError e) {
+        LockSupport.parkNanos(RETRY_NANOS);
+      } catch (ExecutionException e) {
+        throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+      } finally {
+        if (interrupted && task.isDone()) {
+          Thread.currentThread().interrupt();
+        }
+      }
     }
   }
 

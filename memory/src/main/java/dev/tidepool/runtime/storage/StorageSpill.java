@@ -51,8 +51,8 @@ public final class StorageSpill implements SpilledBytes {
         context.registry().addWithoutBlock(core);
         spilling.spilled();
       } catch (RuntimeException | Error e) {
-        context.registry().gone(core);
         extent.drop();
+        context.registry().gone(core);
         throw e;
       }
       // Nothing throws from here on: the state must not say that the bytes are elsewhere before
@@ -120,8 +120,9 @@ public final class StorageSpill implements SpilledBytes {
       throw e;
     }
     coherence.broughtBack();
-    context.registry().removeWithoutBlock(core);
+    // First, because it throws nothing.
     extent.drop();
+    context.registry().removeWithoutBlock(core);
     // Last, because a counter may grow.
     spilling.broughtBack();
   }

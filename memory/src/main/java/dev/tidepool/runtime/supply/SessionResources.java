@@ -77,7 +77,13 @@ public final class SessionResources {
     Tracked(Set<Tracked> open, Runnable ending) {
       this.open = open;
       this.ending = ending;
-      open.add(this);
+      try {
+        open.add(this);
+      } catch (OutOfMemoryError e) {
+        // The set may have this, and no room to count it.
+        open.remove(this);
+        throw e;
+      }
     }
 
     @Override
@@ -136,8 +142,8 @@ public final class SessionResources {
     try {
       programs.add(program);
     } catch (Throwable e) {
-      // The heap may be full.
-      program.close();
+      // The heap may be full, and the set may have the program all the same.
+      close(program);
       throw e;
     }
   }
@@ -159,12 +165,16 @@ public final class SessionResources {
 
   /** Remembers a block that a driver or the system has just given, until it is freed. */
   public Block opened(Block block) {
+    TrackedBlock tracked = null;
     try {
-      TrackedBlock tracked = new TrackedBlock(this, block);
+      tracked = new TrackedBlock(this, block);
       blocks.add(tracked);
       return tracked;
     } catch (Throwable e) {
-      // The heap may be full.
+      // The heap may be full, and the set may have the block all the same.
+      if (tracked != null) {
+        blocks.remove(tracked);
+      }
       block.free();
       throw e;
     }
