@@ -114,7 +114,9 @@ class EvalDevicesTest {
     assertThat(withoutCompiler(1, "eval", "s = sum(x)", "x=" + x, "--device", "cuda:0"))
         .startsWith("tidepool: 's = (x)' cannot be compiled: no NVRTC")
         .hasLineCount(1);
-    assertThat(withoutCompiler(0, "eval", "s = sum(x)", "x=" + x, "--device", "cuda:0,cpu:0"))
+    // Enough for both to take a part.
+    Path many = NpyFiles.floats(folder.resolve("many.npy"), new float[1 << 24]);
+    assertThat(withoutCompiler(0, "eval", "s = sum(x)", "x=" + many, "--device", "cuda:0,cpu:0"))
         .contains("cuda:0 failed, others did its part", " on cpu:0 (")
         .doesNotContain(" and cpu:0");
     assertThat(withoutCompiler(0, "demo"))
