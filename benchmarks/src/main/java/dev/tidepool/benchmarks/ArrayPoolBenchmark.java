@@ -85,13 +85,13 @@ public class ArrayPoolBenchmark {
     return pair(clearing, length);
   }
 
-  /** Returns a new one, one thread. */
+  /** A new one, one thread. */
   @Benchmark
   public float[] plain1() {
     return new float[length];
   }
 
-  /** Returns a new one, two threads. */
+  /** A new one, two threads. */
   @Benchmark
   @Threads(2)
   public float[] plain2() {

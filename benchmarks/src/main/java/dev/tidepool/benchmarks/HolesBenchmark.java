@@ -255,10 +255,7 @@ public class HolesBenchmark {
     }
   }
 
-  /**
-   * Returns the places alone: a small object for each, made when it is put there and read at its
-   * end.
-   */
+  /** The places alone: a small object for each, made when it is put there and read at its end. */
   @Benchmark
   public long objects(Objects objects) {
     objects.change();

@@ -57,7 +57,7 @@ public class HostAccessBenchmark {
     }
   }
 
-  /** Returns a mapping for reading and writing, and its end. */
+  /** A mapping for reading and writing, and its end. */
   @Benchmark
   public MemorySegment map() {
     try (HostMapping mapping = buffer.map(MapMode.READ_WRITE)) {
@@ -65,13 +65,13 @@ public class HostAccessBenchmark {
     }
   }
 
-  /** Returns the host's copy for writing. */
+  /** The host's copy for writing. */
   @Benchmark
   public MemorySegment asSegment() {
     return buffer.asSegment();
   }
 
-  /** Returns the host's copy for reading. */
+  /** The host's copy for reading. */
   @Benchmark
   public MemorySegment asReadOnlySegment() {
     return buffer.asReadOnlySegment();

@@ -97,7 +97,7 @@ public class HostAllocationBenchmark {
     SystemAllocator.free(block);
   }
 
-  /** Returns a confined arena with one segment, which it clears. */
+  /** A confined arena with one segment, which it clears. */
   @Benchmark
   public long arena() {
     try (Arena arena = Arena.ofConfined()) {

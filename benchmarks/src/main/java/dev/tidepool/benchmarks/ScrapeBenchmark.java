@@ -92,13 +92,13 @@ public class ScrapeBenchmark {
     return sum;
   }
 
-  /** Returns the text that Prometheus asks for. */
+  /** The text that Prometheus asks for. */
   @Benchmark
   public String text() {
     return prometheus.scrape();
   }
 
-  /** Returns the text of as many gauges with the same names, whose values cost nothing. */
+  /** The text of as many gauges with the same names, whose values cost nothing. */
   @Benchmark
   public String textOfConstants() {
     return constants.scrape();

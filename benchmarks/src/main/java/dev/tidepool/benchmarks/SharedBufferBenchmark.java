@@ -122,7 +122,7 @@ public class SharedBufferBenchmark {
     }
   }
 
-  /** Returns the naive way: a file that is opened and mapped, by a name that both know. */
+  /** The naive way: a file that is opened and mapped, by a name that both know. */
   @Benchmark
   public long bareMapAndUnmap() throws IOException {
     try (Arena arena = Arena.ofShared();
@@ -135,14 +135,14 @@ public class SharedBufferBenchmark {
     }
   }
 
-  /** Returns a loop over the host's view. */
+  /** A loop over the host's view. */
   @Benchmark
   @ComparedWith("sumAlone")
   public float sumShared() {
     return sum(shared.asReadOnlySegment());
   }
 
-  /** Returns a loop over the host's view of memory of this process alone. */
+  /** A loop over the host's view of memory of this process alone. */
   @Benchmark
   public float sumAlone() {
     return sum(alone.asReadOnlySegment());

@@ -76,13 +76,13 @@ public class SnapshotBenchmark {
     tidepool.close();
   }
 
-  /** Returns the blocks as objects. */
+  /** The blocks as objects. */
   @Benchmark
   public Snapshot take() {
     return memory.snapshot();
   }
 
-  /** Returns the blocks as objects, and their text. */
+  /** The blocks as objects, and their text. */
   @Benchmark
   public String takeAndWrite() {
     return memory.snapshot().toJson();

@@ -117,7 +117,7 @@ public final class StagingBenchmark {
     }
   }
 
-  /** Returns the driver's loop: one write of bytes that are in place already. */
+  /** Runs the driver's loop: one write of bytes that are in place already. */
   private double alone(int runs) {
     Block pinned = device.allocate(BYTES, 64, BlockKind.PINNED);
     try (Queue queue = device.createQueue()) {

@@ -202,9 +202,7 @@ public class UsedBufferBenchmark {
     shared.copyFrom(own.array);
   }
 
-  /**
-   * Returns what threads gain that share nothing: an object, the copy, and six atomic additions.
-   */
+  /** What threads gain that share nothing: an object, the copy, and six atomic additions. */
   @Benchmark
   public Object control(Own own) {
     for (int i = 0; i < 6; i++) {

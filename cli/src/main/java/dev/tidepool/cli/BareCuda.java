@@ -123,7 +123,7 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
-  /** Returns the library numbers those devices that it can open, in the driver's order. */
+  /** Returns the driver's number of one of the devices that the library can open, in that order. */
   private int device(int number) {
     int before = 0;
     int count = (int) get("cuDeviceGetCount");

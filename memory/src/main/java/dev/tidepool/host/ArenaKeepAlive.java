@@ -87,7 +87,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
     }
   }
 
-  /** Returns the comparison, called by {@code bsearch}: during it the memory is held. */
+  /** Compares, called by {@code bsearch}: meanwhile the memory is held. */
   int compare(MemorySegment key, MemorySegment element) {
     held = true;
     begun.countDown();

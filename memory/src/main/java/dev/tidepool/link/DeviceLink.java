@@ -481,7 +481,7 @@ public final class DeviceLink implements AutoCloseable {
     return StagingRing.step(bytes.granule(), context.chunkOr(best));
   }
 
-  /** Returns the model of the link learns nothing here, because the threads share the link. */
+  /** Moves parts by several threads. The model of the link learns nothing, as they share it. */
   private TransferWay divided(
       TransferWay way,
       HostRegion bytes,

@@ -336,7 +336,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Returns a block that host and device take in turn goes from one to the other as a whole. */
+  /**
+   * Returns whether host and device take a block in turn: it goes from one to the other as a whole.
+   */
   private static boolean isMapped(Block block) {
     return block.hostAccess() == HostAccess.MAPPED;
   }

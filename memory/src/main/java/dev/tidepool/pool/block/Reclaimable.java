@@ -11,7 +11,7 @@ sealed interface Reclaimable permits PooledBlock, Slab {
   /** Bytes that come back with it. */
   long bytes();
 
-  /** Returns the less, the sooner it goes; of a slab, what its last part to go has. */
+  /** Returns its rank: the less, the sooner it goes; of a slab, what its last part to go has. */
   long rank(EvictionPolicy policy);
 
   /** Returns whether it was allocated before a time. */

@@ -38,7 +38,7 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
         .thenComparingLong(member -> member.number);
   }
 
-  /** Returns the less, the sooner it goes. */
+  /** Returns its rank: the less, the sooner it goes. */
   long rank(PooledObject<T> member) {
     return switch (policy) {
       case LRU -> member.returnedTick;

@@ -125,8 +125,8 @@ public final class BufferAllocator {
   }
 
   /**
-   * Returns the slow path. It may ask a driver for memory, and wait until other threads give some
-   * back.
+   * Allocates where no block lies near: it may ask a driver for memory, and wait until other
+   * threads give some back.
    */
   private <A> UnifiedBuffer<A> allocate(
       ElementType<A> type,

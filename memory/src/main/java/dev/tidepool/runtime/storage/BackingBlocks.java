@@ -264,8 +264,8 @@ public final class BackingBlocks {
   }
 
   /**
-   * Returns the device's copy, or the one that is both, lies in another block now. Throws nothing,
-   * and makes no object.
+   * Notes that the device's copy, or the one that is both, lies in another block now. Throws
+   * nothing, and makes no object.
    *
    * @param bytes of the block that the host reaches, if it is both copies; not used else
    * @return the old block's lease

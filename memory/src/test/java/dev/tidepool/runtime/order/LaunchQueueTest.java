@@ -6,8 +6,6 @@ import static org.awaitility.Awaitility.await;
 import dev.tidepool.runtime.threads.FutureCompleter;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.LaunchOrder;
-import dev.tidepool.spi.Queue;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -29,19 +27,9 @@ class LaunchQueueTest {
   private final AtomicReference<@Nullable Thread> waiting = new AtomicReference<>();
   private final ExecutorService threads = Executors.newSingleThreadExecutor(this::newThread);
   private final LaunchQueues queues =
-      new LaunchQueues(List.of(queue()), LaunchOrder.IN_QUEUE, threads, LONG_PAUSE);
+      new LaunchQueues(List.of(Launches.queue()), LaunchOrder.IN_QUEUE, threads, LONG_PAUSE);
   private final FutureCompleter completer = new FutureCompleter(Runnable::run);
   private final PendingFutures pending = new PendingFutures();
-
-  private static Queue queue() {
-    return (Queue)
-        Proxy.newProxyInstance(
-            Queue.class.getClassLoader(),
-            new Class<?>[] {Queue.class},
-            (_, method, _) -> {
-              throw new AssertionError(method + " is called");
-            });
-  }
 
   private Thread newThread(Runnable task) {
     Thread thread = Thread.ofPlatform().daemon().unstarted(task);
@@ -74,18 +62,7 @@ class LaunchQueueTest {
 
   /** Asks for a launch whose command has ended when it is submitted. */
   private CompletableFuture<Void> launch() {
-    DeviceLaunch launch =
-        new DeviceLaunch(
-            queues,
-            new DeviceLaunch.Command() {
-              @Override
-              public boolean isInPlace() {
-                return true;
-              }
-
-              @Override
-              public void settled(@Nullable Throwable failure) {}
-            });
+    DeviceLaunch launch = Launches.launch(queues);
     Operation operation =
         Operation.of(
                 List.of(ResourceAccess.onDevice(bytes, true)),

@@ -3,41 +3,19 @@ package dev.tidepool.runtime.order;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.spi.LaunchOrder;
-import dev.tidepool.spi.Queue;
-import java.lang.reflect.Proxy;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class LaunchQueuesTest {
   private final LaunchQueues queues = queues(LaunchOrder.ACROSS_QUEUES);
 
   private static LaunchQueues queues(LaunchOrder order) {
-    return new LaunchQueues(List.of(queue(), queue(), queue()), order, Runnable::run);
-  }
-
-  private static Queue queue() {
-    return (Queue)
-        Proxy.newProxyInstance(
-            Queue.class.getClassLoader(),
-            new Class<?>[] {Queue.class},
-            (_, method, _) -> {
-              throw new AssertionError(method + " is called");
-            });
+    return new LaunchQueues(
+        List.of(Launches.queue(), Launches.queue(), Launches.queue()), order, Runnable::run);
   }
 
   private DeviceLaunch launch() {
-    return new DeviceLaunch(
-        queues,
-        new DeviceLaunch.Command() {
-          @Override
-          public boolean isInPlace() {
-            return true;
-          }
-
-          @Override
-          public void settled(@Nullable Throwable failure) {}
-        });
+    return Launches.launch(queues);
   }
 
   @Test
