@@ -175,7 +175,7 @@ public final class BufferAllocator {
     if (makesStorages) {
       Storage storage = buffer.storage();
       if (trace != null) {
-        storage.record(trace);
+        storage.lifetime().record(trace);
       }
     }
     try {

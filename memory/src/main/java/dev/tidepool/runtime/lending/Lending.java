@@ -199,7 +199,7 @@ final class Lending implements DeviceLaunch.Command {
 
   /** Waits until buffers that were closed meanwhile have brought their results back. */
   void awaitClosed() {
-    ranges.forEach(range -> range.storage().awaitClosed());
+    ranges.forEach(range -> range.storage().lifetime().awaitClosed());
   }
 
   private void release() {

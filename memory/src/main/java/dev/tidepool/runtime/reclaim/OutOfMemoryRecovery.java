@@ -200,7 +200,7 @@ public final class OutOfMemoryRecovery {
 
     /** Frees what is closed and waits for a thread only. */
     private long freeClosed() {
-      return context.releaser().pending().all().stream()
+      return context.pendingReleases().all().stream()
           .filter(reclaimer::freeEarly)
           .mapToLong(Storage::byteSize)
           .sum();
@@ -212,7 +212,7 @@ public final class OutOfMemoryRecovery {
      * behind theirs.
      */
     private long waitForClosing(long bytes) {
-      List<Storage> closing = context.releaser().pending().all();
+      List<Storage> closing = context.pendingReleases().all();
       if (System.nanoTime() - end >= 0
           || closing.isEmpty()
           || request.isInWork()
@@ -221,7 +221,7 @@ public final class OutOfMemoryRecovery {
       }
       long freed = 0;
       for (Storage storage : closing.reversed()) {
-        for (OrderedOperation operation : storage.unfinished()) {
+        for (OrderedOperation operation : storage.lifetime().unfinished()) {
           freed += operation.await(end - System.nanoTime()) ? storage.byteSize() : 0;
         }
         if (freed >= bytes) {

@@ -180,7 +180,7 @@ public final class Reclaimer {
                   storage.moveIfUnused(
                       () -> {
                         // A closed buffer need not be fetched.
-                        if (!storage.isFreePending()) {
+                        if (!storage.lifetime().isFreePending()) {
                           eviction.fetchAhead();
                         }
                       });
@@ -196,11 +196,11 @@ public final class Reclaimer {
    * any. Nothing needs its bytes, so this is done before bytes are moved.
    */
   boolean freeEarly(Storage storage) {
-    if (!storage.isFreePending()) {
+    if (!storage.lifetime().isFreePending()) {
       return false;
     }
     AtomicBoolean freed = new AtomicBoolean();
-    SessionExecutors.offCarrier(() -> freed.set(storage.freeEarly()));
+    SessionExecutors.offCarrier(() -> freed.set(storage.lifetime().freeEarly()));
     return freed.get();
   }
 }

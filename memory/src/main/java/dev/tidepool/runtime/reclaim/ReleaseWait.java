@@ -254,7 +254,7 @@ final class ReleaseWait implements AutoCloseable {
 
   /** Returns whether all memory of a storage goes back when the work on it has ended. */
   private boolean isClosing(Storage storage) {
-    return request.concerns(storage.context()) && storage.isClosing();
+    return request.concerns(storage.context()) && storage.lifetime().isClosing();
   }
 
   /** Lets other requests count the work of this one as waiting for memory. */

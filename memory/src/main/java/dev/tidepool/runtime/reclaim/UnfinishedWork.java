@@ -54,7 +54,7 @@ final class UnfinishedWork {
   private List<OrderedOperation> workOn(Storage storage) {
     return request.isInWork() || SessionExecutors.isWorker(Thread.currentThread())
         ? storage.useState().goingOn()
-        : storage.unfinished();
+        : storage.lifetime().unfinished();
   }
 
   private boolean mayAwait(OrderedOperation operation) {

@@ -554,7 +554,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   void checkMayAwaitAll(String what) {
     KernelBody.checkMayAwaitAll(
         context,
-        () -> context.storages().stream().flatMap(storage -> storage.unfinished().stream()),
+        () ->
+            context.storages().stream()
+                .flatMap(storage -> storage.lifetime().unfinished().stream()),
         what);
   }
 
@@ -566,8 +568,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     RuntimeException failure = null;
     for (Storage storage : context.storages()) {
       try {
-        if (storage.isOutlived() && storage.isOpen() && !storage.holds().isLent()) {
-          storage.writeBackIfOpen();
+        if (storage.lifetime().isOutlived() && storage.isOpen() && !storage.holds().isLent()) {
+          storage.lifetime().writeBackIfOpen();
         }
       } catch (RuntimeException e) {
         if (failure == null) {

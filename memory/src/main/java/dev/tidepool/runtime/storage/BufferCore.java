@@ -298,7 +298,7 @@ public final class BufferCore {
     if (present == null) {
       throw closed();
     }
-    present.checkOpen();
+    present.lifetime().checkOpen();
   }
 
   IllegalStateException closed() {
@@ -311,7 +311,7 @@ public final class BufferCore {
       return true;
     }
     Storage present = storageIfAny();
-    return present != null && present.close();
+    return present != null && present.lifetime().close();
   }
 
   /** Closes because no handle is left; returns whether it was open. */
@@ -320,25 +320,25 @@ public final class BufferCore {
       return true;
     }
     Storage present = storageIfAny();
-    return present != null && present.reclaim();
+    return present != null && present.lifetime().reclaim();
   }
 
   private boolean closedDormant(boolean leaked) {
     return block != null
         && storage == null
-        && context().releaser().freeDormant(this, block, number, leaked);
+        && context().releaser().freeDormant(block, number, tag(), byteSize(), leaked);
   }
 
   /** Returns whether memory is still on its way back. */
   public boolean isClosing() {
     Storage present = storageIfAny();
-    return present != null ? present.isClosing() : storage != null;
+    return present != null ? present.lifetime().isClosing() : storage != null;
   }
 
   /** Returns whether it is closed, and an open mapping keeps its memory. */
   boolean awaitsMapping() {
     Storage present = storageIfAny();
-    return present != null && present.awaitsMapping();
+    return present != null && present.lifetime().awaitsMapping();
   }
 
   /** Returns the stack that allocated it, a line for each frame; empty if that is not recorded. */

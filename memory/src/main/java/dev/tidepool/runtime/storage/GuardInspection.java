@@ -30,7 +30,7 @@ public final class GuardInspection {
 
   private static List<GuardReport> damagesOfLive(StorageContext context, Storage storage) {
     // A buffer that was closed meanwhile has no blocks any more, and was looked at when it ended.
-    return storage.isClosing()
+    return storage.lifetime().isClosing()
         ? List.of()
         : context.guards().damages(storage.coherence().backing().owned(), storage.core()::info);
   }

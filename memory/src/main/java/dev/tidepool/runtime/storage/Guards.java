@@ -21,9 +21,12 @@ final class Guards {
     this.reports = reports;
   }
 
-  /** Looks at the blocks of a buffer that ends: nothing uses it any more. Never throws. */
-  void inspect(List<Block> blocks, Supplier<BufferInfo> buffer) {
-    for (GuardReport report : damages(blocks, buffer)) {
+  /** Looks at the blocks that a buffer gives up, where they have guards: nothing uses them now. */
+  void inspect(BackingBlocks backing, Supplier<BufferInfo> buffer) {
+    if (!context.isParanoid()) {
+      return;
+    }
+    for (GuardReport report : damages(backing.owned(), buffer)) {
       reports.log(Level.ERROR, report.toString());
       reports.tell(report);
     }

@@ -31,6 +31,7 @@ public final class StorageContext extends ManagerContext {
   private final LostResults lostResults;
   private final Scrubber scrubber;
   private final BufferReleaser releaser;
+  private final PendingReleases<Storage> pendingReleases = new PendingReleases<>();
   private final PeerPaths peers;
   private final @Nullable SpillFile spilling;
   private @Nullable BlockSource blocks;
@@ -101,9 +102,14 @@ public final class StorageContext extends ManagerContext {
     return scrubber;
   }
 
-  /** Returns what gives the memory of buffers back. */
+  /** Returns what gives the memory of dormant buffers back. */
   public BufferReleaser releaser() {
     return releaser;
+  }
+
+  /** Returns the storages whose memory is about to be given back. */
+  public PendingReleases<Storage> pendingReleases() {
+    return pendingReleases;
   }
 
   /** Returns the ways from device to device. */
@@ -127,7 +133,7 @@ public final class StorageContext extends ManagerContext {
   public void awaitWork() {
     for (Storage storage : storages()) {
       if (!storage.holds().isLent()) {
-        storage.unfinished().forEach(OrderedOperation::await);
+        storage.lifetime().unfinished().forEach(OrderedOperation::await);
       }
     }
   }

@@ -46,7 +46,7 @@ public final class StorageSpill implements SpilledBytes {
       try {
         writeTo(extent);
         coherence.releaseToDevice();
-        context.releaser().inspectGuards(storage);
+        context.guards().inspect(backing, core::info);
         freed = backing.leases();
         context.registry().addWithoutBlock(core);
         spilling.spilled();
