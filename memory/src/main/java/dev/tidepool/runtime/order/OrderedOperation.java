@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * monitors, always taken in the order of the storages' numbers. So no two operations wait for each
  * other. The turn of an operation comes when every operation ahead has ended: a write comes behind
  * all others, a read behind the last write. A {@link DeviceLaunch} may be submitted behind launches
- * that have not ended; then the device keeps the order. No thread waits while it holds a monitor.
+ * that have not ended; then the device keeps the order. While it holds a monitor, a thread waits
+ * only for short {@linkplain InPlaceAccess copies in place}.
  *
  * <p><b>Memory.</b> Only an operation that has begun {@linkplain UseState occupies} its storages.
  * The copies of storages that only queued operations use may be moved to free memory.
