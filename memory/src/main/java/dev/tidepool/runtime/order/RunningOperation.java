@@ -373,8 +373,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Ends the command, or notes that there will be none. The operation ends too, unless an operation
-   * ahead has not ended. Only the first call has an effect. Does not throw.
+   * Notes that the command has ended, or that there will be none. The operation ends too, unless
+   * one ahead has not ended. Only the first call has an effect. Does not throw.
    *
    * @param thrown the failure of the command or the body
    * @return whether the operation has ended; the caller then calls {@link #tellOfEnd}
