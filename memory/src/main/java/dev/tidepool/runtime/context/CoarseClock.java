@@ -1,11 +1,11 @@
 package dev.tidepool.runtime.context;
 
 /**
- * The clock of a session for code to which {@link System#nanoTime} costs too much: a number that
- * changes about four times a second. The maintenance thread advances it; any thread reads it.
+ * The clock of a session for code that cannot afford {@link System#nanoTime}: a number that changes
+ * about four times a second. The maintenance thread advances it; any thread reads it.
  */
 public final class CoarseClock {
-  /** About how long a tick is. */
+  /** The approximate length of a tick. */
   public static final long NANOS = 250_000_000L;
 
   private volatile int now;

@@ -6,14 +6,14 @@ import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Device;
 
 /**
- * What the managers of one device of a session share.
+ * The objects that the managers of one device of a session share.
  *
  * @param session that opened the device
- * @param device as its backend made it
+ * @param device as its backend created it
  * @param workers the session's threads
  * @param clock the session's clock
  * @param waiters the requests of the session that wait for memory
- * @param admission whose turn it is to find memory of the device for work over several buffers
+ * @param admission the turn in which operations over several buffers get memory of the device
  */
 public record DeviceContext(
     OpenSession session,

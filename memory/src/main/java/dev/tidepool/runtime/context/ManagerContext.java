@@ -23,9 +23,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all that works for one manager may need: its device and options, the threads, the retry
- * policy, the link to the device, and whether it is open. What one package asks of another is not
- * here: constructors hand that over.
+ * The objects that all code of one manager may need: its device and options, the threads, the retry
+ * policy, the link to the device, and whether it is open. Dependencies of one package on another
+ * are not here: constructors pass them.
  */
 public class ManagerContext implements ResourceContext {
   private final UnifiedMemoryManager manager;
@@ -37,15 +37,15 @@ public class ManagerContext implements ResourceContext {
   private final RetryPolicy retries;
   private final PendingFutures futures = new PendingFutures();
   private final boolean isDeviceOrdered;
-  // Made when something is first launched in the background, under the monitor of `futures`.
+  // Created when first needed, under the monitor of `futures`.
   private volatile @Nullable LaunchQueues launchQueues;
 
   /**
-   * Creates it for a new manager.
+   * Creates the context of a new manager.
    *
    * @param manager as users know it
    * @param shared by all managers of the device
-   * @param link opens the queues when something first moves
+   * @param link opens the queues when bytes are first transferred
    */
   public ManagerContext(
       UnifiedMemoryManager manager,
@@ -93,7 +93,7 @@ public class ManagerContext implements ResourceContext {
     return options.diagnostics() == DiagnosticsLevel.PARANOID;
   }
 
-  /** Bytes of the largest buffer in the device's own memory. */
+  /** Returns the size in bytes of the largest buffer in the device's own memory. */
   public final long largest() {
     return device().info().maximumAllocation();
   }
@@ -116,7 +116,7 @@ public class ManagerContext implements ResourceContext {
     state.checkOpen();
   }
 
-  /** Returns the queues, opened when something first moves. */
+  /** Returns the queues, which are opened when bytes are first transferred. */
   public final DeviceLink link() {
     return link.get();
   }
@@ -125,7 +125,7 @@ public class ManagerContext implements ResourceContext {
     return meter;
   }
 
-  /** When a transfer that failed is tried again. */
+  /** Returns the policy for failed transfers. */
   public final RetryPolicy retries() {
     return retries;
   }
@@ -137,7 +137,7 @@ public class ManagerContext implements ResourceContext {
   }
 
   /**
-   * Whose turn it is to find memory for work over several buffers; see {@link
+   * Returns the turn in which operations over several buffers get memory; see {@link
    * MultiBufferAdmission}.
    */
   @Override
@@ -145,7 +145,7 @@ public class ManagerContext implements ResourceContext {
     return shared.admission();
   }
 
-  /** Returns the tick of the session's clock. */
+  /** Returns the current tick of the session's clock. */
   public final int tick() {
     return shared.clock().now();
   }
@@ -162,12 +162,12 @@ public class ManagerContext implements ResourceContext {
     return shared.workers().kernels();
   }
 
-  /** Returns whether the device keeps launches in order, rather than the host. */
+  /** Returns whether the device, rather than the host, keeps launches in order. */
   public final boolean isDeviceOrdered() {
     return isDeviceOrdered;
   }
 
-  /** Returns the queues of launches, where {@link #isDeviceOrdered}. */
+  /** Returns the queues of launches, created on the first call. */
   public final LaunchQueues launchQueues() {
     LaunchQueues made = launchQueues;
     return made == null ? makeLaunchQueues() : made;
@@ -190,40 +190,40 @@ public class ManagerContext implements ResourceContext {
     return shared.workers().callbackExecutor();
   }
 
-  /** Asks for work in the background. */
+  /** Submits an operation. */
   public final CompletableFuture<Void> submit(Operation operation) {
     return submit(operation, () -> {});
   }
 
   /**
-   * Asks for work in the background.
+   * Submits an operation.
    *
-   * @param ended is run when the work has ended, by the thread that ends it
+   * @param ended is run by the thread that ends the operation
    */
   public final CompletableFuture<Void> submit(Operation operation, Runnable ended) {
     return OperationFuture.submit(operation, shared.workers().futureCompleter(), futures, ended);
   }
 
-  /** Asks for work, which does not start before it is told to {@link Operation#begin}. */
+  /** Submits an operation that does not start before {@link Operation#begin}. */
   public final CompletableFuture<Void> reserve(Operation operation) {
     return OperationFuture.reserve(
         operation, shared.workers().futureCompleter(), futures, () -> {});
   }
 
-  /** Lets {@link #awaitFutures} wait for a future. */
+  /** Registers a future that {@link #awaitFutures} waits for. */
   public final <T> CompletableFuture<T> track(CompletableFuture<T> future) {
     return futures.track(future);
   }
 
   /**
-   * Takes a future back that was tracked, that no caller has and that nothing will complete.
-   * Completes it with null, because a closing thread may wait for it already.
+   * Removes a tracked future that no caller has and that nothing will complete. Completes it with
+   * null, because a closing thread may already wait for it.
    */
   public final void untrack(CompletableFuture<?> future) {
     futures.withdraw(future);
   }
 
-  /** Waits for the futures that were tracked and have not completed. */
+  /** Waits for the tracked futures that have not completed. */
   public final void awaitFutures() {
     futures.await();
   }

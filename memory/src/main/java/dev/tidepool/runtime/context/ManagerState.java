@@ -6,22 +6,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * Whether a manager is open, closed or ended, and the operations that keep it from ending.
  *
- * <p>Operations that use the device outside of any buffer's order, such as compiling or allocating,
- * pass an {@link OperationGate}. A closing manager lets no more of them in, and waits for those
- * that are inside before it ends. Thread-safe.
+ * <p>Operations that use the device outside of any buffer's queue, such as compiling or allocating,
+ * enter an {@link OperationGate}. A closing manager admits no more of them, and waits for those
+ * that have entered before it ends. Thread-safe.
  */
 public final class ManagerState {
   private final String accelerator;
   private final OperationGate gate = new OperationGate();
   private volatile boolean closed;
-  // Ends the manager if nothing keeps it any more; null until closing has got that far.
+  // Run after something that kept the manager has ended; null until the manager closes.
   private volatile @Nullable Runnable ending;
 
   ManagerState(String accelerator) {
     this.accelerator = accelerator;
   }
 
-  /** Counts the operations that are under way. */
+  /** Returns the gate that counts the operations under way. */
   public OperationGate gate() {
     return gate;
   }
@@ -46,19 +46,19 @@ public final class ManagerState {
         "the memory manager of " + accelerator + " is closed; open another");
   }
 
-  /** Lets no more operations of users begin. */
+  /** Refuses further operations of users. */
   public void close() {
     closed = true;
     gate.close();
   }
 
-  /** Sets what is run by whatever may have been the last to keep the manager. */
+  /** Sets the action that runs after something that may have kept the manager has ended. */
   public void endBy(Runnable attempt) {
     ending = attempt;
   }
 
   /**
-   * Begins an operation of a user, which ends with {@link #finish}; closing waits for that.
+   * Begins an operation of a user, which {@link #finish} ends; closing waits for it.
    *
    * @throws IllegalStateException if the manager is closed
    */
@@ -68,7 +68,7 @@ public final class ManagerState {
     }
   }
 
-  /** Ends what {@link #begin} began. */
+  /** Ends an operation that {@link #begin} began. */
   public void finish() {
     gate.leave();
     goOn();
@@ -88,7 +88,7 @@ public final class ManagerState {
     }
   }
 
-  /** Runs work of the library's own, also while the manager closes; not once it has ended. */
+  /** Runs maintenance of the library, also while the manager closes, but not after it has ended. */
   public void beforeEnd(Runnable maintenance) {
     if (!gate.enterUntilEnd()) {
       return;
@@ -100,7 +100,7 @@ public final class ManagerState {
     }
   }
 
-  /** Ends the manager if it is closed and this was what it waited for. */
+  /** Runs the action of {@link #endBy}: something that may have kept the manager has ended. */
   public void goOn() {
     Runnable attempt = ending;
     if (attempt != null) {

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.context;
 
 import java.util.function.Supplier;
 
-/** What the accelerators and the transfers of a session ask of it. Compared by identity. */
+/** The part of a session that its accelerators and transfers call. Compared by identity. */
 public interface OpenSession {
   /**
    * Checks that the session is open.
@@ -12,7 +12,7 @@ public interface OpenSession {
   void checkOpen();
 
   /**
-   * Asks a device something; closing waits for the answer.
+   * Runs a query of a device; closing waits for its result.
    *
    * @throws IllegalStateException if the session is closed
    */

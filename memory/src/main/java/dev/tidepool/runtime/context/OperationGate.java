@@ -5,17 +5,18 @@ import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Counts the operations of one manager or session that use a device outside of any buffer's order,
- * so that closing waits for them and lets no further ones in.
+ * Counts the operations of one manager or session that use a device outside of any buffer's queue,
+ * so that closing waits for them and admits no more.
  *
- * <p>A gate goes through three states. While it is open, every operation enters. Once it is closed,
- * operations of users are refused, and the library's own maintenance still enters. Once it has
- * ended, nothing enters; a gate ends only while nothing is inside.
+ * <p>A gate has three states. While it is open, it admits every operation. Once it is closed, it
+ * refuses operations of users and still admits the library's own maintenance. Once it has ended, it
+ * admits nothing. A gate can end only while nothing is inside.
  *
- * <p>Those that entered and those that left are counted apart, each on cache lines of its own: the
- * launches of one thread often end on another, and a count of both would travel between the two.
+ * <p>Entries and exits are counted separately, each on cache lines of its own. The launches of one
+ * thread often end on another, and the cache line of a common counter would move between the two.
  *
- * <p>Thread-safe. Entering and leaving take no lock; the monitor is for those that wait.
+ * <p>Thread-safe. Entering and leaving take no lock, except to wake waiting threads; the monitor is
+ * for threads that wait.
  */
 public final class OperationGate {
   private static final int CLOSED = 1;
@@ -27,23 +28,24 @@ public final class OperationGate {
   private static final int ENTERED = LINES;
   private static final int LEFT = 2 * LINES;
 
-  // How many entered ever, in units of ONE, with the flags in the bits below; how many left.
+  // The number of entries so far in units of ONE, with the flags in the bits below, and of exits.
   private final AtomicLongArray counts = new AtomicLongArray(3 * LINES);
-  // Set before the flag. For threads that leave: those that enter write the line of the flag.
+  // Set before the flag. For threads that leave: threads that enter write the cache line of the
+  // flag.
   private volatile boolean closes;
 
-  /** Enters for a user's operation; false once the gate is closed. */
+  /** Enters for an operation of a user; returns false once the gate is closed. */
   public boolean enter() {
     return enterUnless(CLOSED);
   }
 
-  /** Enters for the library's own work; false once the gate has ended. */
+  /** Enters for the library's own work; returns false once the gate has ended. */
   boolean enterUntilEnd() {
     return enterUnless(ENDED);
   }
 
   private boolean enterUnless(int flag) {
-    // A thread that is inside must have the stack to leave.
+    // A thread that has entered needs the stack to leave.
     StackReserve.check();
     long seen = counts.get(ENTERED);
     while ((seen & flag) == 0) {
@@ -56,7 +58,7 @@ public final class OperationGate {
     return false;
   }
 
-  /** Leaves, once for each time that a thread entered. */
+  /** Leaves; called once for each entry. */
   public void leave() {
     counts.addAndGet(LEFT, ONE);
     if (closes) {
@@ -70,16 +72,16 @@ public final class OperationGate {
   public void close() {
     closes = true;
     counts.getAndUpdate(ENTERED, now -> now | CLOSED);
-    // A thread may wait since before.
+    // A thread may already wait.
     synchronized (this) {
       notifyAll();
     }
   }
 
-  /** Returns whether it is closed and nothing is inside. */
+  /** Returns whether the gate is closed and nothing is inside. */
   public boolean isQuiet() {
-    // In this order: what is equal was equal when the second was read, because none leaves that has
-    // not entered.
+    // In this order: exits never exceed entries. If the two are equal, nothing was inside at the
+    // second read.
     long left = counts.get(LEFT);
     long entered = counts.get(ENTERED);
     return (entered & CLOSED) != 0 && entered - left < ONE;
@@ -90,12 +92,12 @@ public final class OperationGate {
     Uninterruptibly.await(this, this::isQuiet);
   }
 
-  /** Ends a closed gate that nothing is inside of; whether it was this call that ended it. */
+  /** Ends a closed gate if nothing is inside. Returns whether this call ended it. */
   public boolean end() {
     if (!closes) {
       return false;
     }
-    // Fails if one is inside: then more have entered.
+    // Fails if an operation is inside, because entries exceed exits then.
     long left = counts.get(LEFT);
     return counts.compareAndSet(ENTERED, left | CLOSED, left | CLOSED | ENDED);
   }

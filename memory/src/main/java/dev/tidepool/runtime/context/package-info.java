@@ -1,9 +1,9 @@
 /**
- * What code that works for one manager shares: the manager's state and context, and what it has of
- * its device and its session.
+ * The objects that all code of one manager shares: the manager's state and context, and its parts
+ * of the device and the session.
  *
- * <p>Constructors hand a {@code ManagerContext} on. It makes nothing happen by itself, apart from
- * asking for operations, whose order is that of {@code dev.tidepool.runtime.order}.
+ * <p>Constructors pass a {@code ManagerContext} on. It starts nothing by itself, except that it
+ * submits operations, which {@code dev.tidepool.runtime.order} orders.
  */
 @NullMarked
 package dev.tidepool.runtime.context;

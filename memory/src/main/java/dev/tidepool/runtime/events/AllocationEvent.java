@@ -6,7 +6,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.Throttle;
 
-/** A buffer was allocated: a sample of all, of a hundred a second unless a recording sets more. */
+/** A buffer was allocated. Sampled: 100 a second, unless a recording sets another rate. */
 @Name("dev.tidepool.Allocation")
 @Label("Buffer Allocation")
 @Description("A buffer was allocated; sampled")

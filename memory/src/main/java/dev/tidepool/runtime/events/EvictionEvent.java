@@ -6,7 +6,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import org.jspecify.annotations.Nullable;
 
-/** A device copy was given up; the event takes as long as its newer bytes took to the host. */
+/** A device copy was freed. The duration includes the copy of its newer bytes to the host. */
 @Name("dev.tidepool.Eviction")
 @Label("Eviction")
 @Description("The device copy of an idle buffer was given up because memory ran out")
@@ -24,7 +24,7 @@ public final class EvictionEvent extends MemoryEvent {
     return begun(new EvictionEvent());
   }
 
-  /** The copy is gone. */
+  /** Commits the event; the device copy is freed. */
   public void evicted(String accelerator, String tag, long bytes) {
     this.accelerator = accelerator;
     this.tag = tag;

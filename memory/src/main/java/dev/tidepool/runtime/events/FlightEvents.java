@@ -4,14 +4,14 @@ import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where events begin; null, or nothing, where no recording has them.
+ * Begins events and records them; returns null, or does nothing, if no recording has them.
  *
- * <p>An event that has begun takes the time until its last method, which hands it to the recorder.
- * With no recording a call costs a look at a field, if anything. The classes of events are loaded
- * when a recorder exists: to register the first one takes 60 ms, a third of a short command.
+ * <p>An event lasts until its last method, which commits it. Without a recording a call reads a
+ * field at most. The classes of events are loaded only if a recorder exists: registering the first
+ * one takes 60 ms, a third of a short command.
  */
 public final class FlightEvents {
-  /** Decided once, so that the compiler leaves the rest out where there is no recorder. */
+  /** Decided once, so that the compiler removes the other code if the module is absent. */
   private static final boolean PRESENT = ModuleLayer.boot().findModule("jdk.jfr").isPresent();
 
   private FlightEvents() {}
@@ -25,38 +25,38 @@ public final class FlightEvents {
     return isPresent() && AllocationEvent.isRecorded();
   }
 
-  /** A buffer was allocated; for callers that know that a recording has allocations. */
+  /** Records an allocation. The caller has checked {@link #recordsAllocations}. */
   public static void allocated(
       String accelerator, String location, String type, String tag, long bytes) {
     AllocationEvent.allocated(accelerator, location, type, tag, bytes);
   }
 
-  /** A pool is about to be asked for a block. */
+  /** Begins an event before a block is requested from a pool. */
   public static @Nullable PoolMissEvent poolMiss() {
     return isPresent() ? PoolMissEvent.begun() : null;
   }
 
-  /** Pools are about to give idle blocks back. */
+  /** Begins an event before pools give idle blocks back. */
   public static @Nullable TrimEvent trim() {
     return isPresent() ? TrimEvent.begun() : null;
   }
 
-  /** A device copy is about to be given up. */
+  /** Begins an event before a device copy is freed. */
   public static @Nullable EvictionEvent eviction() {
     return isPresent() ? EvictionEvent.begun() : null;
   }
 
-  /** A buffer is about to be written to the spill file. */
+  /** Begins an event before a buffer is written to the spill file. */
   public static @Nullable SpillEvent spill() {
     return isPresent() ? SpillEvent.begun() : null;
   }
 
-  /** Bytes are about to move. */
+  /** Begins an event before bytes are transferred. */
   public static @Nullable TransferEvent transfer() {
     return isPresent() ? TransferEvent.begun() : null;
   }
 
-  /** A buffer became unreachable unclosed. */
+  /** Records a buffer that became unreachable without being closed. */
   public static void leaked(
       String accelerator, String type, String tag, long bytes, String site, long ageNanos) {
     if (isPresent()) {
@@ -64,7 +64,7 @@ public final class FlightEvents {
     }
   }
 
-  /** Memory ran out, and all that was tried did not help. */
+  /** Records a request that failed after all means to free memory. */
   public static void exhausted(
       String accelerator, long requested, long free, long pooled, long live, String message) {
     if (isPresent()) {

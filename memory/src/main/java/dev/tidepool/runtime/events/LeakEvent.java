@@ -7,7 +7,7 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
 
-/** A buffer became unreachable unclosed, and was reclaimed. */
+/** A buffer became unreachable without being closed, and was reclaimed. */
 @Name("dev.tidepool.Leak")
 @Label("Leak")
 @Description("A buffer became unreachable without close() and was reclaimed")

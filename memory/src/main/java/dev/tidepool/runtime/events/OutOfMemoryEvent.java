@@ -5,7 +5,7 @@ import jdk.jfr.Description;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 
-/** A request could not be met, after all that could be given back was. */
+/** A request failed after everything that could be given back was. */
 @Name("dev.tidepool.OutOfMemory")
 @Label("Out of Device Memory")
 @Description("An allocation failed after everything that could be given back was")

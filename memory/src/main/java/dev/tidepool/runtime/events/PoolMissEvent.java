@@ -6,7 +6,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import org.jspecify.annotations.Nullable;
 
-/** No idle block served a request; the event takes as long as the driver or the system did. */
+/** No idle block served a request. The duration includes the allocation of the block. */
 @Name("dev.tidepool.PoolMiss")
 @Label("Pool Miss")
 @Description("A pool had no idle block for a request, and asked the driver or the system for one")
@@ -25,7 +25,7 @@ public final class PoolMissEvent extends MemoryEvent {
     return begun(new PoolMissEvent());
   }
 
-  /** The block is there. */
+  /** Commits the event; the block is allocated. */
   public void missed(String accelerator, String pool, long bytes) {
     this.accelerator = accelerator;
     this.pool = pool;

@@ -6,7 +6,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import org.jspecify.annotations.Nullable;
 
-/** A buffer went to the spill file; the event takes as long as the writing. */
+/** A buffer was written to the spill file. The duration includes the write. */
 @Name("dev.tidepool.Spill")
 @Label("Spill")
 @Description("An idle buffer was written to the spill file because memory ran out")
@@ -24,7 +24,7 @@ public final class SpillEvent extends MemoryEvent {
     return begun(new SpillEvent());
   }
 
-  /** The buffer has no memory any more. */
+  /** Commits the event; the buffer has no memory any more. */
   public void spilled(String accelerator, String tag, long bytes) {
     this.accelerator = accelerator;
     this.tag = tag;

@@ -36,7 +36,7 @@ public final class TransferEvent extends MemoryEvent {
     return begun(new TransferEvent());
   }
 
-  /** The bytes have arrived. */
+  /** Commits the event; the bytes have arrived. */
   public void moved(String accelerator, String direction, TransferWay way, String tag, long bytes) {
     this.accelerator = accelerator;
     this.direction = direction;

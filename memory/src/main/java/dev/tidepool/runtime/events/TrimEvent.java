@@ -28,7 +28,7 @@ public final class TrimEvent extends MemoryEvent {
     return begun(new TrimEvent());
   }
 
-  /** So much was given back; nothing is no event. */
+  /** Commits the event, if any bytes were given back. */
   public void trimmed(String accelerator, String cause, long bytes) {
     if (bytes > 0) {
       this.accelerator = accelerator;

@@ -22,28 +22,28 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A launch of a program whose items may fail, and say so in a status behind its arguments, as
- * {@link dev.tidepool.spi.Program#reportsFaults} describes it. Commands of the launch's queue clear
- * the status before it and read it after it.
+ * A launch of a program whose items may fail and report that in a status behind the arguments; see
+ * {@link dev.tidepool.spi.Program#reportsFaults}. Commands on the launch's queue clear the status
+ * before the launch and read it afterwards.
  *
- * <p>As an event this is the end of those commands. It fails with what an item of the launch failed
- * with: an {@link ArrayIndexOutOfBoundsException} or an {@link ArithmeticException}.
+ * <p>As an event, this is the end of those commands. It fails with the exception of an item of the
+ * launch: an {@link ArrayIndexOutOfBoundsException} or an {@link ArithmeticException}.
  */
 final class CheckedLaunch implements Event {
-  /** The length of the status. */
+  /** The number of ints in the status. */
   static final int INTS = 4;
 
   private static final long STATUS_BYTES = (long) INTS * Integer.BYTES;
 
-  /** How launches use the status. */
+  /** The status as a parameter of the launch. */
   static final KernelParameter PARAMETER = KernelParameter.out("fault status", ElementType.INT);
 
   private final KernelSource.Method source;
   private final Launch launch;
   private final DeviceLink link;
   private final UnaryOperator<RuntimeException> explained;
-  // Where the status is read to. Page-locked where possible: to submit a read to other memory, a
-  // driver may wait until it is done, and so for the launch.
+  // Receives the status. Page-locked if possible: with other memory, a driver may block the
+  // submission of a read until the read is done, and so until the launch is done.
   private @Nullable Lease staging;
   private @Nullable Event cleared;
   private @Nullable Event read;
@@ -52,7 +52,7 @@ final class CheckedLaunch implements Event {
    * Creates a launch that is not submitted yet.
    *
    * @param launch whose last argument is the status
-   * @param explained returns what users see of an item's failure
+   * @param explained returns the failure of an item as users see it
    */
   CheckedLaunch(
       KernelSource.Method source,
@@ -66,8 +66,8 @@ final class CheckedLaunch implements Event {
   }
 
   /**
-   * Submits the commands. When one is refused, those that were submitted have ended, and there is
-   * nothing to close.
+   * Submits the commands. If one is refused, this waits for the ends of those that were submitted,
+   * and there is nothing to close.
    *
    * @return the end of the launch alone
    */
@@ -106,7 +106,7 @@ final class CheckedLaunch implements Event {
   /** Submits the commands and waits for their ends. */
   void perform(Queue queue) {
     Event launched = submit(queue, List.of());
-    // The launch's own failure counts more than what was read after it.
+    // The launch's own failure takes precedence over the status that was read after it.
     try {
       DeviceLink.finish(this);
     } finally {

@@ -10,7 +10,7 @@ import dev.tidepool.runtime.threads.StackReserve;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A kernel of one manager: the user's handle of its {@link KernelPrograms}. */
+/** A kernel of one manager: the user's handle to its {@link KernelPrograms}. */
 final class CompiledKernel implements Kernel {
   private final StorageContext context;
   private final BufferAllocator allocator;

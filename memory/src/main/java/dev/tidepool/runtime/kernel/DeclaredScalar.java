@@ -7,18 +7,17 @@ import java.math.BigInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The value of a scalar parameter that a hand-written kernel declares: what the caller passed, as
- * the declared type. {@link KernelParameter#scalar} has the rules.
+ * Converts the value of a scalar parameter that a hand-written kernel declares to the declared
+ * type. {@link KernelParameter#scalar} has the rules.
  */
 final class DeclaredScalar {
   private DeclaredScalar() {}
 
   /**
-   * Converts a value: integers become a {@code Long}, or a {@code BigInteger} where that is too
-   * short, floating-point numbers a {@code Float} or {@code Double}, truth values a {@code
-   * Boolean}.
+   * Converts a value. Integers become a {@code Long}, or a {@code BigInteger} if that is too short;
+   * floating-point numbers a {@code Float} or {@code Double}; truth values a {@code Boolean}.
    *
-   * @param kernel what messages call the kernel
+   * @param kernel the name of the kernel in messages
    * @throws IllegalArgumentException if the declared type cannot hold the value
    */
   static Object of(String kernel, KernelParameter parameter, Object value) {
@@ -42,7 +41,7 @@ final class DeclaredScalar {
     return converted;
   }
 
-  /** Digits that are not needed would take longer to compute than all else. */
+  /** Omits the digits of huge integers: computing them would take longer than all other steps. */
   private static String shown(Object value) {
     return value instanceof BigInteger integer && integer.bitLength() > 4 * Long.SIZE
         ? "an integer of " + integer.bitLength() + " bits"
@@ -77,7 +76,7 @@ final class DeclaredScalar {
       return floating(value, carrier == float[].class);
     }
     if (!type.isUnsigned() && value.getClass() == boxOf(carrier)) {
-      // The usual case, at each launch: the declared type itself.
+      // The usual case, at each launch: the value has the declared type.
       return ((Number) value).longValue();
     }
     BigInteger integer = integer(value);
@@ -85,7 +84,7 @@ final class DeclaredScalar {
       return null;
     }
     if (type.isUnsigned() && integer.signum() < 0 && value.getClass() == boxOf(carrier)) {
-      // As in an array of this type: the bits are those of an unsigned number.
+      // As in an array of this type, the bits are those of an unsigned number.
       integer = integer.add(most(type)).add(BigInteger.ONE);
     }
     boolean fits = integer.compareTo(least(type)) >= 0 && integer.compareTo(most(type)) <= 0;
@@ -144,7 +143,7 @@ final class DeclaredScalar {
     return integer;
   }
 
-  /** Returns the value as an integer; null if it is none. */
+  /** Returns the value as an integer; null if it is not an integer. */
   private static @Nullable BigInteger integer(Object value) {
     return switch (value) {
       case Boolean truth -> truth ? BigInteger.ONE : BigInteger.ZERO;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The signature of code whose parameters are declared: hand-written kernels and Java methods.
  *
- * @param kernel what messages call the kernel
+ * @param kernel the name of the kernel in messages
  */
 record DeclaredSignature(String kernel, List<KernelParameter> declared) implements Signature {
   static DeclaredSignature of(KernelSource.HandWritten source) {

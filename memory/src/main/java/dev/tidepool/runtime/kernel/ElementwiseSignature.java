@@ -15,14 +15,14 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The signature of an expression, whose types are those of its arguments. */
+/** The signature of an expression. Its types are those of the arguments. */
 final class ElementwiseSignature implements Signature {
   private final Expression expression;
 
-  /** What the last call was found to take: most calls are like the one before. */
+  /** The parameters of the last call: most calls are like the one before. */
   private volatile @Nullable List<KernelParameter> last;
 
-  /** What the last call ran over. */
+  /** The range of the last call. */
   private volatile @Nullable LaunchRange lastRange;
 
   ElementwiseSignature(Expression expression) {
@@ -93,7 +93,7 @@ final class ElementwiseSignature implements Signature {
               + "; it names "
               + expression.names().stream().map(Expression.Name::name).toList());
     }
-    // Missing names and types that do not go together are errors now, not on another thread.
+    // Reports missing names and incompatible types now, not on another thread.
     Objects.requireNonNull(expression.resolve(parameters));
     return List.copyOf(parameters);
   }

@@ -9,12 +9,12 @@ import java.nio.file.Path;
 import java.util.ServiceLoader;
 
 /**
- * Runs kernels over files, and over arrays and buffers in chunks. A higher package implements this,
- * so it is found as a service.
+ * Runs kernels over files, and over arrays and buffers in chunks. A higher package implements this
+ * interface, so it is found as a service.
  */
 public interface FileKernels {
   /**
-   * Runs a kernel; returns when done.
+   * Runs a kernel; returns when it is done.
    *
    * @param memory of the accelerator that computes
    * @param options with the size of chunks and the memory limit
@@ -40,16 +40,16 @@ public interface FileKernels {
     return value instanceof Path || value instanceof RawFile<?>;
   }
 
-  /** Why a kernel itself takes no file. */
+  /** Returns the exception for a file that is passed to a kernel itself. */
   static IllegalArgumentException misplaced() {
     return new IllegalArgumentException(
         "an argument is a file; run the kernel by name with the orchestrator, or in a pipeline");
   }
 
   /**
-   * Returns what runs them.
+   * Returns the implementation.
    *
-   * @throws IllegalStateException if there is nothing: the library was repackaged without its
+   * @throws IllegalStateException if there is none, because the library was repackaged without its
    *     services
    */
   static FileKernels installed() {

@@ -31,11 +31,11 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a kernel: its arguments, brought to this manager's device where they are elsewhere,
- * the launch, and what goes back.
+ * One run of a kernel: its arguments, which are copied to this manager's device if they are
+ * elsewhere, the launch, and the copies of the results.
  *
  * <p>Arrays and buffers of other managers pass through {@link Temporaries}. Copies in, launch and
- * copies out are pieces of work, asked for in this order; the order of each buffer does the rest,
+ * copies out are operations, submitted in this order. The queue of each buffer keeps them in order,
  * and a failure of one fails those behind it.
  */
 final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
@@ -48,14 +48,14 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   private final Map<String, Object> values;
   private final LaunchRange range;
   private final boolean isRangeAsked;
-  // In the order of the parameters; behind them what the program reports its faults in, if it does.
+  // In the order of the parameters. If the program reports faults, the array for them is the last.
   private final List<LaunchArgument> arrays;
   private boolean reportsFaults;
   private @Nullable Temporaries temporaries;
   private @Nullable Operation operation;
-  // Set where the device orders the launch.
+  // Set if the device orders the launch.
   private @Nullable DeviceLaunch command;
-  // Whether the thread that asked found the blocks of all arrays in place.
+  // Whether the submitting thread found the blocks of all arrays in place.
   private boolean isInPlace;
 
   private KernelLaunch(
@@ -77,7 +77,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     this.arrays = new ArrayList<>(parameters.size() + 1);
   }
 
-  /** Sees to the arguments of a run. */
+  /** Prepares the arguments of a run. */
   static KernelLaunch bind(
       StorageContext context,
       BufferAllocator allocator,
@@ -131,8 +131,8 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   }
 
   /**
-   * Returns an argument on this device: itself, or a temporary for it. Two for one memory share
-   * that.
+   * Returns an argument on this device: itself, or a temporary for it. Two arguments for the same
+   * memory share a temporary.
    */
   private BufferHandle<?> here(KernelParameter parameter, Object value) {
     BufferHandle<?> own = ofThisManager(value);
@@ -184,8 +184,8 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   }
 
   /**
-   * Items run in any order, so an array that is written must not overlap another at an offset: what
-   * is only read is copied first.
+   * Copies arrays that are only read and overlap a written array at an offset. Items run in any
+   * order, so they must not see each other's writes.
    */
   private void isolateOverlaps() {
     for (int i = 0; i < arrays.size(); i++) {
@@ -203,7 +203,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     }
   }
 
-  /** A program whose items may fail says so in an array behind its arguments. */
+  /** Adds the array in which a program reports that an item has failed, if it does. */
   private void addFaultStatus() {
     if (run.programs().source() instanceof KernelSource.Method
         && range.items() > 0
@@ -216,7 +216,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     }
   }
 
-  /** Runs and returns when done. */
+  /** Runs the kernel and returns when it is done. */
   void perform() {
     Temporaries used = temporaries;
     if (used != null) {
@@ -229,8 +229,8 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   }
 
   /**
-   * Runs in the background. All parts take their place in the order of the buffers now, so the
-   * launch may be closed at once.
+   * Runs the kernel in the background. All parts enter the queues of the buffers now, so the launch
+   * may be closed at once.
    */
   CompletableFuture<Void> submit() {
     Temporaries used = temporaries;
@@ -266,7 +266,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     try {
       return context.launchQueues();
     } catch (RuntimeException refused) {
-      // The body asks for a queue, too, and its failure is the future's.
+      // The body requests a queue again and fails in the same way, which fails the future.
       return null;
     }
   }
@@ -295,7 +295,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   }
 
   /**
-   * Returns whether code and blocks are there. Called by an operation that occupies its storages.
+   * Returns whether the program and all blocks are in place. The operation occupies its storages.
    */
   @Override
   public boolean isInPlace() {
@@ -307,7 +307,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     return Objects.requireNonNull(operation, "it was asked for");
   }
 
-  /** Looks for the blocks of all arrays; whether each is in place. */
+  /** Looks for the blocks of all arrays. Returns whether all are in place. */
   private boolean findInPlace() {
     boolean all = true;
     for (LaunchArgument array : arrays) {
@@ -334,12 +334,12 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     return List.of(arguments);
   }
 
-  /** Sees to device memory for all arrays, before the bytes of any travel. */
+  /** Allocates device memory for all arrays, before the bytes of any are transferred. */
   private void provideMemory() {
     if (arrays.stream().noneMatch(LaunchArgument::lacksMemory)) {
       return;
     }
-    // The operation lets its buffers go meanwhile, and the blocks that were found may move.
+    // The operation stops occupying its storages, and the blocks that were found may move.
     arrays.forEach(LaunchArgument::forgetBlock);
     MultiBufferAdmission.inTurn(
         running(),
@@ -359,7 +359,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
   }
 
   private void run(Launch launch) {
-    // What was submitted is not tried again.
+    // A submitted command is not tried again.
     running().endAttempts();
     CheckedLaunch checked =
         reportsFaults
@@ -390,7 +390,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     arrays.forEach(LaunchArgument::written);
   }
 
-  /** A range that nobody asked for may be why an index is outside. */
+  /** Adds a hint to a failed index if the caller gave no range, which may be the cause. */
   private RuntimeException explained(RuntimeException failure) {
     return !isRangeAsked
             && failure instanceof ArrayIndexOutOfBoundsException outside
@@ -409,7 +409,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     }
   }
 
-  // Without an iterator, here and below: a command is under way, and the heap may be full.
+  // By index, here and below: a command is under way, and the heap may be full.
   private void submitted() {
     for (int i = 0; i < arrays.size(); i++) {
       arrays.get(i).submitted();
@@ -423,7 +423,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     }
   }
 
-  /** Closes the temporaries, which are freed when all parts that were asked for are done. */
+  /** Closes the temporaries, which are freed when all submitted parts are done. */
   @Override
   public void close() {
     if (temporaries != null) {

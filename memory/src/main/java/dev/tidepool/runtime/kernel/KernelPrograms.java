@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  * argument types for an expression. They are held until the kernel is closed or unreachable, and
  * its last run has ended.
  *
- * <p>Refers to no handle of the kernel, so a kernel that was not closed can become unreachable. The
- * monitor guards the table and is not held while anything is compiled or freed.
+ * <p>Has no reference to a handle of the kernel, so a kernel that was not closed can become
+ * unreachable. The monitor guards the table and is not held during compilation or release.
  */
 final class KernelPrograms {
-  /** The latest program, by the identity of what was asked for. */
+  /** The latest program, by the identity of its parameters. */
   private record LatestProgram(List<KernelParameter> parameters, Program program) {
-    // Not being the same costs a look-up in the table, nothing more.
+    // Equal lists that are not identical only cost a look-up in the table.
     @SuppressWarnings("ReferenceEquality")
     boolean isFor(List<KernelParameter> asked) {
       return parameters == asked;
@@ -30,15 +30,13 @@ final class KernelPrograms {
   private final ProgramCache kernels;
   private final KernelSource source;
 
-  // The runs that are under way. Closed with the kernel; ended when the programs are released.
+  // The runs under way. Closed with the kernel; ended when the programs are released.
   private final OperationGate runs = new OperationGate();
 
   // Guarded by this.
   private final Map<List<KernelParameter>, ProgramCache.Entry> held = new HashMap<>();
 
-  /**
-   * Launches of one kernel in a row ask the same; to hash all parameters costs more than the rest.
-   */
+  /** Successive launches use the same program, and hashing all parameters would be slow. */
   private volatile @Nullable LatestProgram latest;
 
   KernelPrograms(ProgramCache kernels, KernelSource source) {
@@ -46,12 +44,12 @@ final class KernelPrograms {
     this.source = source;
   }
 
-  /** Returns what the kernel was compiled from. */
+  /** Returns the source of the kernel. */
   KernelSource source() {
     return source;
   }
 
-  /** Begins a run, which keeps the programs until it {@linkplain #endRun ends}; false if closed. */
+  /** Begins a run, which keeps the programs until {@link #endRun}; false if closed. */
   boolean beginRun() {
     return runs.enter();
   }
@@ -62,8 +60,8 @@ final class KernelPrograms {
   }
 
   /**
-   * Returns the program for parameters; blocks while it is compiled. Called by a run, or before
-   * any.
+   * Returns the program for parameters; blocks during its compilation. Called by a run, or before
+   * the first run.
    */
   Program program(List<KernelParameter> parameters) {
     LatestProgram known = latest;
@@ -74,7 +72,7 @@ final class KernelPrograms {
     return known.program();
   }
 
-  /** Returns the program for parameters if it was asked for last; else null. */
+  /** Returns the program for parameters if it is the latest; else null. */
   @Nullable Program latest(List<KernelParameter> parameters) {
     LatestProgram known = latest;
     return known != null && known.isFor(parameters) ? known.program() : null;
@@ -93,22 +91,20 @@ final class KernelPrograms {
       earlier = held.putIfAbsent(parameters, found);
     }
     if (earlier != null) {
-      // Another run has asked for it meanwhile.
+      // Another run has added it meanwhile.
       kernels.release(List.of(found), false);
     }
     return found.program();
   }
 
-  /** Closes the kernel: the programs that it alone holds are freed once its last run has ended. */
+  /** Closes the kernel. Programs that only it holds are freed once its last run has ended. */
   void close() {
     runs.close();
     kernels.forget(this);
     releaseIfOver(false);
   }
 
-  /**
-   * Ends a kernel that became unreachable unclosed. Its programs are kept for the next such kernel.
-   */
+  /** Ends an unreachable kernel that was not closed, and keeps its programs for equal kernels. */
   void abandon() {
     runs.close();
     releaseIfOver(true);

@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a kernel as an operation of its manager, from binding the arguments to the end: the
- * manager waits for it when it closes, and the kernel's programs stay as long. Thread-safe.
+ * One run of a kernel as an operation of its manager, from binding the arguments to the end. The
+ * manager waits for it when it closes, and the kernel's programs are kept until then. Thread-safe.
  */
 final class KernelRun implements AutoCloseable {
   private static final AtomicIntegerFieldUpdater<KernelRun> ENDED =
@@ -18,7 +18,7 @@ final class KernelRun implements AutoCloseable {
   private final KernelPrograms programs;
   // 1 once it has ended.
   private volatile int ended;
-  // Touched only by the thread that began the run.
+  // Used only by the thread that began the run.
   private @Nullable Operation last;
 
   private KernelRun(ManagerState manager, KernelPrograms programs) {
@@ -29,7 +29,7 @@ final class KernelRun implements AutoCloseable {
   /**
    * Begins a run.
    *
-   * @throws IllegalStateException if the manager is closed, or what {@code closed} makes if the
+   * @throws IllegalStateException if the manager is closed; the exception of {@code closed} if the
    *     kernel is
    */
   static KernelRun begin(
@@ -54,12 +54,12 @@ final class KernelRun implements AutoCloseable {
     return programs;
   }
 
-  /** Leaves it to work to {@linkplain #end end} the run, if the work is asked for. */
+  /** Sets the operation that will {@linkplain #end end} the run, if it enters its queues. */
   void endsWith(Operation operation) {
     last = operation;
   }
 
-  /** Ends the run, unless work that is under way does so. */
+  /** Ends the run, unless an operation under way will end it. */
   @Override
   public void close() {
     if (last == null || !last.hasEntered()) {

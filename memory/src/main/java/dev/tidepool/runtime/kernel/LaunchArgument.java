@@ -11,20 +11,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One array argument of a launch, in a buffer of the launch's manager: its block on the device, and
- * what the launch does to the state of the bytes.
+ * the changes of the launch to the state of the bytes.
  *
- * <p>Used by one thread at a time: the one that asks for the launch, those that run it, and the one
- * that settles it.
+ * <p>Used by one thread at a time: the submitting thread, the threads that run the launch, and the
+ * thread that settles it.
  */
 final class LaunchArgument {
   private final KernelParameter parameter;
   private final BufferHandle<?> buffer;
-  // Its block, if that was found in place.
+  // The block, if it was found in place.
   private @Nullable Block block;
-  // As they were when the block was looked for.
+  // The revocations of the bytes when the block was looked up.
   private int revocations;
-  // Whether the launch was submitted to write it, and whether its host copy counts again if that
-  // fails.
+  // Whether the launch was submitted to write it, and whether the host copy becomes valid again if
+  // the launch fails.
   private boolean isExpected;
   private boolean isRevocable;
 
@@ -53,7 +53,7 @@ final class LaunchArgument {
     return buffer.storage().coherence();
   }
 
-  /** Looks for the block; whether it is there and no byte has to move for it. */
+  /** Looks for the block. Returns whether it is present and no bytes must be copied for it. */
   boolean findInPlace() {
     Coherence coherence = coherence();
     revocations = coherence.state().revocations();
@@ -74,7 +74,7 @@ final class LaunchArgument {
     coherence().provideDeviceMemory();
   }
 
-  /** Returns its bytes on the device; brought there, unless they were found in place. */
+  /** Returns the bytes on the device; brings them there, unless they were found in place. */
   KernelArgument bind() {
     Block found = block;
     if (found == null) {
@@ -100,7 +100,7 @@ final class LaunchArgument {
     }
   }
 
-  /** The launch was submitted; {@link #settled} follows. */
+  /** Notes that the launch was submitted; {@link #settled} follows. */
   void submitted() {
     if (isWritten()) {
       isExpected = true;
@@ -108,7 +108,7 @@ final class LaunchArgument {
     }
   }
 
-  /** A launch that was submitted has ended. May be called again when that was interrupted. */
+  /** Notes that a submitted launch has ended. May be called again after an error. */
   void settled(boolean failed) {
     if (isExpected) {
       isExpected = false;
@@ -116,14 +116,14 @@ final class LaunchArgument {
     }
   }
 
-  /** The launch has ended on the thread that runs it. */
+  /** Notes that the launch has ended on the thread that runs it. */
   void written() {
     if (isWritten()) {
       coherence().state().deviceWritten(buffer.from(), buffer.to());
     }
   }
 
-  /** The launch failed on the thread that runs it, or was refused. */
+  /** Notes that the launch failed on the thread that runs it, or was refused. */
   void writeFailed() {
     if (isWritten()) {
       coherence().state().deviceWriteFailed(buffer.from(), buffer.to());

@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The signature of a Java method. What it does with its arrays was found in its bytecode; whether
- * it writes all of one depends on the range, too.
+ * The signature of a Java method. The accesses to its arrays are derived from its bytecode. Whether
+ * it writes all elements of an array also depends on the range.
  */
 final class MethodSignature implements Signature {
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
@@ -108,7 +108,7 @@ final class MethodSignature implements Signature {
     return arguments.values().values().stream().mapToLong(MethodSignature::length).max().orElse(1);
   }
 
-  /** Returns the elements of an array or buffer; 0 for a scalar. */
+  /** Returns the number of elements of an array or buffer; 0 for a scalar. */
   private static long length(Object value) {
     if (value instanceof dev.tidepool.UnifiedBuffer<?> buffer) {
       return buffer.length();
@@ -116,7 +116,7 @@ final class MethodSignature implements Signature {
     return value.getClass().isArray() ? java.lang.reflect.Array.getLength(value) : 0;
   }
 
-  /** Returns whether no other argument may be a part of the same memory. */
+  /** Returns whether no other argument is the same array, buffer or storage. */
   private static boolean isAlone(Object value, Arguments arguments) {
     int uses = 0;
     for (Object other : arguments.values().values()) {

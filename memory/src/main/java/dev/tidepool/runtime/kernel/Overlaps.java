@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Which array arguments of a launch are the same memory, and which of these launches refuse. */
+/** Finds the array arguments of a launch that share memory, and refuses some of them. */
 final class Overlaps {
   private Overlaps() {}
 
-  /** Whether two arguments are one array, or the same elements of one buffer. */
+  /** Returns whether two arguments are one array, or the same elements of one buffer. */
   @SuppressWarnings("ReferenceEquality") // Equal buffers are two places to copy to.
   static boolean isSame(@Nullable Object first, @Nullable Object second) {
     return first == second
@@ -30,8 +30,8 @@ final class Overlaps {
   }
 
   /**
-   * Returns whether items of an elementwise kernel, which run in any order, would see the writes of
-   * others. An item may read an element and write it.
+   * Returns whether items of an elementwise kernel would see the writes of other items, because
+   * items run in any order. An item may read an element and write it.
    */
   static boolean clash(LaunchArgument first, LaunchArgument second) {
     BufferHandle<?> one = first.buffer();
@@ -52,7 +52,7 @@ final class Overlaps {
   }
 
   /**
-   * Returns whether two buffers of one device have each a copy of its own of what may be one
+   * Returns whether two buffers of one device have separate copies there, even if they share
    * memory.
    */
   static boolean areApart(BufferHandle<?> first, BufferHandle<?> second) {
@@ -62,10 +62,10 @@ final class Overlaps {
   }
 
   /**
-   * Checks two arguments of which the device has a copy each, so that one would not see what the
-   * kernel writes to the other.
+   * Checks two arguments of which the device has separate copies, so that writes of the kernel to
+   * one would not be visible in the other.
    *
-   * @param isolates whether the kernel must see what is only read as it was before
+   * @param isolates whether the kernel must see arrays that are only read as they were before
    * @throws IllegalArgumentException if both have bytes in common, and the copies would differ
    */
   static void checkCopies(
@@ -102,7 +102,7 @@ final class Overlaps {
   }
 
   /**
-   * Checks that no array that is written overlaps one that decides how items come to a barrier.
+   * Checks that no written array overlaps one that decides which barriers items reach.
    *
    * @param deciding names of parameters
    * @throws IllegalArgumentException that names both

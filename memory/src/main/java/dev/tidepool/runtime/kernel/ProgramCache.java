@@ -31,21 +31,22 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Life of a program.</b> Kernels of equal sources share programs, which count their holders.
  * When the last kernel that holds a program is closed, the program is freed. When the last one
- * becomes unreachable instead, the program is kept for the next kernel of that source; of such idle
- * programs only the last {@value #MOST_IDLE} are kept. All others are freed with the manager.
+ * becomes unreachable instead, the program is kept for the next kernel of that source, unless it is
+ * a Java body. Only the last {@value #MOST_IDLE} idle programs are kept. All others are freed with
+ * the manager.
  *
- * <p><b>Threads.</b> The first thread that needs a program compiles it; others that need the same
- * wait for it, holding no lock. Compilation blocks a thread, so it happens on library threads or
- * the caller's platform thread. The monitor guards the tables; no program is compiled or freed
- * under it.
+ * <p><b>Threads.</b> The first thread that needs a program compiles it. Other threads that need the
+ * same program wait for it and hold no lock. Compilation blocks a thread, so it runs on library
+ * threads or the caller's platform thread. The monitor guards the tables and is not held during
+ * compilation or release.
  */
 public final class ProgramCache implements AutoCloseable {
-  /** Programs without a kernel that are kept. */
+  /** The maximum number of programs that are kept without a kernel. */
   static final int MOST_IDLE = 256;
 
   private record Key(KernelSource source, List<KernelParameter> parameters) {}
 
-  /** A program and how many kernels hold it, which the monitor of its table guards. */
+  /** A program and the number of kernels that hold it, which the monitor of the cache guards. */
   static final class Entry {
     private final Key key;
     private final CompletableFuture<Program> program = new CompletableFuture<>();
@@ -61,7 +62,7 @@ public final class ProgramCache implements AutoCloseable {
     }
   }
 
-  /** Tells when the handle of a kernel is gone. */
+  /** Reports that a kernel has become unreachable. */
   private static final class Handle extends PhantomReference<Kernel> {
     private final KernelPrograms programs;
 
@@ -80,15 +81,15 @@ public final class ProgramCache implements AutoCloseable {
   private final Map<RegisteredSources, UnsupportedOperationException> refused =
       new ConcurrentHashMap<>();
 
-  // Guarded by this. What is idle is in both tables, the longest idle first.
+  // Guarded by this. Idle entries are in both tables, the longest idle first.
   private final Map<Key, Entry> entries = new HashMap<>();
   private final Map<Key, Entry> idle = new LinkedHashMap<>();
 
   /**
-   * None yet.
+   * Creates a cache without programs.
    *
-   * @param allocator makes buffers for arguments that are elsewhere
-   * @param resources where programs are remembered
+   * @param allocator creates buffers for arguments that are elsewhere
+   * @param resources records the programs
    */
   public ProgramCache(
       StorageContext context, BufferAllocator allocator, SessionResources resources) {
@@ -97,7 +98,7 @@ public final class ProgramCache implements AutoCloseable {
     this.resources = resources;
   }
 
-  /** Returns a kernel; hand-written code is compiled at once, expressions are parsed. */
+  /** Returns a kernel. Compiles hand-written code and methods at once, and parses expressions. */
   public Kernel compile(KernelSource source) {
     releaseUnreachable();
     Signature signature =
@@ -108,7 +109,7 @@ public final class ProgramCache implements AutoCloseable {
               new ElementwiseSignature(Expression.parse(elementwise.expression()));
         };
     KernelPrograms programs = new KernelPrograms(this, source);
-    // The types of an expression are known when its arguments are.
+    // The types of an expression are known only with its arguments.
     if (signature instanceof DeclaredSignature written) {
       compileNow(programs, written.declared());
     } else if (signature instanceof MethodSignature method) {
@@ -132,12 +133,12 @@ public final class ProgramCache implements AutoCloseable {
     }
   }
 
-  /** The kernel that an orchestrator has compiled here; null if it has not yet. */
+  /** Returns the kernel that an orchestrator has compiled here; null if there is none. */
   public @Nullable Kernel of(RegisteredSources sources) {
     return registered.get(sources);
   }
 
-  /** Keeps an orchestrator's kernel until the manager ends; one that was kept before wins. */
+  /** Keeps an orchestrator's kernel until the manager ends; returns the one that was kept first. */
   public Kernel keep(RegisteredSources sources, Kernel kernel) {
     Kernel earlier = registered.putIfAbsent(sources, kernel);
     if (earlier == null) {
@@ -147,7 +148,7 @@ public final class ProgramCache implements AutoCloseable {
     return earlier;
   }
 
-  /** Returns why no source of an orchestrator's kernel runs here; null if that is not known. */
+  /** Returns why no source of an orchestrator's kernel runs here; null if that is unknown. */
   public @Nullable UnsupportedOperationException refusal(RegisteredSources sources) {
     return refused.get(sources);
   }
@@ -158,8 +159,8 @@ public final class ProgramCache implements AutoCloseable {
   }
 
   /**
-   * Holds the program of a source for parameters until it is {@linkplain #release released}; blocks
-   * while it is compiled.
+   * Holds the program of a source for parameters until {@link #release}; blocks during its
+   * compilation.
    */
   Entry hold(KernelSource source, List<KernelParameter> parameters) {
     Key key = new Key(source, parameters);
@@ -193,7 +194,7 @@ public final class ProgramCache implements AutoCloseable {
       resources.opened(program);
       entry.program.complete(program);
     } catch (Throwable e) {
-      // What failed because there was no memory, or because the device was lost, may succeed later.
+      // Forget the failure: a later attempt may succeed if memory was short or the device was lost.
       synchronized (this) {
         entries.remove(entry.key, entry);
       }
@@ -202,7 +203,7 @@ public final class ProgramCache implements AutoCloseable {
   }
 
   /**
-   * Ends the hold of a kernel on programs.
+   * Releases programs that a kernel holds.
    *
    * @param keeps whether a program that no kernel holds is kept for the next kernel of its source
    */
@@ -217,7 +218,7 @@ public final class ProgramCache implements AutoCloseable {
       if (--entry.holders > 0) {
         continue;
       }
-      // A body in Java is compiled already, and may refer to much.
+      // Keeping a Java body saves no compilation, and it may refer to many objects.
       if (keeps && !(entry.key.source() instanceof KernelSource.Java)) {
         idle.put(entry.key, entry);
       } else {
@@ -239,7 +240,7 @@ public final class ProgramCache implements AutoCloseable {
     Closing.surviving("a program", () -> resources.close(entry.program()));
   }
 
-  /** A kernel is closed: its handle tells nothing any more. */
+  /** Stops observing a kernel that was closed. */
   void forget(KernelPrograms programs) {
     Handle handle = handles.remove(programs);
     if (handle != null) {
@@ -257,7 +258,7 @@ public final class ProgramCache implements AutoCloseable {
     }
   }
 
-  /** Frees all programs, when nothing runs any more. */
+  /** Frees all programs. Nothing runs any more. */
   @Override
   public void close() {
     List<Entry> left;

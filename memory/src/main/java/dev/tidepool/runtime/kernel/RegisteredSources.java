@@ -4,9 +4,9 @@ import dev.tidepool.KernelSource;
 import java.util.List;
 
 /**
- * Sources by which managers know the kernels that they compiled of them for an orchestrator.
- * Compared by identity, and refers to no orchestrator: a manager may outlive the Tidepool of the
- * one that asked it.
+ * The sources of an orchestrator's kernel, and the key under which managers keep the kernel that
+ * they compiled. Compared by identity. Has no reference to the orchestrator, because a manager may
+ * outlive the orchestrator's Tidepool.
  */
 public final class RegisteredSources {
   private final List<KernelSource> alternatives;
@@ -15,7 +15,7 @@ public final class RegisteredSources {
     this.alternatives = alternatives;
   }
 
-  /** In the order in which they are tried. */
+  /** Returns the sources in the order in which they are tried. */
   public List<KernelSource> alternatives() {
     return alternatives;
   }

@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What a kernel takes, checked against what it is given. */
+/** The parameters of a kernel, and the checks of arguments against them. */
 interface Signature {
   /**
-   * Returns the arguments by name, of those that were given in order.
+   * Returns arguments that were given in order, by name.
    *
    * @throws IllegalArgumentException if there are too many or too few, or parameters have no order
    */
@@ -19,13 +19,13 @@ interface Signature {
   /**
    * Returns the parameters for these arguments, in the order of launches.
    *
-   * @param asked the range that the caller asked for, if any
+   * @param asked the range that the caller requested, if any
    * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind or
    *     type
    */
   List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked);
 
-  /** The parameters that code is compiled for, of those of a launch. */
+  /** Returns the parameters that code is compiled for, given those of a launch. */
   default List<KernelParameter> compiled(List<KernelParameter> parameters) {
     return parameters;
   }
@@ -34,24 +34,24 @@ interface Signature {
   Object scalar(KernelParameter parameter, Object value);
 
   /**
-   * Returns the items of one run.
+   * Returns the range of one run.
    *
    * @param parameters of the launch
-   * @param lengths elements of the argument for each parameter; -1 for a scalar
-   * @param asked the range that the caller asked for, if any
-   * @throws IllegalArgumentException if they do not go together
+   * @param lengths the number of elements of the argument for each parameter; -1 for a scalar
+   * @param asked the range that the caller requested, if any
+   * @throws IllegalArgumentException if the lengths or the range do not fit together
    */
   LaunchRange range(List<KernelParameter> parameters, long[] lengths, @Nullable LaunchRange asked);
 
   /**
    * Returns whether an array that overlaps a written one, at another offset, must be copied first
-   * so that every item sees it as it was.
+   * so that every item sees its old contents.
    */
   boolean isolatesOverlaps();
 
   /**
-   * Returns the parameters whose elements decide how the items of a group come to a barrier. If a
-   * written array overlapped one of them, items could come to different barriers, and some devices
+   * Returns the parameters whose elements decide which barriers the items of a group reach. If a
+   * written array overlapped one of them, items could reach different barriers, and some devices
    * would never end.
    */
   default Set<String> decidingArrays() {

@@ -17,9 +17,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buffers that live for one launch: for arrays, for buffers of other managers, and for what the
- * launch must see as it was. Copies in and copies out are pieces of work on these buffers, as the
- * launch is, so the order of each buffer keeps them apart.
+ * The buffers that exist for one launch: for arrays, for buffers of other managers, and for
+ * contents from before the launch. Like the launch, copies in and copies out are operations on
+ * these buffers, so the queue of each buffer keeps them in order.
  */
 final class Temporaries implements AutoCloseable {
   private static final Allocation ALLOCATION =
@@ -31,7 +31,7 @@ final class Temporaries implements AutoCloseable {
   private final List<Copy> inbound = new ArrayList<>();
   private final List<Copy> outbound = new ArrayList<>();
 
-  /** A copy between a temporary and what it stands for, now or in the background. */
+  /** A copy between a temporary and the argument that it replaces, now or in the background. */
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
 
   Temporaries(StorageContext context, BufferAllocator allocator) {
@@ -39,7 +39,7 @@ final class Temporaries implements AutoCloseable {
     this.allocator = allocator;
   }
 
-  /** Returns a buffer of this manager with nothing in it. */
+  /** Returns an empty buffer of this manager. */
   <A> BufferHandle<A> allocate(ElementType<A> type, long length) {
     context.checkOpen();
     BufferHandle<A> temporary = (BufferHandle<A>) allocator.allocate(type, length, ALLOCATION);
@@ -47,7 +47,7 @@ final class Temporaries implements AutoCloseable {
     return temporary;
   }
 
-  /** Stands for a buffer of another manager, or of a library's own kind. */
+  /** Returns a temporary for a buffer of another manager or another library. */
   <A> BufferHandle<A> standIn(UnifiedBuffer<A> elsewhere, boolean isRead, boolean isWritten) {
     BufferHandle<A> temporary = allocate(elsewhere.elementType(), elsewhere.length());
     if (isRead) {
@@ -61,7 +61,7 @@ final class Temporaries implements AutoCloseable {
     return temporary;
   }
 
-  /** Copies in the background, where the buffer itself would copy on this thread. */
+  /** Copies in the background, even if the buffer itself would copy on the calling thread. */
   private static <A> CompletableFuture<Void> copyBack(
       BufferHandle<A> temporary, UnifiedBuffer<A> elsewhere) {
     return elsewhere instanceof AbstractUnifiedBuffer<A>
@@ -69,7 +69,7 @@ final class Temporaries implements AutoCloseable {
         : elsewhere.copyFromAsync(temporary);
   }
 
-  /** Stands for an array. */
+  /** Returns a temporary for an array. */
   <A> BufferHandle<A> standIn(
       ElementType<A> type, Object value, boolean isRead, boolean isWritten) {
     A array = type.arrayClass().cast(value);
@@ -83,12 +83,12 @@ final class Temporaries implements AutoCloseable {
     return temporary;
   }
 
-  /** Has what a buffer of this manager had before the launch. */
+  /** Returns a temporary with the contents of a buffer of this manager before the launch. */
   <A> BufferHandle<A> copyOf(BufferHandle<A> buffer) {
     return standIn(buffer, true, false);
   }
 
-  /** Returns whether there is a copy to make. */
+  /** Returns whether there is anything to copy. */
   boolean areCopied() {
     return !inbound.isEmpty() || !outbound.isEmpty();
   }
@@ -101,17 +101,17 @@ final class Temporaries implements AutoCloseable {
     outbound.forEach(copy -> copy.perform().run());
   }
 
-  /** Asks for the copies in the background, and adds their ends. */
+  /** Submits the copies, and adds their futures. */
   void copyIn(List<CompletableFuture<Void>> ends) {
     inbound.forEach(copy -> ends.add(copy.submit().get()));
   }
 
-  /** Asks for the copies in the background, and adds their ends. */
+  /** Submits the copies, and adds their futures. */
   void copyOut(List<CompletableFuture<Void>> ends) {
     outbound.forEach(copy -> ends.add(copy.submit().get()));
   }
 
-  /** Closes the buffers, which are freed when all work that was asked for is done. */
+  /** Closes the buffers, which are freed when all submitted operations have ended. */
   @Override
   public void close() {
     @Nullable Throwable thrown = null;

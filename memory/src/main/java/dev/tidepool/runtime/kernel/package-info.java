@@ -1,7 +1,6 @@
 /**
- * Compiled programs, and one run of a kernel with its arguments.
- *
- * <p>Programs belong to the manager; kernels hold them.
+ * Compiled programs, and one run of a kernel with its arguments. Programs belong to the manager;
+ * kernels hold them.
  */
 @NullMarked
 package dev.tidepool.runtime.kernel;

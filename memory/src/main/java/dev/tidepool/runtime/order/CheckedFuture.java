@@ -5,14 +5,15 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of an operation. Waiting for it fails in the body of a kernel that the operation
- * itself waits for, instead of waiting forever.
+ * The future of an operation. The body of a kernel that the operation waits for cannot wait for
+ * this future: {@code join()} and {@code get()} throw instead of waiting forever.
  */
 public abstract class CheckedFuture extends CompletableFuture<Void> {
   /**
-   * Checks that the calling thread may wait for the work, and has the end told without delay.
+   * Checks that the calling thread may wait for the operation, and requests a prompt report of its
+   * end.
    *
-   * @throws IllegalStateException if it computes the body of a kernel that must end before
+   * @throws IllegalStateException if the thread computes the body of a kernel that must end first
    */
   abstract void beginToAwait();
 

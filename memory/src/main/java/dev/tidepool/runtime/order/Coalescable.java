@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.order;
 
 /**
- * What {@link Operation} carries if its bytes may travel together with those of other work. The
- * code that orders operations knows no more of it; the code that moves the bytes does.
+ * The payload of an {@link Operation} whose bytes may be transferred together with others. Only the
+ * code that moves the bytes looks into it, not the code that orders operations.
  */
 public interface Coalescable {}

@@ -8,10 +8,10 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Several parts that count as one operation: done when all are, failed with the first failure in
- * their order, else cancelled if any part was stopped. Cancelling stops the parts that have not
- * started. Parts that have started run to their end before this completes, because the caller must
- * not change arrays that are still in use.
+ * The future of several parts that count as one operation. It completes when all parts have: with
+ * the first failure in their order, else as cancelled if any part was cancelled. Cancelling stops
+ * the parts that have not started. Parts that have started run to their end before this completes,
+ * because the caller must not change arrays that are still in use.
  */
 public final class CompositeFuture extends CheckedFuture {
   private final List<CompletableFuture<Void>> parts;
@@ -31,7 +31,7 @@ public final class CompositeFuture extends CheckedFuture {
   /**
    * Returns the future of some parts. The thread that completes the last part completes it.
    *
-   * @param threads complete it instead if the heap was full then
+   * @param threads complete it if the heap is full at that moment
    */
   public static CompletableFuture<Void> of(List<CompletableFuture<Void>> parts, Executor threads) {
     if (parts.size() == 1) {
@@ -79,7 +79,7 @@ public final class CompositeFuture extends CheckedFuture {
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    // The last first: a part must not start on what a stopped one before it left out.
+    // In reverse: a part must not start on the incomplete result of a cancelled part before it.
     for (CompletableFuture<Void> part : parts.reversed()) {
       part.cancel(mayInterruptIfRunning);
     }

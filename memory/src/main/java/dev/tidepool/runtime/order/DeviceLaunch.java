@@ -15,13 +15,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The launch of an operation that the device may order: it is submitted behind launches that have
- * not ended. Belongs to one operation, which says when it is submitted and when it settles.
+ * not ended. It belongs to one operation, which decides when it is submitted and when it settles.
  *
  * <p>A lending is a launch whose commands code outside of Tidepool submits. The operation is under
- * way from the moment when that code may begin; the event is known when it has submitted all.
+ * way from the moment when that code may begin. The event is known after the last submission.
  *
  * <p>The event is closed when its command has ended and no other launch is being submitted behind
- * it. Those that keep it open are counted.
+ * it. A counter of holders keeps it open.
  */
 public final class DeviceLaunch {
   private static final AtomicIntegerFieldUpdater<DeviceLaunch> UNSUBMITTED =
@@ -34,14 +34,14 @@ public final class DeviceLaunch {
   /** What is launched. */
   public interface Command {
     /**
-     * Returns whether nothing has to be made or moved for it, so that the thread that asks for it
-     * can submit it without blocking.
+     * Returns whether the launch needs no allocation, compilation or copy, so that the calling
+     * thread can submit it without blocking.
      */
     boolean isInPlace();
 
     /**
-     * It has ended, or will not run. Called before anything that comes behind the operation starts
-     * on the host; again if it threw.
+     * Handles the end of the launch, or that it will not run. Called before any operation behind it
+     * starts on the host; called again if it threw.
      *
      * @param failure its own, or that of a launch ahead; null if it has not failed
      */
@@ -54,7 +54,7 @@ public final class DeviceLaunch {
     Event submit(Queue queue, List<Event> dependsOn);
   }
 
-  /** A launch that another one comes behind, while that is submitted. */
+  /** A launch ahead of another one, while that one is submitted. */
   static final class Ahead {
     private final DeviceLaunch launch;
     private final boolean sharesFailure;
@@ -62,10 +62,10 @@ public final class DeviceLaunch {
     private @Nullable Event event;
 
     /**
-     * One of several.
+     * Creates one entry of the list.
      *
-     * @param sharesFailure whether the one behind fails if this fails
-     * @param next the others
+     * @param sharesFailure whether the launch behind fails if this one fails
+     * @param next the rest of the list
      */
     Ahead(DeviceLaunch launch, boolean sharesFailure, @Nullable Ahead next) {
       this.launch = launch;
@@ -75,7 +75,7 @@ public final class DeviceLaunch {
   }
 
   private final LaunchQueues queues;
-  // Null when it has settled, so that no buffer that it used stays reachable through it.
+  // Null after it has settled, so that the buffers that it used can become unreachable.
   private @Nullable Command command;
   // The foreign queue of a lending; null for launches and for the library's own queues.
   private final @Nullable NativeQueue foreign;
@@ -83,33 +83,34 @@ public final class DeviceLaunch {
   private final boolean comesBehindLaunches;
   private final boolean leadsLaunches;
 
-  // Counters are fields, and not objects, because every launch has them.
-  // Operations ahead that are not submitted, and one more until the operation is entered.
+  // The counters are fields, not objects, because every launch has them.
+  // Operations ahead that have neither ended nor been submitted, and one more until this operation
+  // has entered.
   private volatile int unsubmitted = 1;
   // 1 once a thread settles the operation.
   private volatile int settling;
 
-  // Set before the operation is asked for.
+  // Set before the operation is submitted.
   private @Nullable LaunchedOperation operation;
 
-  // Touched by the thread that runs the operation, then by the one that waits for the command.
+  // Written by the thread that submits or runs the operation, then by the one that awaits the end.
   private @Nullable LaunchQueue queue;
   private volatile boolean ended;
 
-  // Used only by the queue, under its monitor.
+  // Written only by the queue, under its monitor; `next` also without it by the awaiting thread.
   boolean hasPlace;
   boolean isListed;
   @Nullable DeviceLaunch next;
 
-  // Set before `holders` is more than 0; cleared by the last holder.
+  // Set before `holders` exceeds 0; cleared by the last holder.
   private @Nullable Event event;
   private volatile int holders;
 
-  // Set before the event. Closed with it.
+  // Set before the event; closed with it.
   private @Nullable Event check;
 
   /**
-   * Creates a launch that is not asked for yet.
+   * Creates a launch that is not submitted yet.
    *
    * @param queues of the manager whose device runs it
    */
@@ -138,11 +139,11 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Returns a lending that is not asked for yet.
+   * Creates a lending that is not submitted yet.
    *
-   * @param foreign the queue that the commands go to; null for one of the library's own
-   * @param isOrderedByHost whether it begins when everything ahead has ended, and what comes behind
-   *     begins when it has ended: the host may use what is lent
+   * @param foreign the queue that receives the commands; null for one of the library's own
+   * @param isOrderedByHost whether the lending begins after the end of all operations ahead, and
+   *     operations behind begin after its end: the host may use the lent bytes
    */
   public static DeviceLaunch lending(
       LaunchQueues queues,
@@ -162,35 +163,35 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Returns whether all operations ahead are submitted, but the operation may not be entered yet.
+   * Returns whether all operations ahead are submitted or have ended; this may not have entered.
    */
   boolean isFirstToSubmit() {
     return unsubmitted == 1;
   }
 
-  /** Returns whether all operations ahead are submitted, and the operation is entered. */
+  /** Like {@link #isFirstToSubmit}, but the operation has entered. */
   boolean isAllSubmitted() {
     return unsubmitted == 0;
   }
 
-  /** It comes behind an operation that is not submitted. */
+  /** Counts an operation ahead that is not submitted. */
   void addUnsubmitted() {
     UNSUBMITTED.incrementAndGet(this);
   }
 
-  /** An operation ahead was submitted, or this is entered; whether that was the last. */
+  /** Notes that an operation ahead is submitted, or that this has entered; true for the last. */
   boolean removeUnsubmitted() {
     return UNSUBMITTED.decrementAndGet(this) == 0;
   }
 
-  /** Returns whether the calling thread, which asks for it, can submit it. Does not throw. */
+  /** Returns whether the calling thread can submit the launch. Does not throw. */
   boolean mayRunHere() {
     try {
       StackReserve.check();
       Command asked = command;
       return asked != null && asked.isInPlace();
     } catch (RuntimeException | Error e) {
-      // The body fails with it, on another thread.
+      // Another thread runs the body, which fails with the same error.
       return false;
     }
   }
@@ -198,15 +199,15 @@ public final class DeviceLaunch {
   /**
    * Chooses the queue, and takes a place among the commands that are under way there.
    *
-   * @return false if there is none; the operation is then run again when there is
+   * @return false if no place is free; the queue hands the operation in again when one is
    */
   boolean takePlace() {
-    // If there is none, another thread may run the operation by now. What is lent takes none: it
-    // may stay for long.
+    // After a false another thread may already run the operation. A lending takes no place, because
+    // it may last long.
     return hasPlace || isLending || chosen().takePlace(this);
   }
 
-  /** Takes a place if there is one; the operation is not listed otherwise. */
+  /** Takes a place if one is free. Otherwise the queue does not list the launch. */
   boolean tryPlace() {
     return hasPlace || isLending || chosen().tryPlace(this);
   }
@@ -232,10 +233,10 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Lets commands of others come behind the launches that this comes after. Called once, by the
-   * body of the operation.
+   * Orders commands of outside code behind the launches ahead of this one. Called once, by the body
+   * of the operation.
    *
-   * @return the queue that they go to
+   * @return the queue that receives the commands
    */
   public NativeQueue lend() {
     LaunchQueue own = chosen();
@@ -257,10 +258,9 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Submits the command behind those that it comes after. Called once, by the body of the
-   * operation.
+   * Submits the command behind the launches ahead. Called once, by the body of the operation.
    *
-   * @throws RuntimeException what the driver refuses it with
+   * @throws RuntimeException the driver's refusal
    */
   public void submit(Submission submission) {
     LaunchQueue own = Objects.requireNonNull(queue, "it has a place");
@@ -280,10 +280,10 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Submits a command like {@link #submit}, and others behind it on the same queue that tell how it
-   * ended. What comes behind the launch on the device comes behind the command alone.
+   * Like {@link #submit}, but the submission adds further commands to the same queue that report
+   * how the command ended. Launches behind this one on the device wait for the command alone.
    *
-   * @param check the end of the other commands, once the command is submitted; its failure is the
+   * @param check the end of the further commands, once the command is submitted; its failure is the
    *     launch's. Closed in the end, but not if the submission fails
    */
   public void submitChecked(Submission submission, Event check) {
@@ -295,15 +295,13 @@ public final class DeviceLaunch {
         });
   }
 
-  /** Its commands have been submitted; they have ended when the event has. */
+  /** Sets the event that ends when all submitted commands have ended. */
   void submitted(Event submitted) {
     event = submitted;
     HOLDERS.lazySet(this, 1);
   }
 
-  /**
-   * Returns what the command depends on; the queue comes after others where only the order counts.
-   */
+  /** Returns the events whose failure the command shares. The queue waits for the other events. */
   private static List<Event> eventsBefore(LaunchQueue own, @Nullable Ahead ahead) {
     List<Event> dependsOn = List.of();
     for (Ahead each = ahead; each != null; each = each.next) {
@@ -317,7 +315,7 @@ public final class DeviceLaunch {
     return dependsOn;
   }
 
-  /** Most launches come behind one. */
+  /** Most launches have one event ahead. */
   private static List<Event> with(List<Event> events, Event more) {
     if (events.isEmpty()) {
       return List.of(more);
@@ -328,8 +326,8 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Keeps the event open until it is released; null if it is closed, so that it has ended. Takes no
-   * memory, as not even a lambda may: the thread may have to submit an operation that has entered.
+   * Keeps the event open until it is released; null if the command has ended or was not submitted.
+   * Allocates nothing, not even a lambda: the thread may have to submit an entered operation.
    */
   private @Nullable Event keep() {
     int seen = holders;
@@ -354,7 +352,7 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Lets the event go; what a driver fails with then concerns no operation. */
+  /** Releases the event. A failure of the driver to close it concerns no operation. */
   private void releaseQuietly() {
     try {
       release();
@@ -368,12 +366,12 @@ public final class DeviceLaunch {
     return foreign == null ? queue : null;
   }
 
-  /** Returns whether a command was submitted whose event is not let go. */
+  /** Returns whether a command was submitted and its event is still open. */
   boolean isSubmitted() {
     return holders > 0;
   }
 
-  /** The host waits for the end; nothing if no queue is known for it yet. Any thread. */
+  /** Notifies the queue, if one is chosen, that the host waits for the end. For any thread. */
   void hurry() {
     LaunchQueue own = queue;
     if (own != null) {
@@ -381,12 +379,12 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Hands the command to its queue, which waits for the end. */
+  /** Hands the launch to its queue, which waits for the end. */
   void follow() {
     Objects.requireNonNull(queue, "it was submitted").add(this);
   }
 
-  /** Returns whether the command has ended, for any thread; false if that cannot be told. */
+  /** Returns whether the command has ended; false if the driver fails to answer. For any thread. */
   boolean isOver() {
     if (keep() == null) {
       return true;
@@ -399,7 +397,7 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Returns whether the command has ended; false if that cannot be told. Does not throw, nor wait.
+   * Returns whether the command has ended; false if the driver cannot tell. Never throws or waits.
    */
   boolean hasEnded() {
     try {
@@ -410,9 +408,9 @@ public final class DeviceLaunch {
   }
 
   /**
-   * Waits for the end of the command, and lets its event go.
+   * Waits for the end of the command, and releases its event. Does not throw.
    *
-   * @return what it failed with. Does not throw
+   * @return the failure of the command; null if it has not failed
    */
   @Nullable Throwable awaitEnd() {
     Throwable failure = awaitEnd(submitted());
@@ -434,14 +432,14 @@ public final class DeviceLaunch {
     return Objects.requireNonNull(event, "it was submitted");
   }
 
-  /** The command has ended, or there will be none; false if that was known. */
+  /** Notes that the command has ended, or that there is none. Returns false if that was known. */
   boolean end() {
     boolean first = !ended;
     ended = true;
     return first;
   }
 
-  /** Returns whether its command has ended, or will not be submitted, as far as was noted. */
+  /** Returns whether {@link #end} was called. */
   boolean isEnded() {
     return ended;
   }
@@ -454,7 +452,7 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Hands the operation to a thread that settles it. Its command and all ahead have ended. */
+  /** Lets another thread settle the operation. Its command and all operations ahead have ended. */
   void settleLater() {
     try {
       queues.threads().execute(operation());
@@ -463,12 +461,12 @@ public final class DeviceLaunch {
     }
   }
 
-  /** Returns whether the calling thread is the one that settles the operation; true once. */
+  /** Returns whether the calling thread must settle the operation; true once. */
   boolean beginToSettle() {
     return settling == 0 && SETTLING.compareAndSet(this, 0, 1);
   }
 
-  /** Tells how the operation ended. May be called again when that was interrupted. */
+  /** Reports the end of the operation to the command. May be called again after an error. */
   void settle(@Nullable Throwable failure) {
     Command told = command;
     if (told != null) {

@@ -5,7 +5,7 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FailureText;
 
-/** How failures of one thread reach another, and what users see of a driver's refusal. */
+/** Converts failures, to rethrow them on another thread or to show users a driver's refusal. */
 public final class Exceptions {
   private Exceptions() {}
 
@@ -20,8 +20,8 @@ public final class Exceptions {
   }
 
   /**
-   * Returns a failed copy. The virtual machine answers {@link InternalError} when the bytes of a
-   * mapped file vanish under a copy.
+   * Returns the exception for a failed copy. The virtual machine throws {@link InternalError} if
+   * the bytes of a mapped file vanish during a copy.
    */
   public static RuntimeException transfer(Throwable failure, String what) {
     return switch (failure) {

@@ -5,49 +5,49 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Short copies between arrays and a storage's host bytes, made at once by the calling thread: one
- * exchange before the copy and one after it.
+ * Short copies between arrays and a storage's host bytes, made at once by the calling thread. Each
+ * takes one compare-and-set before the copy and one atomic addition after it.
  *
- * <p>A copy in place has no position in the order of the storage's work. So it is allowed only
- * while there is no such work, nothing is being moved, and the copy changes no state. The thread
- * that asks for work, moves the bytes or closes the buffer first {@linkplain #stop stops} this,
- * under the storage's monitor, and waits for the copies that have begun. A copy in place waits for
- * other copies only, so that wait is short.
+ * <p>A copy in place has no position in the order of the storage's operations. So it is allowed
+ * only while no operation is queued, nothing is being moved, and the copy changes no state. A
+ * thread that submits an operation, moves the bytes or closes the buffer first {@linkplain #stop
+ * stops} this, under the storage's monitor, and waits for the copies that have begun. A copy in
+ * place waits only for other copies, so that wait is short.
  *
- * <p>Reads run side by side; a write is alone. Threads compete: no thread is handed its turn, since
- * a turn for a thread that sleeps would make all others wait until it runs. A thread that does not
- * succeed within a moment waits on the monitor of this object, which guards {@code waiters}. Either
- * {@code WAITING} is set, or a thread that was woken is about to compete and wakes the next one if
- * it gives up.
+ * <p>Reads run side by side; a write is alone. Threads compete: no thread is handed its turn,
+ * because the turn of a sleeping thread would make all others wait until it runs. A thread that
+ * does not succeed within a moment waits on the monitor of this object, which guards {@code
+ * waiters}. Either {@code WAITING} is set, or a thread that was woken is about to compete and wakes
+ * the next one if it gives up.
  */
 abstract class InPlaceAccess {
   private static final VarHandle WORD;
 
-  /** Bits of the word: what is allowed, and whether a copy writes; above them the reads. */
+  /** The bits of the word: what is allowed, whether a copy writes, and above them the reads. */
   private static final int READABLE = 1;
 
   private static final int WRITABLE = 2;
   private static final int WRITER = 4;
 
-  /** A write waits for reads to end, so no further ones begin. */
+  /** A write waits for reads to end. Only reads that waited on the monitor still begin. */
   private static final int WANTED = 8;
 
-  /** Threads wait on the monitor: the copy that leaves no other under way wakes one of them. */
+  /** Threads wait on the monitor. The copy that leaves no other under way wakes one of them. */
   private static final int WAITING = 16;
 
   private static final int READER = 32;
   private static final int ALLOWED = READABLE | WRITABLE;
 
-  /** After a write was overtaken by reads this often, no further reads begin before it. */
+  /** After the try with this index a write sets {@code WANTED}, to stop further reads. */
   private static final int MOST_OVERTAKEN = 2;
 
-  /** After so many tries a thread waits on the monitor. */
+  /** After this many tries a thread waits on the monitor. */
   private static final int TRIES = 8;
 
   /**
-   * Turns of a spin between the first two tries; then twice as many each time, up to {@link
-   * #LONGEST_SPIN}. Two threads that looked at the word all the time would send it and the bytes
-   * from one processor to the other for each copy, which costs several times the copy.
+   * The iterations of the spin between the first two tries. Each further spin is twice as long, up
+   * to {@link #LONGEST_SPIN}. If two threads read the word all the time, its cache line and those
+   * of the bytes would move between the processors, which takes several times as long as the copy.
    */
   private static final int FIRST_SPIN = 8;
 
@@ -63,14 +63,14 @@ abstract class InPlaceAccess {
 
   private volatile int word;
 
-  // How many threads wait; guarded by this.
+  // The number of waiting threads; guarded by this.
   private int waiters;
 
   /**
-   * Begins a copy; {@link #leaveInPlace} follows. Waits for copies of other threads, however long:
-   * to ask for work instead would make all others do so, one behind the other.
+   * Begins a copy, which {@link #leaveInPlace} ends. Waits for copies of other threads, however
+   * long: if it submitted an operation instead, all others would have to, one behind the other.
    *
-   * @return whether it is allowed; if not, the caller asks for work
+   * @return whether the copy is allowed; if not, the caller submits an operation
    */
   public final boolean enterInPlace(boolean writing) {
     int spin = FIRST_SPIN;
@@ -109,7 +109,7 @@ abstract class InPlaceAccess {
     return (seen & ~(ALLOWED | WANTED | WAITING)) != 0;
   }
 
-  /** {@link #enterInPlace} of a thread that waits on the monitor whenever it may not begin. */
+  /** Like {@link #enterInPlace}, but the thread waits on the monitor whenever it may not begin. */
   private boolean enterLater(boolean writing) {
     boolean entered = false;
     boolean interrupted = false;
@@ -135,12 +135,12 @@ abstract class InPlaceAccess {
     return entered;
   }
 
-  /** Asks the copy that ends last to wake a waiting thread; false if the word has changed. */
+  /** Requests that the last copy to end wakes a waiting thread; false if the word has changed. */
   private boolean awaitEnd(int seen, boolean writing) {
     return WORD.compareAndSet(this, seen, seen | WAITING | (writing ? WANTED : 0));
   }
 
-  /** Waits to be woken; whether the thread was interrupted. The monitor is held. */
+  /** Waits to be woken; returns whether the thread was interrupted. The monitor is held. */
   @SuppressWarnings("WaitNotInLoop") // the caller loops
   private boolean pause() {
     try {
@@ -151,13 +151,13 @@ abstract class InPlaceAccess {
     }
   }
 
-  /** Has the other waiting threads woken. The caller holds the monitor. */
+  /** Lets another waiting thread wake up. The caller holds the monitor. */
   private void wakeNext(boolean atItsEnd) {
     if (waiters > 0) {
       if (atItsEnd) {
         WORD.getAndBitwiseOr(this, WAITING);
       } else {
-        // It may read beside this thread, or must learn that nothing is allowed any more.
+        // It may read beside this thread, or must find that nothing is allowed any more.
         notify();
       }
     }
@@ -181,14 +181,14 @@ abstract class InPlaceAccess {
     return allows(word, writing);
   }
 
-  /** Allows copies, as the state of the bytes is now; the storage's monitor is held. */
+  /** Allows copies, depending on the state of the bytes. The caller holds the storage's monitor. */
   public final void allow(boolean reads, boolean writes) {
     WORD.getAndBitwiseOr(this, (reads ? READABLE : 0) | (writes ? WRITABLE : 0));
   }
 
   /**
-   * Allows no more copies, and returns when none is under way; the storage's monitor is held. Not
-   * interruptible.
+   * Forbids further copies, and waits until none is under way. Not interruptible. The caller holds
+   * the storage's monitor.
    */
   public final void stop() {
     if (word == 0) {

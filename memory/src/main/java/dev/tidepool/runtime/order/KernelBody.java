@@ -10,8 +10,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Java kernel whose body the calling thread computes. The body may wait for any work but what
- * comes after its own kernel: that would wait forever, so it is refused.
+ * A Java kernel whose body the calling thread computes. The body may wait for any operation except
+ * those behind its own kernel: that wait would never end, so it is refused.
  *
  * @param outer the kernel whose body launched this one and waits for it
  */
@@ -21,7 +21,7 @@ public record KernelBody(
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
 
-  /** Launches a kernel; if it is written in Java, its body knows that it belongs to this work. */
+  /** Launches a kernel. The threads that compute a Java kernel can find its operation. */
   public static void launch(
       KernelSource source,
       List<KernelParameter> parameters,
@@ -40,10 +40,10 @@ public record KernelBody(
   }
 
   /**
-   * Checks that the calling thread may wait for work.
+   * Checks that the calling thread may wait for an operation.
    *
-   * @throws IllegalStateException if the thread computes the body of a kernel that is this work, or
-   *     that the work comes after
+   * @throws IllegalStateException if the thread computes the body of a kernel that is this
+   *     operation, or that the operation is behind
    */
   static void checkMayAwait(OrderedOperation awaited) {
     KernelBody body = bodyBefore(awaited);
@@ -62,12 +62,12 @@ public record KernelBody(
     }
   }
 
-  /** Returns whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
+  /** Returns whether the calling thread may wait for an operation; see {@link #checkMayAwait}. */
   public static boolean mayAwait(OrderedOperation awaited) {
     return bodyBefore(awaited) == null;
   }
 
-  /** Returns a body that the calling thread computes and that work waits for; null if none. */
+  /** Returns a body that the calling thread computes and an operation waits for; null if none. */
   private static @Nullable KernelBody bodyBefore(OrderedOperation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       if (awaited.isOrComesAfter(body.operation)) {
@@ -78,12 +78,12 @@ public record KernelBody(
   }
 
   /**
-   * Checks that the calling thread may wait for all work of a manager.
+   * Checks that the calling thread may wait for all operations of a manager.
    *
-   * @param all returns the work of the manager that has not ended
-   * @param what what waits, for the message
+   * @param all returns the operations of the manager that have not ended
+   * @param what the name of the method that waits, for the message
    * @throws IllegalStateException if the thread computes the body of a kernel of the manager, or of
-   *     one that work of the manager comes after
+   *     one that an operation of the manager is behind
    */
   public static void checkMayAwaitAll(
       ResourceContext context, Supplier<Stream<OrderedOperation>> all, String what) {

@@ -11,54 +11,54 @@ import org.jspecify.annotations.Nullable;
  * The launches that are under way on one queue of a device, and the operations that wait for a
  * place among them.
  *
- * <p>A bounded number is under way: what is not submitted can still be cancelled, and drivers block
- * the thread that submits to a full queue. One thread waits for the ends, in the order of
- * submission, as long as there are any. Where many come fast, it waits for several at once, as
- * network drivers moderate interrupts: waking it takes longer than a small kernel. Thread-safe.
- * Nothing else is called under the monitor, except that an operation gives its turn up.
+ * <p>The number under way is bounded: a launch that is not submitted can still be cancelled, and
+ * drivers block the thread that submits to a full queue. While launches are under way, one thread
+ * waits for the ends, in the order of submission. If many come fast, it waits for several at once,
+ * as network drivers moderate interrupts: waking it takes longer than a small kernel. Thread-safe.
+ * Under the monitor, only an operation is called, to give its turn up.
  */
 final class LaunchQueue extends Resumable implements Runnable {
   /**
-   * Launches that are under way at most: enough for a thread that submits them for 5 µs each to go
-   * on while the thread that waits for the ends is not scheduled, for a time slice of 2 to 3 ms.
-   * Fewer than drivers take without blocking.
+   * The maximum number of launches under way. A thread that submits one in 5 µs can continue while
+   * the thread that waits for the ends is not scheduled, for a time slice of 2 to 3 ms. Drivers
+   * accept more without blocking.
    */
   static final int PLACES = 512;
 
-  /** Operations wait until so few are under way, so that they come in groups and not one by one. */
+  /** Waiting operations get places when no more than this are taken, so that they run in groups. */
   private static final int LOW = PLACES * 3 / 4;
 
-  /** A command that ends so soon after the one before it is fast. */
+  /** A command is fast if it ends within this time after the one before it. */
   private static final long FAST_NANOS = 20_000;
 
-  /** After so many fast ones in a row, several are waited for at once, for so long. */
+  /** After this many fast ends in a row, the thread waits for several at once, for a pause. */
   private static final int STREAM = 64;
 
   static final long PAUSE_NANOS = 50_000;
 
-  /** A slow one counts like so many fast ones: a busy processor delays some. */
+  /** A slow end cancels this many fast ones. Not all, because a busy processor delays some. */
   private static final int SLOW = 8;
 
-  /** Fewer ends in one pause are no stream: a thread that waits for each would wait longer. */
+  /** If fewer commands end in one pause, they are too slow to wait for several at once. */
   private static final int STREAM_ENDS = 4;
 
   private final Queue queue;
   private final Executor threads;
   private final long pauseNanos;
 
-  // The thread that waits, while it pauses.
+  // The thread that waits for the ends, while it pauses.
   private volatile @Nullable Thread pausing;
-  // The launch that the host waits for, if there is one: no pause until it has ended.
+  // The launch that the host waits for, if any: no pause until it has ended.
   private final AtomicReference<@Nullable DeviceLaunch> wanted = new AtomicReference<>();
 
-  // Used only by the thread that waits.
+  // Used only by the thread that waits for the ends.
   private long lastNanos;
   private int fastEnds;
   private @Nullable DeviceLaunch untold;
 
   // All guarded by this.
   private int taken;
-  // Both lists are linked through the launches, so that they take no memory.
+  // Both lists are linked through the launches, so that adding allocates nothing.
   private @Nullable DeviceLaunch firstWaiting;
   private @Nullable DeviceLaunch lastWaiting;
   private @Nullable DeviceLaunch first;
@@ -66,10 +66,10 @@ final class LaunchQueue extends Resumable implements Runnable {
   private boolean awaited;
 
   /**
-   * Nothing is under way.
+   * Creates a queue with no launch under way.
    *
    * @param threads platform threads, which may block in the driver
-   * @param pauseNanos how long the thread that waits pauses for more ends, where many come fast
+   * @param pauseNanos the pause of the thread that waits for the ends, if many come fast
    */
   LaunchQueue(Queue queue, Executor threads, long pauseNanos) {
     this.queue = queue;
@@ -81,7 +81,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return queue;
   }
 
-  /** Returns whether everything that was submitted has ended on the device. */
+  /** Returns whether all submitted launches have ended on the device. */
   boolean isIdle() {
     DeviceLaunch newest;
     synchronized (this) {
@@ -93,7 +93,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return newest.isOver();
   }
 
-  /** Takes a place, or lists the launch until there is one. */
+  /** Takes a place, or lists the launch until one is free. */
   synchronized boolean takePlace(DeviceLaunch launch) {
     if (launch.hasPlace || tryPlace(launch)) {
       return true;
@@ -111,7 +111,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return false;
   }
 
-  /** Takes a place if there is one that no other launch waits for. */
+  /** Takes a place if one is free and no other launch waits. */
   synchronized boolean tryPlace(DeviceLaunch launch) {
     if (taken == PLACES || firstWaiting != null) {
       return false;
@@ -121,7 +121,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return true;
   }
 
-  /** Gives a place back, if the launch has one. Operations that wait get theirs in groups. */
+  /** Gives the place back, if the launch has one. Waiting operations get places in groups. */
   void leavePlace(DeviceLaunch launch) {
     synchronized (this) {
       if (!launch.hasPlace) {
@@ -138,7 +138,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     }
   }
 
-  /** Gives the launch that waited longest a place; null if none waits, or there is none. */
+  /** Gives a place to the launch that waited longest; null if none waits or no place is free. */
   private synchronized @Nullable DeviceLaunch nextWaiting() {
     DeviceLaunch launch = firstWaiting;
     if (launch == null || taken == PLACES) {
@@ -155,7 +155,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return launch;
   }
 
-  /** A launch was submitted: its end is waited for from now on. */
+  /** Adds a launch that was submitted. A thread waits for its end from now on. */
   void add(DeviceLaunch launch) {
     synchronized (this) {
       if (last == null) {
@@ -172,7 +172,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     resume();
   }
 
-  /** Starts a thread that waits for what is under way, at once or a little later. */
+  /** Starts the thread that waits for the ends, at once or a little later. */
   @Override
   public void resume() {
     try {
@@ -182,21 +182,21 @@ final class LaunchQueue extends Resumable implements Runnable {
     }
   }
 
-  /** Waits for the ends of all that is under way. */
+  /** Waits for the ends of all launches that are under way. */
   @Override
   public void run() {
     try {
       awaitAll();
     } catch (Throwable e) {
-      // Another thread goes on: what is under way must be waited for.
+      // Another thread continues: the ends of the launches must be waited for.
       leaveUnfinished();
       throw e;
     }
   }
 
   /**
-   * The host waits for a launch: until that has ended, or nothing is under way, ends are told
-   * without a pause.
+   * Notes that the host waits for a launch. Until it has ended, or nothing is under way, ends are
+   * reported without a pause.
    */
   void hurry(DeviceLaunch launch) {
     wanted.set(launch);
@@ -233,9 +233,9 @@ final class LaunchQueue extends Resumable implements Runnable {
   }
 
   /**
-   * Waits for the oldest launch, and ends its operation and those of the ones that ended too.
+   * Waits for the oldest launch, then ends its operation and those of launches that have ended too.
    *
-   * @return how many
+   * @return the number of operations
    */
   private int awaitGroup(DeviceLaunch oldest) {
     int ends = 0;
@@ -256,7 +256,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return ends;
   }
 
-  /** Counts the fast ends. A stream goes on as long as enough end in one pause. */
+  /** Counts the fast ends. A stream continues while enough commands end in one pause. */
   private void count(int ends, boolean isStream) {
     long now = System.nanoTime();
     boolean isFast = isStream ? ends >= STREAM_ENDS : now - lastNanos < ends * FAST_NANOS;
@@ -268,7 +268,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     }
   }
 
-  /** Tells the listeners of operations that have ended, together: one thread is woken for them. */
+  /** Calls the listeners of operations that have ended, together: that wakes one thread for all. */
   private void tellAll() {
     for (DeviceLaunch launch = untold; launch != null; launch = untold) {
       untold = launch.next;
@@ -278,7 +278,7 @@ final class LaunchQueue extends Resumable implements Runnable {
   }
 
   /**
-   * Returns the oldest launch under way; if there is none, this thread waits no longer, unless it
+   * Returns the oldest launch under way. If there is none, this thread stops waiting, unless it
    * {@code stays}.
    */
   private synchronized @Nullable DeviceLaunch oldest(boolean stays) {
@@ -289,7 +289,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return first;
   }
 
-  /** Returns the oldest launch under way if it has ended. The driver is asked under no monitor. */
+  /** Returns the oldest launch if it has ended. Calls the driver without the monitor. */
   private @Nullable DeviceLaunch nextEnded() {
     DeviceLaunch oldest;
     synchronized (this) {
@@ -298,7 +298,7 @@ final class LaunchQueue extends Resumable implements Runnable {
     return oldest != null && oldest.hasEnded() ? oldest : null;
   }
 
-  /** Takes the oldest launch off the list. */
+  /** Removes the oldest launch from the list. */
   private synchronized void remove(DeviceLaunch oldest) {
     first = oldest.next;
     oldest.next = null;

@@ -9,9 +9,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The queues of one manager for launches that the device orders. Thread-safe.
  *
- * <p>Launches that come after others go to the queue of those. If the device orders launches across
- * queues, others go to the first queue whose launches have ended, or, if all are busy, take turns;
- * if it does not, all go to one queue.
+ * <p>A launch behind another one goes to the queue of that launch. If the device orders launches
+ * across queues, any other launch goes to the first queue whose launches have ended. If all are
+ * busy, such launches use the queues in turns. If the device does not order across queues, all
+ * launches go to one queue.
  */
 public final class LaunchQueues {
   private final List<LaunchQueue> queues;
@@ -24,7 +25,7 @@ public final class LaunchQueues {
    * Creates the queues of a device.
    *
    * @param queues of the device
-   * @param order what the device promises
+   * @param order what the device guarantees
    * @param threads platform threads, which may block in the driver
    */
   public LaunchQueues(List<Queue> queues, LaunchOrder order, Executor threads) {
@@ -43,27 +44,22 @@ public final class LaunchQueues {
     return new LaunchQueue(queue, threads, pauseNanos);
   }
 
-  /** Threads that wait for no memory. */
+  /** Returns threads that never wait for memory. */
   Executor threads() {
     return threads;
   }
 
-  /** Returns what the device promises. */
+  /** Returns what the device guarantees. */
   LaunchOrder order() {
     return order;
   }
 
-  /**
-   * Returns a list of its own for the ends of commands that go to a queue of others: they may be
-   * late.
-   */
+  /** Returns a separate list for the ends of commands on a foreign queue, which may take long. */
   LaunchQueue apart() {
     return listFor(queues.getFirst().queue());
   }
 
-  /**
-   * Returns the queue for a launch that comes after none. Takes no memory: the heap may be full.
-   */
+  /** Returns the queue for a launch behind no other. Allocates no memory: the heap may be full. */
   LaunchQueue next() {
     for (int i = 0; i < queues.size(); i++) {
       if (queues.get(i).isIdle()) {

@@ -8,21 +8,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests of a session that wait for memory which others use. Every release of memory, and
- * every end of an operation on a storage, is told to them, so they wait without polling and look
- * only at what was released.
+ * The requests of a session that wait for memory in use elsewhere. Every release of memory and
+ * every end of an operation on a storage notifies them. So they wait without polling and examine
+ * only what was released.
  *
  * <p>A request {@linkplain #enter enters} first, then searches for memory, then {@linkplain
  * Waiter#await waits}. A thread that releases something reads {@link #waiting} after the release.
- * So either the search finds what was released, or the thread sees the request. Both sides change
+ * So either the search finds the released memory, or the thread sees the request. Both sides change
  * memory by atomic operations or under the monitor of a storage, so the release needs no further
  * fence.
  *
- * <p>There is one for each session, not for each device: an operation over buffers of two devices
- * may hold memory of one while it waits for the other. Requests of different sessions do not meet.
+ * <p>There is one object for each session, not for each device: an operation over buffers of two
+ * devices may hold memory of one while it waits for the other. Requests of different sessions are
+ * independent.
  */
 public final class MemoryWaiters {
-  /** Storages that a request is told of one by one; with more it searches all. */
+  /** The maximum of storages that are reported to a request; with more, it searches all. */
   private static final int MOST_TOLD = 4096;
 
   // A thread waits in one place at a time.
@@ -31,12 +32,12 @@ public final class MemoryWaiters {
   // Guarded by this.
   private final List<Waiter> waiters = new ArrayList<>();
 
-  /** How many there are; written under the monitor. */
+  /** The number of requests; written under the monitor. */
   private volatile int waiting;
 
   /**
-   * Registers a request of the calling thread that is about to wait; it ends with {@link
-   * Waiter#close}.
+   * Registers a request of the calling thread that is about to wait. {@link Waiter#close} removes
+   * it.
    *
    * @param device whose memory it needs
    */
@@ -49,14 +50,14 @@ public final class MemoryWaiters {
     return waiter;
   }
 
-  /** An operation has ended its use of a storage, whose bytes may be moved from now on. */
+  /** Notifies requests that an operation has stopped using a storage, which may be moved now. */
   public void released(Object device, Object storage) {
     if (waiting > 0) {
       tell(device, storage);
     }
   }
 
-  /** Memory of a device went back, or a move of bytes has ended. */
+  /** Notifies requests that memory of a device was released, or that a move has ended. */
   public void released(Object device) {
     if (waiting > 0) {
       tell(device, null);
@@ -64,23 +65,23 @@ public final class MemoryWaiters {
   }
 
   private synchronized void tell(@Nullable Object device, @Nullable Object released) {
-    // By index: an iterator is an object, and this happens where memory is given back.
+    // By index: an iterator is an object, and a release of memory must not allocate.
     for (int i = 0; i < waiters.size(); i++) {
       waiters.get(i).told(device, released);
     }
     notifyAll();
   }
 
-  /** The calling thread waits in the middle of an operation until {@link #endBlocked}. */
+  /** Marks the calling thread as waiting inside of an operation, until {@link #endBlocked}. */
   public void beginBlocked() {
     BLOCKED.add(Thread.currentThread());
-    // What others wait for does not go on any more.
+    // Notify requests that wait for this operation: it does not continue now.
     if (waiting > 0) {
       tell(null, null);
     }
   }
 
-  /** The calling thread waits no longer. */
+  /** Ends the mark of {@link #beginBlocked}. */
   public void endBlocked() {
     BLOCKED.remove(Thread.currentThread());
   }
@@ -90,7 +91,7 @@ public final class MemoryWaiters {
     return BLOCKED.contains(thread);
   }
 
-  /** What happened since the last wait. */
+  /** The changes since the last wait. */
   public static final class Changes {
     private final List<Object> released = new ArrayList<>();
     boolean any;
@@ -108,19 +109,19 @@ public final class MemoryWaiters {
       }
     }
 
-    /** The storages of the device that operations have stopped to use. */
+    /** Returns the storages of the device that operations have stopped using. */
     public List<Object> released() {
       return released;
     }
 
     /**
-     * Returns whether an operation has stopped to use memory of the device, or memory went back.
+     * Returns whether an operation has stopped using memory of the device, or memory was released.
      */
     public boolean anyFreed() {
       return anyFreed;
     }
 
-    /** Returns whether not all of it was written down. */
+    /** Returns whether {@link #released} is incomplete. */
     public boolean missed() {
       return missed;
     }
@@ -150,7 +151,7 @@ public final class MemoryWaiters {
     }
 
     /**
-     * Waits until something happens, unless it has since the last wait, and returns what it was. An
+     * Waits for a change, unless one has happened since the last wait, and returns the changes. An
      * interrupt stays set.
      *
      * @param nanos the longest wait; 0 or less for none

@@ -7,17 +7,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * How work over several buffers gets memory for all of them where that is short: one piece of work
- * of a device after another, and what each has already may be taken by the others until it is its
- * turn. If each kept a part while it waits for the rest, none would get all. Work over buffers of
- * several devices has its turn on all of them, in the order of their turns' numbers.
+ * How operations over several buffers get memory for all of them when it is short. The operations
+ * of a device take turns; until an operation has its turn, the others may take the memory of its
+ * buffers. If each kept a part while it waits for the rest, none would get all. An operation over
+ * buffers of several devices takes the turns of all of them, in the order of their numbers.
  */
 public final class MultiBufferAdmission {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private MultiBufferAdmission() {}
 
-  /** Work that has buffers, whose memory others may take until it is its turn. */
+  /** An operation whose buffers other operations may evict until it has its turn. */
   public interface Holder {
     /** Returns whether it uses more than one buffer. */
     boolean usesSeveral();
@@ -25,7 +25,7 @@ public final class MultiBufferAdmission {
     /** Lets the buffers be moved. */
     void vacate();
 
-    /** Keeps the buffers from being moved; waits while they are. */
+    /** Keeps the buffers from being moved; waits while they are being moved. */
     void occupy();
   }
 
@@ -38,9 +38,9 @@ public final class MultiBufferAdmission {
     private boolean forSeveral;
 
     /**
-     * Creates a turn that no work has.
+     * Creates a turn that no operation has.
      *
-     * @param waiters of the session, which are told when work waits for its turn
+     * @param waiters of the session, which are notified when an operation waits for its turn
      */
     public Turn(MemoryWaiters waiters) {
       this.waiters = waiters;
@@ -71,7 +71,7 @@ public final class MultiBufferAdmission {
   }
 
   /**
-   * Provides memory for work that is under way, when it is its turn.
+   * Waits for the turns of an operation that is under way, then provides its memory.
    *
    * @param turns of the devices, {@link ResourceContext#admission}
    */
@@ -84,7 +84,7 @@ public final class MultiBufferAdmission {
       holder.occupy();
       provide.run();
     } finally {
-      // By no iterator: a full heap must not keep the turns from others.
+      // Without an iterator: even if the heap is full, other operations must get the turns.
       for (int i = 0; i < ordered.size(); i++) {
         ordered.get(i).end();
       }

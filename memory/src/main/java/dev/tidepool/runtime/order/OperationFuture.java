@@ -9,9 +9,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of one operation. Cancelling stops an operation that has not started. One that has
- * started runs to its end before the future completes, because the caller must not change arrays
- * that are still in use.
+ * The future of one operation. Cancelling stops an operation that has not started. An operation
+ * that has started runs to its end before the future completes, because the caller must not change
+ * arrays that are still in use.
  */
 public final class OperationFuture extends CheckedFuture {
   private final Operation operation;
@@ -21,10 +21,10 @@ public final class OperationFuture extends CheckedFuture {
   }
 
   /**
-   * Asks for the work. The future completes on a thread of {@code completer}.
+   * Submits the operation. A thread of {@code completer} completes the future.
    *
-   * @param pending has the future until it completes
-   * @param ended is run by the thread that ends the work, before the future completes
+   * @param pending keeps the future until it completes
+   * @param ended is run by the thread that ends the operation, before the future completes
    */
   public static CompletableFuture<Void> submit(
       Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
@@ -35,7 +35,7 @@ public final class OperationFuture extends CheckedFuture {
     }
   }
 
-  /** Asks for the work, which does not start before it is told to {@link Operation#begin}. */
+  /** Like {@link #submit}, but the operation does not start before {@link Operation#begin}. */
   public static CompletableFuture<Void> reserve(
       Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     OperationFuture future = new OperationFuture(operation);
@@ -71,7 +71,7 @@ public final class OperationFuture extends CheckedFuture {
       this.ended = ended;
     }
 
-    /** The operation has ended. */
+    /** Handles the end of the operation. */
     @Override
     public void accept(@Nullable Throwable thrown) {
       failure = thrown;
@@ -103,7 +103,7 @@ public final class OperationFuture extends CheckedFuture {
     } else if (operation.hasStarted()) {
       complete(null);
     } else {
-      // Its turn came before the thread that stopped it could record that here.
+      // The turn came before the thread that cancelled the operation could complete the future.
       stopped();
     }
   }

@@ -6,19 +6,19 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The order of work on one storage: the last write that was asked for, and the reads behind it.
- * Guarded by the storage's monitor. Entering and leaving make no object.
+ * The order of the operations on one storage: the last write, and the reads behind it. Guarded by
+ * the storage's monitor. Entering and leaving allocate no object.
  */
 public final class OperationQueue {
   private @Nullable OrderedOperation lastWrite;
-  // Whether it changes bytes; where even reads are alone it may be one.
+  // Whether `lastWrite` changes bytes. It may be a read or a move that must run alone.
   private boolean lastWrites;
-  // Linked through the uses, in the order that they came.
+  // Linked through the accesses, in the order in which they entered.
   private @Nullable ResourceAccess firstRead;
   private @Nullable ResourceAccess lastRead;
   private int reads;
 
-  /** Returns how many operations one with this use would come behind if it entered now. */
+  /** Returns how many operations would be ahead of one with this access if it entered now. */
   int mostAhead(ResourceAccess use) {
     return (lastWrite == null ? 0 : 1) + (use.alone() ? reads : 0);
   }
@@ -41,7 +41,7 @@ public final class OperationQueue {
     lastWrites = use.writes();
   }
 
-  /** Takes work out, unless that was done before. */
+  /** Removes an operation, unless it was removed before. */
   void leave(OrderedOperation operation, ResourceAccess use) {
     if (!use.entered) {
       return;
@@ -89,7 +89,7 @@ public final class OperationQueue {
     return lastWrite == null && firstRead == null;
   }
 
-  /** Returns the unfinished operations that all other unfinished ones come before. */
+  /** Returns the unfinished operations that all other unfinished operations are ahead of. */
   public List<OrderedOperation> tail() {
     List<OrderedOperation> tail = new ArrayList<>(reads + 1);
     for (ResourceAccess read = firstRead; read != null; read = read.readAfter) {

@@ -18,17 +18,17 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Order.</b> An operation enters the queues of all its storages at once, under their
  * monitors, always taken in the order of the storages' numbers. So no two operations wait for each
- * other. The turn of an operation comes when everything that it came behind has ended: a write
- * comes behind all, a read behind the last write. A {@link DeviceLaunch} may be submitted behind
- * launches that have not ended; then the device keeps the order. No thread waits while it holds a
- * monitor.
+ * other. The turn of an operation comes when every operation ahead has ended: a write comes behind
+ * all others, a read behind the last write. A {@link DeviceLaunch} may be submitted behind launches
+ * that have not ended; then the device keeps the order. While it holds a monitor, a thread waits
+ * only for short {@linkplain InPlaceAccess copies in place}.
  *
- * <p><b>Memory.</b> Only an operation that has begun {@linkplain UseState occupies} what it uses:
- * the copies of storages that are only used by operations in the queue may be moved to free memory.
+ * <p><b>Memory.</b> Only an operation that has begun {@linkplain UseState occupies} its storages.
+ * The copies of storages that only queued operations use may be moved to free memory.
  *
- * <p><b>Failure.</b> When an operation that writes a storage fails, those behind it on that storage
- * fail with the same exception, without being started, except those that must always run (the
- * release of memory). An operation that enters later starts afresh.
+ * <p><b>Failure.</b> When an operation that writes a storage fails, the operations behind it on
+ * that storage fail with the same exception and do not start. Operations that must always run, such
+ * as the release of memory, run nevertheless. An operation that enters later starts afresh.
  *
  * <p><b>Errors.</b> Entering is atomic; it allocates and checks the stack first. Leaving allocates
  * nothing and can be resumed.
@@ -41,20 +41,20 @@ public abstract class OrderedOperation extends LaunchedOperation
   private static final AtomicIntegerFieldUpdater<OrderedOperation> AHEAD =
       AtomicIntegerFieldUpdater.newUpdater(OrderedOperation.class, "ahead");
 
-  /** An operation behind this one, and which failures it shares: inherited ones, and its own. */
+  /** An operation behind this one, and which of its failures it shares: inherited ones, its own. */
   private static final class Successor {
     private final OrderedOperation operation;
     private @Nullable Successor next;
     private boolean sharesInherited;
     private boolean sharesOwn;
-    // The operation ahead, until that has ended, and the next one of those that `operation` has
-    // ahead. Kept for launches that come behind launches.
+    // `ahead` is the operation ahead, until it has ended. `nextAhead` links the operations that
+    // `operation` is behind. Both are set only for launches behind launches.
     private volatile @Nullable OrderedOperation ahead;
     private @Nullable Successor nextAhead;
-    // Whether the one ahead was submitted, so that the device keeps `operation` behind it.
+    // Whether the operation ahead was submitted, so that the device keeps `operation` behind it.
     private boolean submitted;
     private boolean onDevice;
-    // Whether it knows of the end; touched only by the thread that ends the operation before it.
+    // Whether the end was reported to `operation`; used only by the thread that ends the one ahead.
     private boolean told;
 
     Successor(OrderedOperation operation, @Nullable Successor next) {
@@ -65,41 +65,41 @@ public abstract class OrderedOperation extends LaunchedOperation
 
   final ResourceAccess[] uses;
 
-  /** Whether it runs whatever failed before it. */
+  /** Whether the operation runs even if an operation ahead has failed. */
   final boolean always;
 
   /** The launch, if the device may order it. Set before the operation enters. */
   @Nullable DeviceLaunch launch;
 
-  // Operations ahead that have not ended, one for its own command that has not, and one more until
-  // the operation is entered everywhere.
+  // The number of operations ahead that have not ended. One more for a command of its own that has
+  // not ended, and one more until the operation has entered all queues.
   private volatile int ahead = 1;
 
-  // What it puts into the lists of the operations before it; made before it enters, and null
+  // The entries for the lists of the operations ahead. Created before the operation enters; null
   // afterwards.
   private @Nullable Successor places;
-  // Whether it is in its queues, or was. Written before any other thread can know of it.
+  // Whether it has entered its queues. Written before other threads can see the operation.
   private boolean entered;
-  // The places of a launch behind others, linked.
+  // The entries of a launch behind other launches, linked.
   private @Nullable Successor firstAhead;
-  // Whether what it uses is kept for it; touched only by the thread that enters it, then by the one
-  // that runs it.
+  // Whether it occupies its storages. Used only by the thread that enters it, then by the runner.
   private boolean occupies;
 
-  /** What it fails with, its own failure or that of an operation ahead. Guarded by this. */
+  /** The failure: its own or that of an operation ahead. Guarded by this. */
   @Nullable Throwable failure;
 
   // Guarded by this.
   // Whether launches may be submitted behind this one's command.
   private boolean isFollowed;
-  // Whether nothing comes behind it any more.
+  // Whether no more operations come behind it. From then on only the thread that ends it changes
+  // the list, without the monitor.
   private boolean closed;
   private @Nullable Successor firstSuccessor;
   private @Nullable Successor lastSuccessor;
 
-  // Touched only by the thread that ends it.
+  // Used only by the thread that ends the operation.
   private @Nullable Throwable inherited;
-  // Launches behind it that may settle now, linked; and the next of those that this is one of.
+  // Launches behind it that may settle now, linked, and the link of the list that this is in.
   private @Nullable OrderedOperation firstReleased;
   private @Nullable OrderedOperation nextReleased;
 
@@ -109,47 +109,47 @@ public abstract class OrderedOperation extends LaunchedOperation
   }
 
   /**
-   * Nothing is ahead of it any more: it may run, as far as the order is concerned.
+   * Lets the operation run, because nothing is ahead of it any more.
    *
    * @param ending the executor of the calling thread, if that looks for its next task right after
    *     this; null otherwise
    */
   abstract void ready(@Nullable Executor ending);
 
-  /** Its command was submitted; the monitor is held. */
+  /** Notes that the command was submitted. The caller holds the monitor. */
   abstract void commandSubmitted();
 
-  /** Returns the thread that runs it now, or did last; null if none has begun. */
+  /** Returns the thread that runs the operation now or ran it last; null if none has begun. */
   public abstract @Nullable Thread runner();
 
-  /** Returns whether code outside of Tidepool has what this uses. */
+  /** Returns whether code outside of Tidepool uses the storages. */
   public abstract boolean isLent();
 
   /**
    * Waits for the end; does not report a failure.
    *
-   * @throws IllegalStateException if the thread computes a kernel that must end before
+   * @throws IllegalStateException if the calling thread computes a kernel that must end first
    */
   public abstract void await();
 
-  /** Waits for the end, but only for some time. Returns whether the operation has ended. */
+  /** Waits for the end for a limited time. Returns whether the operation has ended. */
   public abstract boolean await(long nanos);
 
   /** Sets the launch; before the operation enters. */
   void launchBy(DeviceLaunch command) {
     launch = command;
     command.belongsTo(this);
-    // The end of its own command.
+    // One more: the end of its own command.
     AHEAD.incrementAndGet(this);
   }
 
-  /** Returns whether it was let into its queues. Asked by the thread that asks for it. */
+  /** Returns whether it has entered its queues. Called by the thread that enters it. */
   public boolean hasEntered() {
     return entered;
   }
 
   /**
-   * Enters the queues of all storages. It does not start before {@link #mayStart} was called.
+   * Enters the queues of all storages. The operation does not start before {@link #mayStart}.
    *
    * @param runsAtOnce whether it is to run without delay if nothing is ahead
    */
@@ -157,7 +157,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     enter(0, runsAtOnce);
   }
 
-  /** Enters like {@link #enter} if all storages are open and idle; returns whether it did. */
+  /** Enters if all storages are open and idle; returns whether it did. See {@link #enter}. */
   boolean enterIfIdle(boolean runsAtOnce) {
     return enterIfIdle(0, runsAtOnce);
   }
@@ -174,8 +174,8 @@ public abstract class OrderedOperation extends LaunchedOperation
   }
 
   /**
-   * Takes the monitors of all storages, in order, checks all of them, then enters all queues. What
-   * is thrown comes before it has entered any.
+   * Takes the monitors of all storages, in order, checks all of them, then enters all queues. If
+   * this throws, the operation has entered none.
    */
   private void enter(int index, boolean runsAtOnce) {
     if (index < uses.length) {
@@ -198,14 +198,14 @@ public abstract class OrderedOperation extends LaunchedOperation
       use.storage().entered(use);
     }
     places = null;
-    // A thread that runs it at once need not come back for that, and an eviction must not wait.
+    // Occupy now: the thread need not take the monitors again, and an eviction need not wait.
     boolean isFirst = runsAtOnce && ahead == 1;
     if ((isFirst || mayLaunchHere()) && !ResourceAccesses.isAnyMoving(uses)) {
       beginToOccupy();
     }
   }
 
-  /** Returns whether the thread that asks may submit the launch, as far as operations ahead go. */
+  /** Returns whether the calling thread may submit the launch, as far as operations ahead go. */
   private boolean mayLaunchHere() {
     return launch != null && launch.isFirstToSubmit() && !Thread.currentThread().isVirtual();
   }
@@ -219,15 +219,15 @@ public abstract class OrderedOperation extends LaunchedOperation
     return made;
   }
 
-  /** Comes behind another operation; called while this enters its queues. */
+  /** Adds this operation to those behind another one. Called while this one enters its queues. */
   void follow(OrderedOperation other, boolean failsWithIt, boolean otherWrites) {
     boolean onDevice = launch != null && launch.follows(other.launch);
     synchronized (other) {
       if (!other.closed) {
         Successor place = Objects.requireNonNull(places, "one for each operation ahead");
         places = place.next;
-        // What failed before an operation that always runs is known by now: one that comes behind
-        // that starts afresh.
+        // Everything ahead of `other` has ended, so its failure does not change any more. An
+        // operation that enters now starts afresh.
         boolean isOld = other.always && other.ahead == 0;
         place.next = null;
         place.sharesInherited = failsWithIt && !isOld;
@@ -256,25 +256,25 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
   }
 
-  /** The host waits for the end: that of a launch is told without delay. */
+  /** Requests that the end of a launch is reported without delay, because the host waits for it. */
   void hurry() {
     if (launch != null) {
       launch.hurry();
     }
   }
 
-  /** It has entered and may start from now on. Returns whether nothing is ahead any more. */
+  /** Lets the operation start, after it has entered. Returns whether nothing is ahead any more. */
   boolean mayStart() {
     int left = AHEAD.decrementAndGet(this);
     return launch == null ? left == 0 : launch.removeUnsubmitted();
   }
 
-  /** Returns whether its body may run, as far as operations ahead are concerned. */
+  /** Returns whether its body may run, as far as operations ahead allow it. */
   boolean isNothingAhead() {
     return launch == null ? ahead == 0 : launch.isAllSubmitted();
   }
 
-  /** Returns whether it has entered everywhere, and one operation ahead has not ended. */
+  /** Returns whether it has entered all queues and one operation ahead has not ended. */
   boolean isOneAhead() {
     return ahead == 1;
   }
@@ -284,7 +284,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     return ahead == 0;
   }
 
-  /** Its command has ended, or there will be none. Returns whether everything ahead has ended. */
+  /** Notes that the command, if any, has ended. Returns whether everything ahead has ended. */
   boolean commandLeaves() {
     return AHEAD.decrementAndGet(this) == 0;
   }
@@ -314,7 +314,7 @@ public abstract class OrderedOperation extends LaunchedOperation
   }
 
   /**
-   * Its command was submitted: launches behind it may be submitted too.
+   * Notes that the command was submitted, and lets launches behind it be submitted too.
    *
    * @param ending see {@link #ready}
    */
@@ -339,8 +339,8 @@ public abstract class OrderedOperation extends LaunchedOperation
   }
 
   /**
-   * Returns whether what it uses is kept for it. For the thread that enters it, then the one that
-   * runs it.
+   * Returns whether it occupies its storages. Called by the thread that enters it, then by the
+   * runner.
    */
   boolean occupies() {
     return occupies;
@@ -362,15 +362,15 @@ public abstract class OrderedOperation extends LaunchedOperation
   }
 
   /**
-   * Keeps what it uses from being moved; waits while it is. Call without a monitor, or when nothing
-   * is being moved.
+   * Keeps the storages from being moved; waits while they are being moved. The caller holds no
+   * monitor, or nothing is being moved.
    */
   @Override
   public void occupy() {
     ResourceAccesses.occupy(uses);
   }
 
-  /** Lets what it uses be moved, though it has begun: it will provide its memory again. */
+  /** Lets the storages be moved during the operation, which will provide their memory again. */
   @Override
   public void vacate() {
     ResourceAccesses.vacate(uses);
@@ -387,17 +387,17 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
   }
 
-  /** Nothing comes behind it from now on. Called once; the monitor is held. */
+  /** Closes the list of the operations behind it. Called once; the caller holds the monitor. */
   void close(@Nullable Throwable own) {
     inherited = failure;
-    // A launch that the device ran behind one that failed counts for nothing.
+    // The device ran this launch behind one that failed. Only that first failure counts.
     boolean keeps = own == null || (launch != null && failure != null);
     failure = keeps ? failure : own;
     closed = true;
   }
 
   /**
-   * Tells the operations behind it that it has ended. May be called again when it was interrupted.
+   * Notifies the operations behind it of its end. May be called again after an error.
    *
    * @param ending see {@link #ready}
    */
@@ -429,7 +429,7 @@ public abstract class OrderedOperation extends LaunchedOperation
       starts = next.launch != null && next.isNothingAhead();
     }
     if (next.launch != null && isLast) {
-      // Its command has ended. Not here: of a long chain, each would be ended within the other.
+      // The command of `next` has ended. Not settled here, because a long chain would recurse.
       if (launch == null) {
         next.launch.settleLater();
       } else if (!next.equals(firstReleased)) {
@@ -452,7 +452,7 @@ public abstract class OrderedOperation extends LaunchedOperation
     }
   }
 
-  /** Takes a launch that may settle because this has ended; null if there is none left. */
+  /** Removes and returns a launch that may settle because this has ended; null if there is none. */
   @Nullable OrderedOperation takeReleased() {
     OrderedOperation next = firstReleased;
     if (next != null) {
@@ -466,19 +466,17 @@ public abstract class OrderedOperation extends LaunchedOperation
     failure = failure == null ? shared : failure;
   }
 
-  /** Returns what it failed with, as far as that is known; null if it has not failed. */
+  /** Returns the failure that is known so far; null if there is none. */
   synchronized @Nullable Throwable outcome() {
     return failure;
   }
 
-  /** Returns the one operation behind it; null if there is none, or several. */
+  /** Returns the one operation behind this; null if there is none, or several. */
   synchronized @Nullable OrderedOperation onlySuccessor() {
     return firstSuccessor == null || firstSuccessor.next != null ? null : firstSuccessor.operation;
   }
 
-  /**
-   * Returns whether it is the other operation, or waits for that, perhaps behind more between them.
-   */
+  /** Returns whether this is the other operation, or waits for it directly or indirectly. */
   boolean isOrComesAfter(OrderedOperation other) {
     Set<OrderedOperation> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<OrderedOperation> left = new ArrayDeque<>(List.of(other));

@@ -4,10 +4,10 @@ import dev.tidepool.runtime.threads.Resumable;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes whose uses have an order: what {@link OrderedOperation} enters and leaves.
+ * Bytes whose uses have an order: an {@link OrderedOperation} enters and leaves their queue.
  *
- * <p>Its monitor guards the order of operations and the state of the bytes' users. The monitors of
- * several are taken in the order of their numbers.
+ * <p>The monitor guards the queue and the state of the bytes' users. The monitors of several
+ * resources are taken in the order of their numbers.
  */
 public abstract class OrderedResource extends Resumable {
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -20,7 +20,7 @@ public abstract class OrderedResource extends Resumable {
     return number;
   }
 
-  /** Returns the order of its work. */
+  /** Returns the queue of the operations on it. */
   public final OperationQueue queue() {
     return queue;
   }
@@ -30,33 +30,31 @@ public abstract class OrderedResource extends Resumable {
     return useState;
   }
 
-  /** Returns what knows of the device that the bytes are for. */
+  /** Returns the context of the manager that the bytes belong to. */
   public abstract ResourceContext context();
 
-  /**
-   * Returns whether even reads must be alone, because host and device may take the block in turn.
-   */
+  /** Returns whether even reads must run alone, because host and device use the block in turns. */
   public abstract boolean isExclusive();
 
-  /** Admits an operation that is asked for now, or throws why not; the monitor is held. */
+  /** Checks that an operation may enter now; throws the reason if not. The monitor is held. */
   public abstract void check(ResourceAccess use, long nowNanos);
 
-  /** Work that it let in has its place in the order; the monitor is held. */
+  /** Notes that an operation has entered the queue. The caller holds the monitor. */
   public abstract void entered(ResourceAccess use);
 
-  /** Returns whether it takes work that a user asks for. */
+  /** Returns whether it admits operations of users. */
   public abstract boolean isOpen();
 
-  /** Returns whether it is open and nothing is asked of it; the monitor is held. */
+  /** Returns whether it is open and no operation is queued. The caller holds the monitor. */
   public abstract boolean isIdle();
 
-  /** Returns what users see of a failure of work on it. */
+  /** Returns a failure of an operation as users see it. */
   public abstract Throwable explained(Throwable failure);
 
-  /** The calling thread runs work on it. */
+  /** Notes that the calling thread begins to run an operation on it. */
   public abstract void operationStarted();
 
-  /** The calling thread has run the work. */
+  /** Notes that the calling thread has run the operation. */
   public abstract void operationEnded();
 
   /** Returns whether its bytes are in a file. */

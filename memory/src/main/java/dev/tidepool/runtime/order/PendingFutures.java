@@ -9,18 +9,18 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Futures that a manager handed out and has not completed yet. Thread-safe.
+ * The futures that a manager handed out and that have not completed. Thread-safe.
  *
- * <p>A thread that adds a future puts it on a stack. A thread that removes one moves what is on the
- * stack to a list first, where it can be taken out of the middle. So threads that ask for work and
- * threads that end it share a cache line once for a group of futures, and not for each.
+ * <p>A thread that adds a future pushes it on a stack. A thread that removes one first moves the
+ * stack to a linked list, which allows removal from the middle. So threads that submit operations
+ * and threads that end them share a cache line once for a group of futures, not for each future.
  */
 public final class PendingFutures {
 
-  /** A future's place, which takes no memory to add or to remove. */
+  /** The entry of a future. Adding and removing it allocates nothing. */
   static final class Entry {
     private final CompletableFuture<?> future;
-    // The one that was added before it; in the list, the one behind it.
+    // On the stack, the entry that was added before; in the list, the one behind.
     private @Nullable Entry next;
 
     private @Nullable Entry before;
@@ -36,7 +36,7 @@ public final class PendingFutures {
     }
   }
 
-  /** What was added since the list was last used. */
+  /** The futures that were added since the list was last used. */
   private static final class Stack extends CacheLinePadding {
     private static final AtomicReferenceFieldUpdater<Stack, @Nullable Entry> TOP =
         AtomicReferenceFieldUpdater.newUpdater(Stack.class, Entry.class, "top");
@@ -56,7 +56,7 @@ public final class PendingFutures {
     }
   }
 
-  /** The rest, linked both ways. Its monitor guards it, and the entries that are in it. */
+  /** The other futures, doubly linked. Its monitor guards the list and the entries in it. */
   private static final class Linked extends CacheLinePadding {
     private @Nullable Entry first;
 
@@ -113,12 +113,12 @@ public final class PendingFutures {
    * Keeps a future until it is {@linkplain #remove removed} or {@linkplain #withdraw withdrawn}.
    */
   void add(Entry entry) {
-    // A call that fails must not have kept it: nothing would withdraw it.
+    // If a call fails, the future must not be kept: no thread would withdraw it.
     StackReserve.check();
     added.push(entry);
   }
 
-  /** Keeps a future no longer; nothing if it was removed before. */
+  /** Removes a future; does nothing if it was removed before. */
   void remove(Entry entry) {
     synchronized (listed) {
       if (!entry.isListed) {
@@ -131,14 +131,14 @@ public final class PendingFutures {
   }
 
   /**
-   * Takes a future back that no caller has and that nothing will complete. Completes it, because a
-   * thread may wait for it already.
+   * Removes a future that no caller has and that nothing will complete. Completes it, because a
+   * thread may already wait for it.
    */
   void withdraw(Entry entry) {
     try {
       entry.future.complete(null);
     } finally {
-      // Also where the heap is full: the next thread that waits must not find it.
+      // Also if the heap is full: the next thread that waits must not find the future.
       remove(entry);
     }
   }
@@ -155,7 +155,7 @@ public final class PendingFutures {
     }
   }
 
-  // Futures are told apart by identity, as they have no other equality.
+  // Futures are compared by identity, as they have no other equality.
   @SuppressWarnings("UndefinedEquals")
   private @Nullable Entry find(CompletableFuture<?> future) {
     synchronized (listed) {
@@ -178,7 +178,7 @@ public final class PendingFutures {
       }
     }
     for (CompletableFuture<?> future : kept) {
-      // Failures are its owner's business.
+      // The owner of the future handles its failure.
       future.handle((_, _) -> true).join();
     }
   }

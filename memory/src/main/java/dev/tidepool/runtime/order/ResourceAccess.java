@@ -4,10 +4,10 @@ import dev.tidepool.MapMode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a piece of work does with a storage, and its place there while it is under way.
+ * What an operation does with one storage, and its entry in the storage's queue.
  *
- * <p>The place is part of this object because to enter a queue, and to leave it, must take no
- * memory and the same time however many others are there. So each use is of one piece of work.
+ * <p>The entry is part of this object, so that entering and leaving a queue allocate nothing and
+ * take constant time. So each access belongs to one operation.
  */
 public final class ResourceAccess {
   private final OrderedResource storage;
@@ -16,8 +16,7 @@ public final class ResourceAccess {
   private final Purpose purpose;
   private final boolean forgives;
 
-  // All guarded by the storage's monitor; the first five are the queue's, the others
-  // those of UseState.
+  // All guarded by the storage's monitor. OperationQueue uses the first five, UseState the others.
   @Nullable OrderedOperation operation;
   boolean entered;
   boolean reads;
@@ -27,11 +26,11 @@ public final class ResourceAccess {
   @Nullable ResourceAccess userBefore;
   @Nullable ResourceAccess userAfter;
 
-  /** What work is for. */
+  /** The purpose of an operation. */
   public enum Purpose {
-    /** Copies and views, which go where the newest bytes are. */
+    /** Copies and views, on the side that has the newest bytes. */
     ACCESS,
-    /** Kernels, and what brings the bytes to the device, or to both sides. */
+    /** Kernels, and operations that bring the bytes to the device or to both sides. */
     DEVICE,
     /** An eviction, which moves the bytes and uses none. */
     MOVE,
@@ -42,23 +41,21 @@ public final class ResourceAccess {
     /** Lending the bytes to native code. */
     LEND;
 
-    /**
-     * Returns whether the device, or native code, will have the bytes, which a mapping may forbid.
-     */
+    /** Returns whether the device or native code uses the bytes, which a mapping may forbid. */
     public boolean isOnDevice() {
       return this == DEVICE || this == LEND;
     }
   }
 
   /**
-   * Creates a use of a storage.
+   * Creates an access to a storage.
    *
-   * @param storage whose order it joins
+   * @param storage whose queue it enters
    * @param writes whether it changes the bytes
-   * @param alone whether nothing else may run beside it: writes, and everything on a storage whose
-   *     block host and device take in turn
-   * @param purpose what it is for, which decides what an open mapping forbids
-   * @param forgives whether it goes on when the write ahead of it failed
+   * @param alone whether nothing else may run beside it: writes, and every access to a storage
+   *     whose block host and device use in turns
+   * @param purpose decides whether an open mapping forbids the access
+   * @param forgives whether it continues if the write ahead failed
    */
   private ResourceAccess(
       OrderedResource storage, boolean writes, boolean alone, Purpose purpose, boolean forgives) {
@@ -77,7 +74,7 @@ public final class ResourceAccess {
     return of(storage, false, Purpose.ACCESS);
   }
 
-  /** Reads what other work is about to write, and has another source should that fail. */
+  /** Reads bytes that another operation is about to write, and has another source if that fails. */
   public static ResourceAccess relay(OrderedResource storage) {
     return new ResourceAccess(storage, false, storage.isExclusive(), Purpose.ACCESS, true);
   }
@@ -90,7 +87,7 @@ public final class ResourceAccess {
     return of(storage, writes, Purpose.DEVICE);
   }
 
-  /** Moving bytes changes none, but nothing may run beside it. */
+  /** Moves the bytes, which changes none; but nothing may run beside it. */
   static ResourceAccess eviction(OrderedResource storage) {
     return new ResourceAccess(storage, false, true, Purpose.MOVE, false);
   }
@@ -123,7 +120,7 @@ public final class ResourceAccess {
     return forgives;
   }
 
-  /** One use that covers both, of the same storage. */
+  /** Returns one access that covers both, of the same storage. */
   ResourceAccess and(ResourceAccess other) {
     return new ResourceAccess(
         storage,

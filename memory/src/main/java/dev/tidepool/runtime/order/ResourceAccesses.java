@@ -40,7 +40,7 @@ final class ResourceAccesses {
     return distinct;
   }
 
-  /** Returns how many operations one with these accesses would come behind if it entered now. */
+  /** Returns how many operations would be ahead of one with these accesses if it entered now. */
   static int mostAhead(ResourceAccess[] uses) {
     int most = 0;
     for (ResourceAccess use : uses) {
@@ -49,14 +49,14 @@ final class ResourceAccesses {
     return most;
   }
 
-  /** Ends copies in place; the monitors of the storages are held. */
+  /** Ends copies in place. The caller holds the monitors of the storages. */
   static void stopInPlace(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
       use.storage().useState().stop();
     }
   }
 
-  /** Checks that all storages let the operation in; their monitors are held. */
+  /** Checks that all storages admit the operation. The caller holds their monitors. */
   static void check(ResourceAccess[] uses) {
     long now = System.nanoTime();
     for (ResourceAccess use : uses) {
@@ -64,7 +64,7 @@ final class ResourceAccesses {
     }
   }
 
-  /** Keeps the storages from being moved; waits while they are. */
+  /** Keeps the storages from being moved; waits while they are being moved. */
   static void occupy(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
       use.storage().useState().begin(use);
@@ -78,7 +78,7 @@ final class ResourceAccesses {
     }
   }
 
-  /** Ends the use of the copies, if it has begun, and tells requests that wait for memory. */
+  /** Ends the use of the copies, if it has begun, and notifies requests that wait for memory. */
   static void vacate(ResourceAccess use) {
     OrderedResource storage = use.storage();
     if (!storage.useState().end(use)) {
@@ -86,7 +86,7 @@ final class ResourceAccesses {
     }
     ResourceContext context = storage.context();
     if (use.purpose() == ResourceAccess.Purpose.MOVE) {
-      // The storage has no more to give than before, and requests would try it in turns.
+      // Not the storage: it frees no more than before, and requests would retry it in turns.
       context.waiters().released(context.device());
     } else {
       context.waiters().released(context.device(), storage);
@@ -101,7 +101,7 @@ final class ResourceAccesses {
     return any;
   }
 
-  /** Brings spilled bytes of the storages back to memory, for all of them together. */
+  /** Brings spilled bytes back to memory, for all storages together. */
   static void provideMemory(ResourceAccess[] uses, MultiBufferAdmission.Holder holder) {
     if (isAnySpilled(uses)) {
       MultiBufferAdmission.inTurn(
@@ -119,21 +119,21 @@ final class ResourceAccesses {
     return any;
   }
 
-  /** The calling thread begins to run the operation. */
+  /** Notes that the calling thread begins to run the operation. */
   static void runs(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
       use.storage().operationStarted();
     }
   }
 
-  /** The calling thread has run the operation. */
+  /** Notes that the calling thread has run the operation. */
   static void ran(ResourceAccess[] uses) {
     for (ResourceAccess use : uses) {
       use.storage().operationEnded();
     }
   }
 
-  /** Returns what users see of a failure. */
+  /** Returns a failure as users see it. */
   static Throwable explained(ResourceAccess[] uses, Throwable thrown) {
     Throwable explained = thrown;
     for (ResourceAccess use : uses) {

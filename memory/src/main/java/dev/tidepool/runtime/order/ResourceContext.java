@@ -2,7 +2,7 @@ package dev.tidepool.runtime.order;
 
 import dev.tidepool.spi.Device;
 
-/** What the order of operations asks of the manager of a resource. */
+/** What the order of operations needs from the manager of a resource. */
 public interface ResourceContext {
   /** Returns the id of the manager's accelerator. */
   String id();
@@ -13,7 +13,7 @@ public interface ResourceContext {
   MemoryWaiters waiters();
 
   /**
-   * Returns the turn in which work over several buffers gets its memory; see {@link
+   * Returns the turn in which operations over several buffers get their memory; see {@link
    * MultiBufferAdmission}.
    */
   MultiBufferAdmission.Turn admission();

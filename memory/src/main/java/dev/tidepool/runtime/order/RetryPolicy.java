@@ -7,27 +7,27 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When a transfer that failed is tried again: after a transient error, with exponential backoff and
- * full jitter (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015), so that
- * transfers that failed together do not come back together.
+ * When a failed transfer is tried again: after a transient error, with exponential backoff and full
+ * jitter (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015), so that
+ * transfers that failed together do not retry together.
  *
- * @param most how often
- * @param withinNanos after the first failure, how long new attempts may begin
- * @param meter counts them
+ * @param most the maximum number of retries
+ * @param withinNanos how long after the first failure retries may begin
+ * @param meter counts the retries
  */
 public record RetryPolicy(int most, long withinNanos, TransferMeter meter) {
   private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Never tries again. */
+  /** Never retries. */
   public static final RetryPolicy NONE = new RetryPolicy(0, 0, new TransferMeter());
 
-  /** Returns this policy with another maximum of attempts. */
+  /** Returns this policy with another maximum of retries. */
   public RetryPolicy withMost(int count) {
     return new RetryPolicy(count, withinNanos, meter);
   }
 
-  /** What arrived was not what was sent. */
+  /** The bytes that arrived differ from those that were sent. */
   public static final class Damaged extends TransferException {
     private static final long serialVersionUID = 1L;
 
@@ -37,10 +37,10 @@ public record RetryPolicy(int most, long withinNanos, TransferMeter meter) {
   }
 
   /**
-   * Returns how long to wait before the next attempt, which is counted; -1 if there is none.
+   * Returns the time to wait before the next attempt, and counts that attempt; -1 if there is none.
    *
-   * @param attempts how often it was tried so far
-   * @param sinceNanos how long ago it failed first
+   * @param attempts the number of attempts so far
+   * @param sinceNanos the time since the first failure
    */
   long pause(Throwable failure, int attempts, long sinceNanos) {
     if (attempts > most || !isTransient(failure)) {
@@ -59,7 +59,7 @@ public record RetryPolicy(int most, long withinNanos, TransferMeter meter) {
     return failure instanceof Damaged || kindOf(failure) == AcceleratorException.Kind.TRANSIENT;
   }
 
-  /** Returns what a driver's refusal behind a failure was; PERMANENT if there was none. */
+  /** Returns the kind of the driver's refusal that caused a failure; PERMANENT if there is none. */
   public static AcceleratorException.Kind kindOf(Throwable failure) {
     for (Throwable e = failure; e != null; e = e.getCause()) {
       if (e instanceof AcceleratorException refusal) {

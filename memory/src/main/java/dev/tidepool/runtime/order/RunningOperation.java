@@ -15,15 +15,15 @@ import org.jspecify.annotations.Nullable;
  * How an {@link Operation} runs when its turn has come, perhaps several times, and how it ends.
  *
  * <p><b>Recovery.</b> A body that failed may run again, at the same place in the order, if its
- * {@link RetryPolicy} says so.
+ * {@link RetryPolicy} allows it.
  *
- * <p><b>Errors.</b> An error may come from anywhere: the heap is full, no thread starts, the stack
- * ends. Once the operation has entered its queues, nothing that is thrown keeps it there. To end
- * takes no memory and goes on where it was interrupted; what still fails is {@link Resumable} and
- * tried again.
+ * <p><b>Errors.</b> Any step may throw: the heap is full, no thread can be started, the stack
+ * overflows. Once the operation has entered its queues, no error keeps it there. Ending allocates
+ * no memory and continues where it was interrupted. If a step still fails, the maintenance thread
+ * {@linkplain Resumable repeats} it.
  *
- * <p><b>Threads.</b> A body runs on one thread at a time, and may block it: on a thread of its
- * executor, or on the thread that asked and waits for its turn, if that may block.
+ * <p><b>Threads.</b> One thread at a time runs the body, and the body may block it. That is a
+ * thread of the executor, or the calling thread that waits for the turn, if it may block.
  */
 abstract class RunningOperation extends OrderedOperation implements HandoffExecutor.Task {
 
@@ -35,15 +35,15 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     DONE
   }
 
-  // Null when it has ended, so that no buffer that it used stays reachable through it.
+  // Null after the end, so that the buffers that it used can become unreachable.
   private @Nullable Runnable body;
   final Executor executor;
-  // The thread that looks for its next task when it has ended this, and may take what comes behind;
-  // null if none does. Another thread may end it instead.
+  // The thread that looks for its next task right after this operation, and may take a successor;
+  // null if there is none. Another thread may end the operation instead.
   private @Nullable Thread taskThread;
 
-  // Set before the operation enters its queues: whether the thread that asked waits to run it, when
-  // it is tried again, and what is told its own failure and its end.
+  // Set before the operation enters its queues: whether the calling thread waits to run it, when it
+  // runs again, and the listeners of its own failure and of its end.
   boolean awaited;
   RetryPolicy retries = RetryPolicy.NONE;
   @Nullable Consumer<Throwable> failing;
@@ -52,26 +52,26 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   // Guarded by this.
   private boolean turn;
   private Stage stage = Stage.WAITING;
-  // What failed beside the body, before the end had begun: the body does not run any more.
+  // An error outside of the body, before the end began. The body does not run any more.
   private @Nullable Throwable lost;
-  // Whether a thread has taken it to run it; another thread that runs it returns at once.
+  // Whether a thread has taken the operation to run it. Other threads that call run() return.
   private boolean taken;
-  // Whether the thread that was ending it has gone before it had done that.
+  // Whether the thread that was ending the operation stopped before it had finished.
   private boolean endInterrupted;
   private boolean claimed;
-  // Whether its bytes were on their way once, so that it can no longer be said to be stopped.
+  // Whether a batch has begun to transfer the bytes. The operation can no longer be cancelled.
   private boolean touched;
   private long startNanos;
 
   // The thread that runs the body, or is about to.
   private volatile @Nullable Thread runner;
 
-  // Used only by that thread; the attempts also by listeners, after the end.
+  // Used only by the runner; `attempts` also by listeners, after the end.
   private int attempts;
   private boolean isLastAttempt;
   private long firstFailureNanos;
 
-  // Used only by the thread that ends the operation.
+  // Written by the thread that runs or ends the operation. `over`: the listener was called.
   private boolean ending;
   private @Nullable Throwable own;
   private boolean over;
@@ -82,7 +82,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     this.executor = executor;
   }
 
-  /** Returns whether nothing is ahead of it and it has not ended. */
+  /** Returns whether nothing is ahead of the operation and it has not ended. */
   public boolean isItsTurn() {
     if (!isNothingAhead()) {
       return false;
@@ -92,7 +92,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Nothing is ahead any more: the waiting caller runs the work, or a thread of the executor. */
+  /** Wakes the waiting caller or hands the operation to the executor. Nothing is ahead any more. */
   void ready() {
     if (isHandedIn()) {
       handIn();
@@ -100,8 +100,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Returns whether a thread of the executor runs it, now that its turn has come; wakes a waiting
-   * caller.
+   * Notes that the turn has come, and wakes a waiting caller. Returns whether a thread of the
+   * executor must run the operation.
    */
   private synchronized boolean isHandedIn() {
     turn = true;
@@ -126,7 +126,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Hands the work in, whose turn has come, as a task of its own; at once or a little later. */
+  /** Hands the operation to its executor, at once or a little later. The turn has come. */
   @Override
   public void handIn() {
     try {
@@ -136,7 +136,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Leaves the hand-in to the maintenance thread, because it failed. Its turn has come. */
+  /** Leaves the hand-over to the executor to the maintenance thread. The turn has come. */
   @Override
   public void leaveToBeHandedIn() {
     synchronized (this) {
@@ -146,10 +146,10 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * The thread that waited for the turn cannot go on. The body does not run unless another thread
-   * has begun it.
+   * Abandons the operation, because the thread that waited for the turn cannot continue. The body
+   * does not run, unless another thread has started it or the operation always runs.
    *
-   * @param thrown what stopped the thread, which the operation fails with
+   * @param thrown the error that stopped the thread; the operation fails with it
    */
   void abandon(Throwable thrown) {
     boolean runs;
@@ -166,17 +166,17 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** The thread that ran the work could not go on; called by that thread. */
+  /** Handles an error that stopped the calling thread while it ran or ended the operation. */
   public void lose(Throwable thrown) {
     synchronized (this) {
       if (over || (taken && !Thread.currentThread().equals(runner))) {
         return;
       }
       if (stage == Stage.SUBMITTED && !ending) {
-        // Its queue waits for the command.
+        // The queue waits for the command.
         return;
       }
-      // So that it is lost once.
+      // Do not handle the same error twice.
       runner = null;
       turn |= isNothingAhead();
       claimed = false;
@@ -194,7 +194,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Goes on with the end that a thread could not finish, or has the work handed in again. */
+  /** Continues the end that a thread could not finish, or hands the operation in again. */
   @Override
   public void resume() {
     if (launch != null && hasAllEnded() && settle()) {
@@ -227,7 +227,6 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** The work is the last of a task of its executor. Called before its end. */
   @Override
   public void endsTask() {
     taskThread = Thread.currentThread();
@@ -246,8 +245,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Returns whether the work was stopped before it started. It stays in its queues, as work that
-   * does nothing.
+   * Cancels the operation unless it has started. Returns whether it is cancelled: it stays in its
+   * queues and does nothing.
    */
   public synchronized boolean cancel() {
     if (stage == Stage.WAITING && !touched) {
@@ -256,7 +255,6 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     return stage == Stage.CANCELLED;
   }
 
-  /** Returns whether it has ended. */
   synchronized boolean isDone() {
     return stage == Stage.DONE;
   }
@@ -265,7 +263,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     if (failure != null) {
       return failure;
     }
-    // What the thread that asks has just ended with, if that is not settled yet.
+    // The calling thread may have just set `own`, before it is copied to `failure`.
     return own == null ? lost : own;
   }
 
@@ -275,8 +273,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Runs the body, now that the turn has come, or ends without. Does nothing if another thread did
-   * or does that.
+   * Runs the body, or ends the operation without running it. Its turn has come. Does nothing if
+   * another thread has done so or does so now.
    */
   @Override
   public void run() {
@@ -309,7 +307,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     runner = null;
   }
 
-  /** The body was run for the last time, or will not be. */
+  /** Continues after the last run of the body, or when the body will not run. */
   private void bodyEnded(@Nullable Throwable thrown) {
     if (launch == null) {
       finish(thrown);
@@ -333,7 +331,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
         launch.follow();
       }
     } else {
-      // It keeps its place in the order until all ahead has ended, and needs nothing any more.
+      // The operation keeps its place until everything ahead has ended, but uses nothing any more.
       stopOccupying();
       synchronized (this) {
         runner = null;
@@ -357,7 +355,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** What comes behind may be submitted too. */
+  /** Lets launches behind this one be submitted. */
   void tellOfSubmission() {
     letLaunchesFollow(ending());
   }
@@ -368,18 +366,18 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     try {
       failure = own == null && thrown != null ? explained(thrown) : failure;
     } catch (Throwable e) {
-      // It ends as it was thrown.
+      // Report the failure as it was thrown.
       failure = thrown;
     }
     return commandEnded(failure);
   }
 
   /**
-   * The command has ended, or there will be none. The operation ends too, unless something ahead
-   * has not ended. Called once; does not throw.
+   * Notes that the command has ended, or that there will be none. The operation ends too, unless
+   * one ahead has not ended. Only the first call has an effect. Does not throw.
    *
-   * @param thrown what the command or the body failed with
-   * @return whether the operation has ended, and its listener is to be {@linkplain #tellOfEnd told}
+   * @param thrown the failure of the command or the body
+   * @return whether the operation has ended; the caller then calls {@link #tellOfEnd}
    */
   boolean commandEnded(@Nullable Throwable thrown) {
     try {
@@ -400,8 +398,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   /**
    * Ends an operation whose command, and everything ahead, has ended.
    *
-   * @return whether it has ended, and its listener is to be {@linkplain #tellOfEnd told}; false if
-   *     another thread ends it, or ends it later
+   * @return whether it has ended; the caller then calls {@link #tellOfEnd}. False if another thread
+   *     ends it, or ends it later
    */
   private boolean settle() {
     if (launch == null || !launch.beginToSettle()) {
@@ -428,8 +426,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Ends the launches behind this that ended on the device before this was settled, and those
-   * behind them. One after another, on this thread: to wake another for each takes longer.
+   * Ends the launches behind this one that ended on the device before this one was settled, and
+   * those behind them. This thread ends them one by one, because waking others takes longer.
    */
   private void settleReleased() {
     OrderedOperation next = takeReleased();
@@ -438,7 +436,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
         if (operation.launch != null
             && operation.launch.beginToSettle()
             && operation.endSettled()) {
-          // Before it is told: what fails then is taken up by another thread.
+          // Before the listener is called: if that fails, another thread ends the successors.
           adoptReleased(operation);
           operation.tellOfEnd();
         }
@@ -455,21 +453,21 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     try {
       tell();
     } catch (Throwable e) {
-      // Another thread may have ended it.
+      // lose() accepts only the runner, and another thread may have ended the operation.
       runner = Thread.currentThread();
       lose(e);
     }
   }
 
   /**
-   * Returns the executor of the calling thread, which ends this, if that looks for its next task
-   * then.
+   * Returns the executor of the calling thread, if that thread looks for its next task right after
+   * the end of this operation; else null.
    */
   private @Nullable Executor ending() {
     return Thread.currentThread().equals(taskThread) ? executor : null;
   }
 
-  /** Returns whether the calling thread is the one to run it. */
+  /** Takes the operation for the calling thread. Returns false if another thread has taken it. */
   public synchronized boolean take() {
     if (taken || stage == Stage.DONE) {
       return false;
@@ -479,14 +477,16 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     return true;
   }
 
-  /** Returns what failed beside the body, so that it does not run. */
+  /** Returns the error outside of the body that keeps it from running; null if there is none. */
   public synchronized @Nullable Throwable lost() {
     return lost;
   }
 
-  /** Returns whether the body will run; from now on it cannot be stopped. The turn has come. */
+  /**
+   * Starts the operation at its turn; it cannot be cancelled then. Returns whether the body runs.
+   */
   public boolean claim() {
-    // Before its own monitor, which is taken after those of storages.
+    // Before the monitor of this object: the monitors of storages are taken first.
     if (!occupies() && isWanted()) {
       beginToOccupy();
     }
@@ -500,12 +500,12 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Returns whether the body is still to be run. */
+  /** Returns whether the body must still run. */
   private synchronized boolean isWanted() {
     return stage == Stage.WAITING && lost == null && (failure == null || always);
   }
 
-  /** Runs the claimed body, and ends unless the body is tried again later. */
+  /** Runs the claimed body. Ends the operation, unless the body is tried again later. */
   public void runClaimed() {
     Throwable thrown = attempt();
     long pause = thrown == null ? -1 : pause(thrown);
@@ -522,7 +522,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Called on a thread that reports no failure. */
+  /** Called on a thread that reports no failures. */
   private void handInAgain(Runnable attempt) {
     try {
       executor.execute(attempt);
@@ -555,25 +555,25 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Returns what users see of a failure. */
+  /** Returns the failure as users see it. */
   Throwable explained(Throwable thrown) {
     return ResourceAccesses.explained(uses, thrown);
   }
 
-  /** What several storages have in files must be in memory together. */
+  /** Brings spilled bytes of several storages into memory together. */
   private void bringBack() {
     if (!always && uses.length > 1) {
       ResourceAccesses.provideMemory(uses, this);
     }
   }
 
-  /** Waits on the thread that asked. An interrupt stays set. */
+  /** Waits on the calling thread. An interrupt stays set. */
   private static void waitFor(long nanos) {
     long end = System.nanoTime() + nanos;
     Uninterruptibly.await(() -> TimeUnit.NANOSECONDS.sleep(end - System.nanoTime()));
   }
 
-  /** What the body does from now on cannot be done twice. Called by the body. */
+  /** Forbids further attempts. The body calls this before a step that cannot be repeated. */
   public void endAttempts() {
     isLastAttempt = true;
   }
@@ -587,7 +587,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     return retries.pause(failure, attempts, now - firstFailureNanos);
   }
 
-  /** Returns whether the body has begun to run, or its bytes to travel. */
+  /** Returns whether the body has begun to run, or its bytes to be transferred. */
   public synchronized boolean hasStarted() {
     return startNanos != 0;
   }
@@ -597,20 +597,20 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     return startNanos == 0 ? 0 : System.nanoTime() - startNanos;
   }
 
-  /** Returns how often it was tried; called when it has ended. */
+  /** Returns how often the body was tried; called after the end. */
   public int attempts() {
     return hasStarted() ? Math.max(1, attempts) : 0;
   }
 
-  /** Ends the work. */
+  /** Ends the operation and calls its listener. */
   public void finish(@Nullable Throwable thrown) {
     end(thrown);
     tell();
   }
 
   /**
-   * Ends the work, but does not call its listener, which {@link #tell} does. Threads that wait for
-   * it go on. May be called again when it was interrupted.
+   * Ends the operation and wakes threads that wait for the end. Does not call the listener, which
+   * {@link #tell} does. May be called again after an error.
    */
   public void end(@Nullable Throwable thrown) {
     if (!ending) {
@@ -636,14 +636,14 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
       }
     }
     tellSuccessors(ending());
-    // Only now, when the operations behind have their turn: waiting requests look which go on.
+    // Last: waiting requests check which operations run, and the successors have their turn now.
     if (uses.length > 0) {
       ResourceContext context = uses[0].storage().context();
       context.waiters().released(context.device());
     }
   }
 
-  /** Tells the listener of work that was ended. */
+  /** Calls the listener of an operation that has ended. */
   public void tell() {
     if (over) {
       return;
@@ -664,8 +664,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Claims it for a batch, although an operation ahead has not ended. Its turn comes when that has;
-   * the batch ends it then.
+   * Claims the operation for a batch, although an operation ahead has not ended. The turn comes at
+   * the end of that operation; then the batch ends this one.
    *
    * @return whether it is claimed; if not, it runs at its turn
    */
@@ -677,7 +677,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     try {
       claims = claim();
     } catch (Throwable e) {
-      // Otherwise it would stay taken, and no thread would run it.
+      // Otherwise the operation would stay taken, and no thread would run it.
       lose(e);
       throw e;
     }
@@ -689,9 +689,9 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /**
-   * Takes a claim back: it runs alone, when its turn comes or has come.
+   * Takes a claim back. The operation runs alone, when its turn comes or has come.
    *
-   * @param travelled whether its bytes were on their way
+   * @param travelled whether the batch has begun to transfer its bytes
    */
   void unclaim(boolean travelled) {
     stopOccupying();
@@ -705,7 +705,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
     }
   }
 
-  /** Returns what its own body failed with, or what failed beside it; null if nothing did. */
+  /** Returns the operation's own failure, or an error outside of its body; null if none. */
   @Nullable Throwable ownFailure() {
     return own == null ? lost() : own;
   }

@@ -6,17 +6,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What uses a storage's copies now: operations under way, or one thread that moves the bytes
+ * The current users of a storage's copies: operations under way, or one thread that moves the bytes
  * elsewhere because memory is short. An operation that has not begun uses nothing yet, so the bytes
  * that it will need may be moved; it brings them back when it begins.
  *
  * <p>Guarded by the storage's monitor. An operation that begins waits while the bytes are being
- * moved. The thread that moves them waits for no operation, so neither waits for the other.
+ * moved. The thread that moves them waits for no operation, so the two never wait for each other.
  */
 public final class UseState extends InPlaceAccess {
   private final Object monitor;
   private int users;
-  // Linked.
+  // Linked through the accesses.
   private @Nullable ResourceAccess firstUser;
   private boolean moving;
   private boolean ended;
@@ -31,7 +31,7 @@ public final class UseState extends InPlaceAccess {
     this.monitor = monitor;
   }
 
-  /** An operation begins to use the copies, unless it has. An interrupt stays set. */
+  /** Begins the use of the copies by an operation, unless it has begun. An interrupt stays set. */
   public void begin(ResourceAccess use) {
     synchronized (monitor) {
       if (use.occupies) {
@@ -48,7 +48,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** An operation uses the copies no longer. Returns whether it did. */
+  /** Ends the use of the copies by an operation. Returns whether it used them. */
   boolean end(ResourceAccess use) {
     synchronized (monitor) {
       if (!use.occupies) {
@@ -75,13 +75,13 @@ public final class UseState extends InPlaceAccess {
     NONE,
     /** All operations under way wait for memory, or for native code that the bytes are lent to. */
     WAITING,
-    /** An operation, a move of the bytes, or the release of the memory goes on and will end. */
+    /** An operation, a move of the bytes, or the release of the memory continues and will end. */
     GOING_ON
   }
 
   /**
-   * Returns what uses or moves the copies now, or gives their memory back, except for the calling
-   * thread's operation.
+   * Returns the kind of users that use, move or release the copies now. An operation of the calling
+   * thread does not count while {@link MemoryWaiters} has the thread as blocked.
    */
   public Users others() {
     synchronized (monitor) {
@@ -105,7 +105,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** Returns the operations that use the copies now and do not wait for memory themselves. */
+  /** Returns the operations that use the copies now and do not wait for memory. */
   public List<OrderedOperation> goingOn() {
     List<OrderedOperation> operations = new ArrayList<>();
     synchronized (monitor) {
@@ -120,7 +120,7 @@ public final class UseState extends InPlaceAccess {
     return operations;
   }
 
-  /** Returns whether a thread moves the bytes elsewhere, or gives their memory back. */
+  /** Returns whether a thread moves the bytes elsewhere or releases their memory. */
   public boolean isLeaving() {
     synchronized (monitor) {
       boolean leaves = moving || (ended && !freed);
@@ -131,7 +131,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** Returns whether native code has the copies. */
+  /** Returns whether the copies are lent to native code. */
   public boolean isLent() {
     synchronized (monitor) {
       boolean lent = false;
@@ -142,7 +142,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** Waits until nothing moves the bytes. An interrupt stays set. */
+  /** Waits until no thread moves the bytes. An interrupt stays set. */
   public void awaitMoved() {
     synchronized (monitor) {
       if (moving) {
@@ -151,7 +151,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** Returns whether nothing uses or moves the copies; the monitor is held. */
+  /** Returns whether nothing uses, moves or releases the copies. The caller holds the monitor. */
   public boolean isFree() {
     return users == 0 && !moving && !ended;
   }
@@ -163,7 +163,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** The memory is about to be given back: from now on nothing moves the bytes. */
+  /** Forbids moves of the bytes from now on: their memory is about to be released. */
   public void close() {
     synchronized (monitor) {
       stop();
@@ -171,7 +171,7 @@ public final class UseState extends InPlaceAccess {
     }
   }
 
-  /** The memory was given back after {@link #close}. */
+  /** Notes that the memory was released after {@link #close}. */
   public void freed() {
     synchronized (monitor) {
       freed = true;

@@ -1,9 +1,9 @@
 /**
  * The order of the operations on the bytes of a buffer.
  *
- * <p>Operations ({@code Operation}) enter the order of the resources that they use and run when all
- * ahead of them has ended; retries and futures are here too. Knows no buffer: what is ordered is an
- * {@code OrderedResource}.
+ * <p>Operations ({@code Operation}) enter the queues of the resources that they use, and run when
+ * all operations ahead have ended. Retries and futures are here too. The package knows no buffer:
+ * it orders {@code OrderedResource}s.
  */
 @NullMarked
 package dev.tidepool.runtime.order;

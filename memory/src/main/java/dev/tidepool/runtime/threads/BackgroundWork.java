@@ -5,8 +5,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Work that may block for long and that is in the order of no buffer, on a thread of its own: all
- * threads of the library could wait for one another otherwise.
+ * Runs work that may block for long and that uses no buffer's queue, each on a thread of its own.
+ * On shared threads, all of them could wait for one another.
  */
 public final class BackgroundWork {
   private BackgroundWork() {}
@@ -22,7 +22,7 @@ public final class BackgroundWork {
   /**
    * Starts work.
    *
-   * @param undo takes the result if the future was cancelled; may be called again
+   * @param undo receives the result if the future was cancelled; may be called again
    */
   public static <T> CompletableFuture<T> start(Supplier<T> work, Consumer<T> undo) {
     CompletableFuture<T> future = new CompletableFuture<>();

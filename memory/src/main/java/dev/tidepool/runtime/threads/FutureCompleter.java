@@ -13,17 +13,17 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>It completes each {@link dev.tidepool.runtime.order.OperationFuture}. The package's
  * documentation lists which threads complete other futures.
  *
- * <p>A stage may be attached in the moment between that check and the completion, and may block. So
- * the maintenance thread starts another thread if none was completed since its last check.
+ * <p>A stage may be attached between that check and the completion, and may block. So the
+ * maintenance thread starts another thread if no future was completed since its last check.
  * Thread-safe.
  */
 public final class FutureCompleter extends Resumable {
   /** The end of a future. */
   public interface Completion {
-    /** Returns whether stages are attached, which run when it completes. */
+    /** Returns whether dependent stages are attached, which run when the future completes. */
     boolean hasDependents();
 
-    /** Completes it. Does not throw. */
+    /** Completes the future. Does not throw. */
     void run();
   }
 
@@ -48,7 +48,7 @@ public final class FutureCompleter extends Resumable {
     return threads;
   }
 
-  /** Queues the completion of a future, and starts a thread for it if none works. */
+  /** Queues the completion of a future, and starts a thread for it if none is active. */
   public void add(Completion completion) {
     queue.add(completion);
     if (worked.compareAndSet(false, true)) {
@@ -56,7 +56,7 @@ public final class FutureCompleter extends Resumable {
     }
   }
 
-  /** Starts a thread that completes what is there, at once or a little later. */
+  /** Starts a thread that completes the queued futures, at once or a little later. */
   @Override
   public void resume() {
     try {
@@ -66,7 +66,7 @@ public final class FutureCompleter extends Resumable {
     }
   }
 
-  /** Starts another thread if futures wait and none was completed since this was called last. */
+  /** Starts another thread if futures wait and none was completed since the last call. */
   void check() {
     int now = completed.get();
     if (now == seen && !queue.isEmpty()) {
@@ -78,7 +78,7 @@ public final class FutureCompleter extends Resumable {
   private void work() {
     for (Completion next = queue.poll(); next != null; next = queue.poll()) {
       if (next.hasDependents()) {
-        // Its stages may take long, or wait for a future that is behind it in the queue.
+        // Its stages may take long, or wait for a future behind it in the queue.
         if (queue.isEmpty()) {
           release();
         } else {

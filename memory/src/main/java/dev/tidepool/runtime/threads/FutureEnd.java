@@ -3,9 +3,9 @@ package dev.tidepool.runtime.threads;
 import java.util.concurrent.Executor;
 
 /**
- * The end of a future. It is there before the work begins, so that the future completes although
- * the heap is full when the work ends: what a thread could not complete is tried again. That is
- * done on threads that users' stages may block, and never on the maintenance thread.
+ * The end of a future. It is created before the work begins, so that the future completes even if
+ * the heap is full when the work ends: a failed completion is tried again. That happens on threads
+ * that users' stages may block, never on the maintenance thread.
  */
 public abstract class FutureEnd extends Resumable implements Runnable {
   private final Executor threads;
@@ -22,9 +22,7 @@ public abstract class FutureEnd extends Resumable implements Runnable {
   /** Completes the future. Called again if it threw. */
   protected abstract void complete();
 
-  /**
-   * Completes the future on the calling thread or, if the heap is full, later on one of its own.
-   */
+  /** Completes the future on the calling thread or, if the heap is full, later on a new thread. */
   @Override
   public final void run() {
     try {
@@ -34,7 +32,7 @@ public abstract class FutureEnd extends Resumable implements Runnable {
     }
   }
 
-  /** Completes the future on a thread of its own, at once or later. Throws nothing. */
+  /** Completes the future on a new thread, at once or later. Throws nothing. */
   public final void completeElsewhere() {
     try {
       resume();

@@ -7,10 +7,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The end of a future that completes with the result of some work, or with what the work fails
- * with.
- */
+/** The end of a future that completes with the result or the failure of some work. */
 public final class FutureResult<T> extends FutureEnd {
   private final CompletableFuture<T> future;
   private final Consumer<T> undo;
@@ -18,10 +15,10 @@ public final class FutureResult<T> extends FutureEnd {
   private volatile @Nullable Throwable failure;
 
   /**
-   * Creates a result that is not known yet.
+   * Creates the end of a future whose result is not known yet.
    *
    * @param threads starts a thread for each task, which runs users' stages
-   * @param undo takes the result if the future was cancelled meanwhile; may be called again
+   * @param undo receives the result if the future was cancelled meanwhile; may be called again
    */
   public FutureResult(CompletableFuture<T> future, Executor threads, Consumer<T> undo) {
     super(threads);
@@ -29,7 +26,7 @@ public final class FutureResult<T> extends FutureEnd {
     this.undo = undo;
   }
 
-  /** Computes the result, or what it fails with. Completes nothing, and throws nothing. */
+  /** Computes the result or the failure. Completes nothing, and throws nothing. */
   public void compute(Supplier<T> work) {
     try {
       result = work.get();
@@ -51,7 +48,7 @@ public final class FutureResult<T> extends FutureEnd {
     }
   }
 
-  /** Whether it completed the future before, and failed then in a stage that depends on it. */
+  /** Returns whether an earlier call completed the future and then failed in a dependent stage. */
   @SuppressWarnings("ReferenceEquality") // the very result is meant
   private boolean hasCompletedWith(@Nullable T value) {
     return future.state() == Future.State.SUCCESS && future.resultNow() == value;

@@ -9,21 +9,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads that the kernels of a session run on. A few are enough, because a kernel keeps all
+ * The threads that run the kernels of a session. A few are enough, because a kernel keeps all
  * processors or the device busy.
  *
  * <p>The body of a Java kernel may wait for other kernels, which need a thread too. So another
- * thread takes the place of one that waits, as {@link ForkJoinPool} does it: in {@code
- * CompletableFuture.join}, and in every wait that goes through {@link #whileReplaced}. A thread
- * that waits by other means, such as a latch, is not replaced.
+ * thread replaces one that waits, as {@link ForkJoinPool} does: in {@code CompletableFuture.join},
+ * and in every wait that uses {@link #whileReplaced}. A thread that waits by other means, such as a
+ * latch, is not replaced.
  *
- * <p>A thread whose operation made another one ready runs that next itself. To wake a thread for
- * each of a chain of small kernels takes longer than the kernels.
+ * <p>A thread whose operation made another one ready runs that one next itself. Waking a thread for
+ * each of a chain of small kernels would take longer than the kernels.
  */
 public final class KernelThreads implements HandoffExecutor, AutoCloseable {
   private static final int RUNNING = 4;
 
-  /** Tasks that a thread takes from the end of the one before, until others have a turn. */
+  /** The maximum number of tasks that a thread runs in a row before queued tasks have a turn. */
   private static final int MOST_IN_A_ROW = 64;
 
   private static final int MOST = RUNNING + 256;
@@ -44,7 +44,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
           IDLE_SECONDS,
           TimeUnit.SECONDS);
 
-  /** Starts a thread that could not be started before, for tasks that wait for one. */
+  /** Starts a thread for waiting tasks, after an earlier start has failed. */
   private final class Signal extends Resumable {
     @Override
     public void resume() {
@@ -54,10 +54,9 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
     }
   }
 
-  /** One of these threads. */
   static final class KernelThread extends ForkJoinWorkerThread {
     private final Resumable signal;
-    // All used by this thread alone.
+    // All used only by this thread.
     private @Nullable Runnable next;
     private boolean takesNext;
     private boolean mayStayUnreplaced;
@@ -79,7 +78,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
       }
     }
 
-    /** Runs a task and what it hands over at its end. */
+    /** Runs a task, then the tasks that are handed over, each at the end of the one before. */
     private void runWithNext(Runnable first) {
       Runnable task = first;
       for (int row = 1; task != null; row++) {
@@ -103,7 +102,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
       }
     }
 
-    /** Returns whether this thread runs the operation when the task that it runs has ended. */
+    /** Returns whether this thread runs the operation right after its current task. */
     private boolean takes(Runnable operation) {
       if (!takesNext || next != null) {
         return false;
@@ -139,8 +138,8 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
     try {
       pool.execute(() -> run(task));
     } catch (RejectedExecutionException ending) {
-      // While the session ends, the thread that asks runs the task: it finds everything closed, and
-      // memory that is being released still goes back.
+      // While the session ends, the calling thread runs the task: an operation finds everything
+      // closed, and a release still returns its memory.
       task.run();
     }
   }
@@ -161,9 +160,9 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
   }
 
   /**
-   * Runs a wait. If the calling thread is one of these, another takes its place meanwhile.
+   * Runs a wait. If the calling thread is one of these, another replaces it meanwhile.
    *
-   * @throws IllegalStateException if too many wait already
+   * @throws IllegalStateException if too many threads wait already
    */
   public static void whileReplaced(Runnable wait) {
     if (!(Thread.currentThread() instanceof KernelThread)) {
@@ -190,11 +189,10 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
   }
 
   /**
-   * Waits for a result that needs none of these threads, such as one that is being compiled. If the
-   * calling thread is one of these, another takes its place meanwhile, unless too many wait
-   * already.
+   * Waits for a result that needs none of these threads, such as a compiled program. If the calling
+   * thread is one of these, another replaces it meanwhile, unless too many wait already.
    *
-   * @throws java.util.concurrent.CompletionException what the result failed with
+   * @throws java.util.concurrent.CompletionException the failure of the result
    */
   public static <T> T join(CompletableFuture<T> result) {
     if (!(Thread.currentThread() instanceof KernelThread thread)) {
@@ -208,7 +206,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
     }
   }
 
-  /** Ends the threads once what was handed to them is done. */
+  /** Ends the threads after they have run all tasks. */
   @Override
   public void close() {
     pool.shutdown();

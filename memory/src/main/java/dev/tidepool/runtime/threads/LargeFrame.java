@@ -5,12 +5,12 @@ package dev.tidepool.runtime.threads;
  *
  * <p>The interpreter allocates the frame and compares its end with the end of the stack. A compiled
  * call has a small frame, but touches the stack where the interpreter's frame would end, because it
- * may have to go on in the interpreter (HotSpot's {@code bang_size_in_bytes}). So the call takes
+ * may have to continue in the interpreter (HotSpot's {@code bang_size_in_bytes}). So the call takes
  * about two nanoseconds.
  *
- * <p>Compilers must not inline the method: whatever method contained it would need the 16 KiB at
- * its own entry, and could fail there, while its caller holds something. They do not inline more
- * than 325 bytes of bytecode (HotSpot's {@code FreqInlineSize}).
+ * <p>Compilers must not inline the method: the method that contained it would need the 16 KiB at
+ * its own entry, and could fail there while its caller holds something. Compilers do not inline
+ * more than 325 bytes of bytecode (HotSpot's {@code FreqInlineSize}).
  */
 final class LargeFrame {
   /** Never true. */
@@ -19,13 +19,13 @@ final class LargeFrame {
   private LargeFrame() {}
 
   /**
-   * Needs the stack for its frame, and does nothing.
+   * Requires stack for its frame, and does nothing.
    *
-   * @throws StackOverflowError if the stack ends before
+   * @throws StackOverflowError if the stack is too small
    */
   @SuppressWarnings({"MultiVariableDeclaration", "UnusedVariable"})
   static void enter() {
-    // Two slots of eight bytes each. They are never assigned, so they cost no time.
+    // Each takes two slots of eight bytes. They are never assigned, so they cost no time.
     double aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, as, at, au, av;
     double aw, ax, ay, az, ba, bb, bc, bd, be, bf, bg, bh, bi, bj, bk, bl, bm, bn, bo, bp, bq, br;
     double bs, bt, bu, bv, bw, bx, by, bz, ca, cb, cc, cd, ce, cf, cg, ch, ci, cj, ck, cl, cm, cn;
@@ -74,8 +74,8 @@ final class LargeFrame {
     double Me, Mf, Mg, Mh, Mi, Mj, Mk, Ml, Mm, Mn, Mo, Mp, Mq, Mr, Ms, Mt, Mu, Mv, Mw, Mx, My, Mz;
     double Na, Nb, Nc, Nd, Ne, Nf, Ng, Nh, Ni, Nj, Nk, Nl, Nm, Nn, No, Np, Nq, Nr, Ns, Nt, Nu, Nv;
     if (isUsed) {
-      // Five bytes of bytecode each. The call keeps the method from being a leaf, which touches
-      // nothing.
+      // Each assignment takes five bytes of bytecode. The call keeps the method from being a leaf,
+      // which would not touch the stack.
       Na = Nb = Nc = Nd = Ne = Nf = Ng = Nh = Ni = Nj = Nk = Nl = Nm = Nn = No = Np = Nq = Nr = 0;
       Ma = Mb = Mc = Md = Me = Mf = Mg = Mh = Mi = Mj = Mk = Ml = Mm = Mn = Mo = Mp = Mq = Mr = 0;
       La = Lb = Lc = Ld = Le = Lf = Lg = Lh = Li = Lj = Lk = Ll = Lm = Ln = Lo = Lp = Lq = Lr = 0;

@@ -1,8 +1,8 @@
 package dev.tidepool.runtime.threads;
 
 /**
- * A method with a frame of 32 KiB: what {@link LargeFrame} is, twice. Two of those frames do not
- * do, because compiled ones are small, and so touch about the same place of the stack.
+ * Like {@link LargeFrame}, but with a frame of 32 KiB. Two nested calls of {@link LargeFrame} are
+ * not enough: compiled frames are small, so both touch about the same part of the stack.
  */
 final class LargerFrame {
   /** Never true. */
@@ -11,13 +11,13 @@ final class LargerFrame {
   private LargerFrame() {}
 
   /**
-   * Needs the stack for its frame, and does nothing.
+   * Requires stack for its frame, and does nothing.
    *
-   * @throws StackOverflowError if the stack ends before
+   * @throws StackOverflowError if the stack is too small
    */
   @SuppressWarnings({"MultiVariableDeclaration", "UnusedVariable"})
   static void enter() {
-    // Two slots of eight bytes each. They are never assigned, so they cost no time.
+    // Each takes two slots of eight bytes. They are never assigned, so they cost no time.
     double aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, at, au, av, aw;
     double ax, ay, az, ba, bb, bc, bd, be, bf, bg, bh, bi, bj, bk, bl, bm, bn, bo, bp, bq, br, bs;
     double bt, bu, bv, bw, bx, by, bz, ca, cb, cc, cd, ce, cf, cg, ch, ci, cj, ck, cl, cm, cn, co;

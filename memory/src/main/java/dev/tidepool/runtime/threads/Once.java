@@ -4,11 +4,11 @@ import dev.tidepool.spi.support.Uninterruptibly;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action that one thread runs once, while threads that ask for it meanwhile wait for its end. If
- * it throws, because the heap is full for example, it may be run again.
+ * An action that one thread runs once, while other threads that call it wait for its end. If it
+ * throws, for example because the heap is full, it may run again.
  *
- * <p>The thread that runs it does not wait for itself: asking again from within the action returns
- * at once. The monitor guards the fields and is not held while the action runs.
+ * <p>The thread that runs the action does not wait for itself: a call from within the action
+ * returns at once. The monitor guards the fields and is not held while the action runs.
  */
 public final class Once {
   private @Nullable Thread runner;
@@ -16,8 +16,8 @@ public final class Once {
   private boolean done;
 
   /**
-   * Runs the action if no thread runs it or has run it to its end before; whether it ran. Does not
-   * wait. An action that throws has not run: another call may try again.
+   * Runs the action unless a thread runs it or has completed it; returns whether it ran. Does not
+   * wait. If the action throws, another call may try again.
    */
   public boolean tryRun(Runnable action) {
     synchronized (this) {
@@ -50,7 +50,7 @@ public final class Once {
     } while (!settled);
   }
 
-  /** Waits while another thread runs the action; false if that thread has failed. */
+  /** Waits while another thread runs the action; returns false if that thread has failed. */
   private boolean isSettled() {
     awaitIfBegun();
     synchronized (this) {
@@ -59,8 +59,8 @@ public final class Once {
   }
 
   /**
-   * Waits for the end of the action if a thread, other than the caller, runs it now. Not
-   * interruptible: an interrupt stays set.
+   * Waits for the end of the action if another thread runs it now. Not interruptible: an interrupt
+   * stays set.
    */
   public void awaitIfBegun() {
     Uninterruptibly.await(this, () -> !begun || done || Thread.currentThread().equals(runner));

@@ -3,11 +3,11 @@ package dev.tidepool.runtime.threads;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that others wait for, and that a thread could not bring to its end because the heap was
+ * A step that other threads wait for, and that a thread could not complete because the heap was
  * full or no thread could be started. It is put on a list. The {@code SessionMaintenance} threads
- * go through the list four times a second and try again.
+ * process the list four times a second and try again.
  *
- * <p>To put something on the list takes no memory. Thread-safe.
+ * <p>Adding to the list allocates no memory. Thread-safe.
  */
 public abstract class Resumable {
   private static final Object LOCK = new Object();
@@ -17,10 +17,10 @@ public abstract class Resumable {
   private @Nullable Resumable next;
   private boolean listed;
 
-  /** Brings it to its end. What throws is tried again. May be called when nothing is left to do. */
+  /** Completes the step. Called again if it throws. May be called when nothing is left to do. */
   public abstract void resume();
 
-  /** Leaves it to the maintenance threads. */
+  /** Leaves the step to the maintenance threads. */
   public final void leaveUnfinished() {
     synchronized (LOCK) {
       if (!listed) {
@@ -31,7 +31,7 @@ public abstract class Resumable {
     }
   }
 
-  /** Tries once to bring all to their end. Does not throw. */
+  /** Tries once to complete all steps. Does not throw. */
   public static void resumeAll() {
     if (first == null) {
       return;

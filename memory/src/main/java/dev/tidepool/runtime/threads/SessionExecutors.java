@@ -11,9 +11,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of one session. Transfers and kernels run on platform threads, because they block in
- * native calls; transfers never wait for other work on them, so a bounded number cannot deadlock.
- * Stages that users attach to futures may block, so these threads complete none: see {@link
- * FutureCompleter}.
+ * native calls. A transfer never waits for other work on these threads, so a bounded number of them
+ * cannot deadlock. Stages that users attach to futures may block, so other threads complete the
+ * futures: see {@link FutureCompleter}.
  */
 public final class SessionExecutors implements AutoCloseable {
   private static final class Worker extends Thread {
@@ -39,14 +39,14 @@ public final class SessionExecutors implements AutoCloseable {
   private final ThreadFactory callbackThreads =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
-  // Never shut down: what ends while the session closes must still complete its future.
+  // Never shut down: an operation that ends while the session closes must complete its future.
   private final Executor callbacks = task -> callbackThreads.newThread(task).start();
   private final FutureCompleter futureCompleter = new FutureCompleter(callbacks);
 
   /**
-   * Creates the threads of a session, none of them started.
+   * Creates the threads of a session; starts none.
    *
-   * @param tasks says which transfers are done together
+   * @param tasks selects the transfers that are done together
    */
   public SessionExecutors(int concurrentTransfers, TransferExecutor.TaskSource tasks) {
     transfers = new TransferExecutor(concurrentTransfers, factory("tidepool-transfer-"), tasks);
@@ -57,7 +57,7 @@ public final class SessionExecutors implements AutoCloseable {
     return task -> new Worker(task, name + count.getAndIncrement());
   }
 
-  /** Returns whether a thread is one that work runs on. */
+  /** Returns whether a thread is one of those that run operations. */
   public static boolean isWorker(Thread thread) {
     return thread instanceof Worker || thread instanceof KernelThreads.KernelThread;
   }
@@ -83,8 +83,8 @@ public final class SessionExecutors implements AutoCloseable {
   }
 
   /**
-   * Returns the executor that evicts on behalf of virtual threads. Not the transfer threads: they
-   * may all wait for what such a thread holds.
+   * Returns the executor that evicts on behalf of virtual threads. These are not the transfer
+   * threads, which may all wait for a resource that the virtual thread holds.
    */
   public static Executor evictions() {
     return task -> {
@@ -97,7 +97,7 @@ public final class SessionExecutors implements AutoCloseable {
     };
   }
 
-  /** Runs what blocks on the calling thread, or waits for it where that is a virtual one. */
+  /** Runs a blocking task; on another thread, which this waits for, if the caller is virtual. */
   public static void offCarrier(Runnable task) {
     if (Thread.currentThread().isVirtual()) {
       CompletableFuture.runAsync(task, evictions()).join();
@@ -106,25 +106,25 @@ public final class SessionExecutors implements AutoCloseable {
     }
   }
 
-  /** Returns what completes the futures of operations, one after another. */
+  /** Returns the completer of the futures of operations. */
   public FutureCompleter futureCompleter() {
     return futureCompleter;
   }
 
-  /** Starts another thread if the completion of one future holds up others. */
+  /** Starts another thread if the completion of one future delays others. */
   public void checkFutureCompleter() {
     futureCompleter.check();
   }
 
   /**
-   * Returns the executor that calls users' code: each task has a virtual thread, which it may
+   * Returns the executor that calls users' code. Each task has a virtual thread, which it may
    * block.
    */
   public Executor callbackExecutor() {
     return callbacks;
   }
 
-  /** Ends the threads once what was handed to them is done. */
+  /** Ends the threads after they have run all tasks. */
   @Override
   public void close() {
     transfers.close();

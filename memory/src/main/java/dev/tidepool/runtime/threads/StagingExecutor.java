@@ -8,9 +8,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The threads that help with long transfers. With the calling thread they are half of the
- * processors, the other half being for the program, and eight at most, which copy faster than links
- * move bytes.
+ * The threads that help with long transfers. Together with the calling thread they use at most half
+ * of the processors, so that the other half is left to the program. They are at most eight, which
+ * copy faster than links transfer.
  */
 final class StagingExecutor implements StagingThreads, AutoCloseable {
   private static final int MOST = 8;

@@ -14,24 +14,24 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads that transfers run on. The next free thread gets the most urgent transfer that is
- * ready; those of one priority run in the order in which they came. Critical ones have threads that
- * nothing else may use, so that they begin while bulk transfers hold all others.
+ * The threads that run transfers. The next free thread takes the most urgent transfer that is
+ * ready; transfers of one priority run in the order of arrival. Critical transfers have threads
+ * that no other transfer may use, so that they begin while bulk transfers hold all others.
  *
  * <p><b>Starvation</b> is excluded: the head of a queue that was overtaken sixteen times in a row
  * goes next.
  *
- * <p><b>Cheap to enter.</b> Waking a thread costs the one that wakes it more than all else here. So
- * there is at most one thread that was woken and has not looked yet; when it finds work and there
- * is more, it wakes the next. The scheme is that of {@code ForkJoinPool} (D. Lea). A thread that
- * ends its task looks anyway, so what it hands in last wakes no thread.
+ * <p><b>Cheap to enter.</b> Waking a thread takes the waking thread longer than all other steps. So
+ * at most one woken thread has not looked for a task yet. If it finds a task and more are queued,
+ * it wakes the next thread. The scheme is that of {@code ForkJoinPool} (D. Lea). A thread that ends
+ * its task looks for another one anyway, so the last task that it hands in wakes no thread.
  *
- * <p><b>Errors.</b> What cannot be handed in throws. Once it is in its queue, it is done whatever
- * is thrown: a thread that finds the heap full looks again, and one that cannot be made is made
+ * <p><b>Errors.</b> Handing a task in may throw. A task in its queue runs in spite of all errors: a
+ * thread that finds the heap full looks again, and a thread that cannot be started is started
  * later.
  *
- * <p><b>Locking.</b> Tasks are added to queues without a lock; the monitor guards everything else,
- * and a thread that takes from a queue holds it. No thread waits while it holds it.
+ * <p><b>Locking.</b> Tasks are added to the queues without a lock. The monitor guards everything
+ * else, and a thread that takes from a queue holds it. No thread waits while it holds it.
  */
 public final class TransferExecutor extends Resumable implements HandoffExecutor, AutoCloseable {
   private static final int CRITICAL_THREADS = 2;
@@ -46,21 +46,21 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   private final ReadyQueue[] queues =
       Stream.of(TransferPriority.values()).map(_ -> new ReadyQueue()).toArray(ReadyQueue[]::new);
 
-  // Guarded by this; `searching` and `closed` are also read without.
+  // Guarded by this; `searching` and `closed` are also read without it.
   private final int[] overtaken = new int[TransferPriority.values().length];
   private final WorkerGroup ordinary;
   private final WorkerGroup critical;
   private volatile int searching;
   private volatile boolean closed;
 
-  /** Says what a thread does next. */
+  /** Selects the next task of a thread. */
   @FunctionalInterface
   public interface TaskSource {
-    /** Takes the next task from a queue, and what can be done with it; null if there is none. */
+    /** Takes the next task from a queue, with others that it may include; null if there is none. */
     @Nullable Runnable next(Queue<Runnable> queue);
   }
 
-  /** What is ready, of one priority. */
+  /** The tasks of one priority that are ready. */
   private final class ReadyQueue implements HandoffExecutor {
     private final Queue<Runnable> ready = new ConcurrentLinkedQueue<>();
 
@@ -78,8 +78,8 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
 
     private boolean takes(Runnable task) {
       if (closed) {
-        // While the session ends, the calling thread runs the task: an operation finds that all is
-        // closed, and a release gives its memory back.
+        // While the session ends, the calling thread runs the task: an operation finds everything
+        // closed, and a release returns its memory.
         task.run();
         return false;
       }
@@ -90,7 +90,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   /** Threads that take from the same queues. Guarded by the monitor. */
   private static final class WorkerGroup {
     private final int most;
-    // As large as it can get, because a thread that becomes idle allocates nothing.
+    // Has its maximum capacity, because a thread that becomes idle must not allocate.
     private final Deque<Worker> idle;
     private int alive;
 
@@ -101,10 +101,10 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   }
 
   /**
-   * Transfers, the given number of them side by side.
+   * Creates the threads for a given number of concurrent transfers; starts none.
    *
    * @param threads makes platform threads, because transfers block in native calls
-   * @param tasks says what the next task of a queue is
+   * @param tasks selects the next task of a queue
    */
   public TransferExecutor(int most, ThreadFactory threads, TaskSource tasks) {
     this.most = most;
@@ -119,12 +119,12 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     return most;
   }
 
-  /** Where transfers of a priority are handed in. */
+  /** Returns the executor for transfers of a priority. */
   public HandoffExecutor at(TransferPriority priority) {
     return queue(priority);
   }
 
-  /** Hands in what has no priority of its own. */
+  /** Hands in a task that has no priority of its own. */
   @Override
   public void execute(Runnable task) {
     at(TransferPriority.NORMAL).execute(task);
@@ -159,8 +159,8 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   }
 
   /**
-   * Claims an idle or new thread, which will look for work; null if there is none. The monitor is
-   * held.
+   * Claims an idle or new thread, which will look for a task; null if there is none. The caller
+   * holds the monitor.
    */
   private @Nullable Worker claimWorker() {
     Worker worker = claimWorker(ordinary);
@@ -183,7 +183,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     return worker;
   }
 
-  /** Takes the next task for a thread of a group; null if nothing waits. The monitor is held. */
+  /** Takes the next task for a thread of a group; null if none waits. The monitor is held. */
   private @Nullable Runnable choose(WorkerGroup group) {
     if (group == critical) {
       return tasks.next(queue(TransferPriority.CRITICAL).ready);
@@ -219,7 +219,6 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     return true;
   }
 
-  /** One thread. */
   private final class Worker implements Runnable {
     private final WorkerGroup group;
     // Guarded by the monitor.
@@ -241,7 +240,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       } while (rest());
     }
 
-    /** Calls {@link #next} until the heap has memory for what that makes. */
+    /** Calls {@link #next} until the heap has the memory that the call needs. */
     private @Nullable Runnable nextInTime() {
       while (true) {
         try {
@@ -252,12 +251,12 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       }
     }
 
-    /** Takes the next task; if there is none the worker is idle from now on. */
+    /** Takes the next task; if there is none, the worker is idle from now on. */
     private @Nullable Runnable next() {
       Runnable task;
       Worker another = null;
       synchronized (TransferExecutor.this) {
-        // Before it looks: a thread that adds a task and finds no thread searching wakes one.
+        // Before the look: a thread that adds a task while no thread searches wakes one.
         if (searches) {
           searches = false;
           searching--;
@@ -276,7 +275,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       return task;
     }
 
-    /** Returns null if no thread can be made; then this one looks again. The monitor is held. */
+    /** Returns null also if the heap is full; this thread looks again after its task. */
     private @Nullable Worker tryClaimWorker() {
       try {
         return claimWorker();
@@ -285,7 +284,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       }
     }
 
-    /** Waits until there may be something to do; whether there is. */
+    /** Waits until a task may be ready. Returns false if this thread ends instead. */
     private boolean rest() {
       long end = System.nanoTime() + IDLE_NANOS;
       while (true) {
@@ -300,7 +299,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
           }
         }
         LockSupport.parkNanos(this, Math.max(1, end - System.nanoTime()));
-        // No code interrupts this thread on purpose, and an interrupt would keep it from parking.
+        // The library does not interrupt this thread, and an interrupt would keep it from parking.
         Thread.interrupted();
       }
     }
@@ -326,17 +325,17 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
           alone = ordinary.alive == 0;
         }
         if (alone) {
-          // A blocked caller is better than work that never runs.
+          // A blocked caller is better than a task that never runs.
           runAll();
         } else {
-          // The others may be idle by now: what was handed in meanwhile woke none of them.
+          // The others may be idle by now: the tasks that were added meanwhile woke none of them.
           leaveUnfinished();
         }
       }
     }
   }
 
-  /** A task that throws ends no thread; only the thread's handler is told. */
+  /** Runs a task. If it throws, only the thread's handler is notified, and the thread continues. */
   private static void perform(Runnable task) {
     try {
       task.run();
@@ -350,7 +349,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       Thread here = Thread.currentThread();
       here.getUncaughtExceptionHandler().uncaughtException(here, failure);
     } catch (Throwable e) {
-      // There is no room for the message.
+      // The heap has no room for the message.
       return;
     }
   }
@@ -373,7 +372,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     }
   }
 
-  /** Ends the threads once what was handed in is done. */
+  /** Ends the threads after they have run all tasks. */
   @Override
   public void close() {
     List<Worker> idle;

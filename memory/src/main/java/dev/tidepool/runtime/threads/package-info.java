@@ -1,9 +1,9 @@
 /**
  * The threads of a session: which thread runs a kernel or a transfer, and which completes a future.
- * Also what a thread does that may run out of stack ({@code StackReserve}) or has run out of heap
- * ({@code Resumable}).
+ * Also the handling of a stack that may overflow ({@code StackReserve}) and of a full heap ({@code
+ * Resumable}).
  *
- * <p>Knows no operation and no buffer: what runs is a {@code Runnable}.
+ * <p>The package knows no operation and no buffer: it runs a {@code Runnable}.
  *
  * <p>These threads complete futures, and so run users' stages:
  *
@@ -14,7 +14,7 @@
  *   <li>an allocation ({@code BufferAllocator}), a mapping ({@code OpenHostMapping}) or a list of
  *       transfers ({@code TransferList}): a {@code tidepool-completion} thread of its own;
  *   <li>a copy with options ({@code DefaultTransferEngine}): the thread that completes its list of
- *       one transfer, or the caller if that has ended already;
+ *       one transfer, or the caller if that list has ended already;
  *   <li>{@link dev.tidepool.runtime.threads.BackgroundWork} and kernels over files ({@code
  *       Orchestrator}): the thread that does the work.
  * </ul>
