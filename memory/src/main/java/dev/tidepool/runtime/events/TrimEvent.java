@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 public final class TrimEvent extends MemoryEvent {
   @Label("Cause")
   @Description(
-      "request, shortage (the machine or the device has little memory left), age, or budget (the"
+      "request, shortage (the machine or the device has little memory left), age, suspend (the"
+          + " manager gives its memory up for a time), or budget (the"
           + " accelerator needed page-locked memory, which any manager gave back)")
   String cause = "";
 

@@ -12,15 +12,15 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One operation on the storages that it uses, as the code that asks for it knows it: it is made,
- * asked for, perhaps waited for, and ends. {@link OrderedOperation} has its place in the order,
+ * One operation on the storages that it uses, as the submitting code sees it: it is created,
+ * submitted, perhaps waited for, and ends. {@link OrderedOperation} has its place in the order,
  * {@link RunningOperation} runs it.
  *
- * <p>An operation that carries a {@link Coalescable} may be done together with others: a batch
+ * <p>An operation with a {@link Coalescable} payload may be done together with others: a batch
  * claims it and ends it.
  */
 public final class Operation extends RunningOperation {
-  // May travel with others; null if it goes alone.
+  // The bytes that may be transferred with those of others; null if it runs alone.
   private @Nullable Coalescable payload;
 
   private Operation(List<ResourceAccess> uses, Runnable body, Executor executor, boolean always) {
@@ -32,7 +32,8 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Creates an operation that runs whatever failed before it, and that a closed storage accepts.
+   * Creates an operation that runs even if an operation ahead failed, and that a closed storage
+   * admits.
    */
   public static Operation always(OrderedResource storage, Executor executor, Runnable body) {
     return new Operation(List.of(ResourceAccess.write(storage)), body, executor, true);
@@ -66,8 +67,8 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Sets a listener that is told what the body failed with in the end, before the operation leaves
-   * its queues. Call it before the submission.
+   * Sets a listener that receives the final failure of the body, before the operation leaves its
+   * queues. Call it before the submission.
    */
   public Operation failing(Consumer<Throwable> listener) {
     failing = listener;
@@ -87,10 +88,10 @@ public final class Operation extends RunningOperation {
 
   /**
    * Submits the operation and waits for its end. Runs it on the calling thread, once its turn
-   * comes, if {@code here} is true. Not interruptible: an interrupt stays set. A lending is waited
-   * for until it is {@linkplain #isLent under way}; {@link #lentUntil} follows.
+   * comes, if {@code here} is true. Not interruptible: an interrupt stays set. For a lending, waits
+   * until it is {@linkplain #isLent under way}; {@link #lentUntil} follows.
    *
-   * @throws RuntimeException what the work failed with
+   * @throws RuntimeException the failure of the operation
    */
   public void perform(boolean here) {
     awaited = here;
@@ -99,9 +100,9 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Performs work that always runs.
+   * Performs an operation that always runs.
    *
-   * @return what its own body failed with in the end, whatever failed before it; null if it did not
+   * @return the operation's own failure, whatever failed ahead; null if it did not fail
    */
   public @Nullable Throwable performAlways(boolean here) {
     awaited = here;
@@ -110,10 +111,10 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Performs the work only if all its storages are open and nothing is ahead on any.
+   * Performs the operation only if all its storages are open and idle.
    *
    * @return whether it was performed
-   * @throws RuntimeException what the work failed with
+   * @throws RuntimeException the failure of the operation
    */
   public boolean performIfIdle(boolean here) {
     awaited = here;
@@ -125,8 +126,8 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Asks for work on one storage, which a thread of the executor performs in its turn; false if the
-   * storage is closed.
+   * Submits an operation on one storage, which a thread of the executor runs at its turn; returns
+   * false if the storage is closed.
    */
   public boolean requestIfOpen() {
     OrderedResource storage = uses[0].storage();
@@ -157,7 +158,7 @@ public final class Operation extends RunningOperation {
     enter();
   }
 
-  /** Lets work start that was {@link #reserve}d; nothing if it was not let in. */
+  /** Lets a {@link #reserve}d operation start; does nothing if it has not entered its queues. */
   public void begin() {
     if (!hasEntered() || !mayStart()) {
       return;
@@ -173,7 +174,8 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Asks for the work and forgets it; runs it here if nothing is ahead and {@code here} says so.
+   * Submits the operation without waiting. Runs it here if nothing is ahead and {@code here} is
+   * true.
    */
   public void release(boolean here) {
     enter();
@@ -191,11 +193,11 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Asks for the work and waits for its end. Everything that may throw is inside the try block
+   * Submits the operation and waits for its end. All code that may throw is inside the try block
    * whose handler removes the operation.
    *
-   * @param onlyIfIdle whether it is asked for only if nothing is ahead
-   * @return whether it was asked for
+   * @param onlyIfIdle whether it enters only if all its storages are open and idle
+   * @return whether it entered
    */
   private boolean finishHereOrJoin(boolean onlyIfIdle) {
     try {
@@ -217,7 +219,7 @@ public final class Operation extends RunningOperation {
         ready();
       }
       if (launch != null) {
-        // What failed before it was lent may fail with a launch ahead, once that has ended.
+        // An operation that failed before it was lent ends after the launches ahead of it.
         KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isLentOrDone));
       } else if (!awaited) {
         await();
@@ -236,7 +238,7 @@ public final class Operation extends RunningOperation {
     try {
       KernelBody.checkMayAwait(this);
     } catch (IllegalStateException mayNotWait) {
-      // The turn comes after the end of the body that asked. No thread waits for it then.
+      // The turn comes after the end of the calling body. No thread waits for it then.
       awaited = false;
       if (!always) {
         cancel();
@@ -250,7 +252,7 @@ public final class Operation extends RunningOperation {
     KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isTurn));
   }
 
-  /** Throws what the work failed with, if it did. */
+  /** Throws the failure of the operation, if any. */
   private void rethrow() {
     Throwable thrown = failure();
     if (thrown != null) {
@@ -283,10 +285,11 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Code outside of Tidepool has submitted its commands; called once, when the operation is lent.
+   * Notes that code outside of Tidepool has submitted its commands. Called once, when the operation
+   * is lent.
    *
    * @param end of the commands; null if they have ended
-   * @param failure what is known to have failed
+   * @param failure a failure that is known already
    */
   public void lentUntil(@Nullable Event end, @Nullable Throwable failure) {
     if (end == null) {
@@ -311,14 +314,14 @@ public final class Operation extends RunningOperation {
     }
   }
 
-  /** Returns what may travel with others; null if this goes alone. */
+  /** Returns the bytes that may be transferred with those of others; null if it runs alone. */
   public @Nullable Coalescable payload() {
     return payload;
   }
 
   /**
-   * Claims the work that comes next in this one's queue, if it waits for nothing else and a batch
-   * has a place for it. Its turn comes when this has ended; the caller ends it then.
+   * Claims the next operation in this one's queue, if it waits for nothing else and a batch has a
+   * place for it. Its turn comes when this one has ended; then the caller ends it.
    */
   public @Nullable Operation claimNext(Predicate<Coalescable> fits) {
     return onlySuccessor() instanceof Operation next && next.claimAhead(executor, fits)
@@ -327,7 +330,7 @@ public final class Operation extends RunningOperation {
   }
 
   private boolean claimAhead(Executor of, Predicate<Coalescable> fits) {
-    // It has not entered everywhere, or something else is ahead too.
+    // Otherwise it has not entered all queues, or another operation is ahead too.
     return isOneAhead()
         && !awaited
         && executor.equals(of)
@@ -337,9 +340,9 @@ public final class Operation extends RunningOperation {
   }
 
   /**
-   * Takes a claim on work back; it goes alone, when its turn comes or has come.
+   * Takes a claim back. The operation runs alone, when its turn comes or has come.
    *
-   * @param travelled whether its bytes were on their way
+   * @param travelled whether the batch has begun to transfer its bytes
    */
   public void giveBack(boolean travelled) {
     payload = null;
