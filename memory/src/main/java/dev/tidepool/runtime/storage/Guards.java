@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** Looks at the guard zones around buffers, at the paranoid level. */
+/** Inspects the guard zones around buffers, at the paranoid level. */
 final class Guards {
   private final ManagerContext context;
   private final DiagnosticSink reports;
@@ -21,7 +21,7 @@ final class Guards {
     this.reports = reports;
   }
 
-  /** Looks at the blocks of a buffer that ends: nothing uses it any more. Never throws. */
+  /** Inspects the blocks of a buffer that ends, and reports damages. Never throws. */
   void inspect(List<Block> blocks, Supplier<BufferInfo> buffer) {
     for (GuardReport report : damages(blocks, buffer)) {
       reports.log(Level.ERROR, report.toString());
@@ -29,7 +29,7 @@ final class Guards {
     }
   }
 
-  /** Returns what is wrong around the blocks of a buffer. */
+  /** Returns the damages around the blocks of a buffer. */
   List<GuardReport> damages(List<Block> blocks, Supplier<BufferInfo> buffer) {
     List<GuardReport> damages = new ArrayList<>();
     for (Block block : blocks) {
