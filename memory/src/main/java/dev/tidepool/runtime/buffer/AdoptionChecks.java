@@ -5,14 +5,14 @@ import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import java.lang.foreign.MemorySegment;
 
-/** Checks of a handle of another library's memory, and the memory behind it. */
+/** Checks and conversions of handles of other libraries' memory. */
 final class AdoptionChecks {
   private AdoptionChecks() {}
 
   /**
-   * Checks that elements can lie there. Libraries give null for memory of no bytes.
+   * Checks the address and its alignment. Libraries pass null for memory of 0 bytes.
    *
-   * @throws IllegalArgumentException if they cannot
+   * @throws IllegalArgumentException if elements cannot be there
    */
   static void check(ElementType<?> type, NativeHandle memory) {
     boolean pointer = memory.kind().isPointer();
@@ -53,21 +53,19 @@ final class AdoptionChecks {
     return MemorySegment.ofAddress(memory.value() + memory.offset()).reinterpret(memory.byteSize());
   }
 
-  /**
-   * Returns the handle of all bytes up to the end, which begins at offset 0, as devices take it.
-   */
+  /** Returns a handle with offset 0 that contains the memory, as devices require. */
   static NativeHandle whole(NativeHandle memory) {
     return memory.kind().isPointer()
         ? new NativeHandle(memory.kind(), memory.address(), 0, memory.byteSize())
         : new NativeHandle(memory.kind(), memory.value(), 0, memory.offset() + memory.byteSize());
   }
 
-  /** Returns the byte of {@link #whole} that the memory begins at. */
+  /** Returns the offset of the memory in {@link #whole}. */
   static long start(NativeHandle memory) {
     return memory.kind().isPointer() ? 0 : memory.offset();
   }
 
-  /** Returns whether no device has to be asked for it. */
+  /** Returns whether the memory can be adopted without a device. */
   static boolean isOnHost(NativeHandle memory) {
     return memory.kind() == NativeKind.HOST_POINTER || memory.byteSize() == 0;
   }

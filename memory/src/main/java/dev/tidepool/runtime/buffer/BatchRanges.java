@@ -3,9 +3,8 @@ package dev.tidepool.runtime.buffer;
 import java.util.Arrays;
 
 /**
- * Byte ranges of one storage that no two writes share, in order. Made for the transfers of one
- * batch, of which there are at most some hundreds: arrays that are searched by halves and moved up
- * by a copy are several times faster here than a tree. Used by one thread.
+ * Disjoint byte ranges of one storage, in order. A batch has some hundreds of transfers at most:
+ * for so few, binary search in arrays is several times faster than a tree. Used by one thread.
  */
 final class BatchRanges {
   private static final int FIRST_ROOM = 16;
@@ -14,7 +13,7 @@ final class BatchRanges {
   private long[] ends = new long[FIRST_ROOM];
   private int count;
 
-  /** Adds a range that is not empty and {@linkplain #intersects intersects} none. */
+  /** Adds a range that is not empty and {@linkplain #intersects intersects} no other. */
   void add(long from, long to) {
     int place = firstEndingBehind(from);
     if (count == starts.length) {
@@ -28,13 +27,13 @@ final class BatchRanges {
     count++;
   }
 
-  /** Returns whether a range that is not empty shares bytes with one of these. */
+  /** Returns whether a range that is not empty shares bytes with one of the ranges. */
   boolean intersects(long from, long to) {
     int place = firstEndingBehind(from);
     return place < count && starts[place] < to;
   }
 
-  /** Returns the index of the first range that ends behind a byte; the count if there is none. */
+  /** Returns the index of the first range that ends after a byte; the count if there is none. */
   private int firstEndingBehind(long from) {
     int low = 0;
     int high = count;

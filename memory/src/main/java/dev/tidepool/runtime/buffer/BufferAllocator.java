@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
 public final class BufferAllocator {
   private final StorageContext context;
   private final BlockAllocator blocks;
-  // By location, where buffers may reuse the blocks of earlier ones. Kept here, because each
-  // dereference on the way to a block costs the allocation time.
+  // Pools by location; null if blocks may not be reused. Kept here, because each dereference on the
+  // way to a block costs time.
   private final @Nullable MemoryPool[] near;
   // The pools of each NUMA node; null if there is one node.
   private final MemoryPool @Nullable [][] nearByNode;
@@ -84,16 +84,16 @@ public final class BufferAllocator {
   }
 
   /**
-   * Returns a plain buffer over a block that lies idle near the caller, or in a shared list; null
-   * if none does.
+   * Returns a plain buffer over an idle block near the caller or in a shared list; null if there is
+   * none.
    */
   private <A> @Nullable UnifiedBuffer<A> reuse(
       MemoryPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
     Thread thread = Thread.currentThread();
     AllocationCounters.Tally tally = counters.of(thread);
     LeakGroup.Token token = leakDetector.join(tally);
-    // Made well before the block is taken: the exchanges that take the block and give it back each
-    // wait until all earlier stores are in the cache. And an error here cannot lose the block.
+    // Created before the block is taken: the exchanges that take and return a block stall until
+    // earlier stores are visible. And an error here cannot lose the block.
     RootBuffer<A> buffer = new RootBuffer<>(releaser, token, type, length, allocation);
     PooledBlock seen = pool.seenNear(bytes);
     PooledBlock block = seen != null && buffer.movesInto(seen) ? seen : shared(pool, bytes, buffer);
@@ -125,8 +125,8 @@ public final class BufferAllocator {
   }
 
   /**
-   * Allocates where no block lies near: it may ask a driver for memory, and wait until other
-   * threads give some back.
+   * Allocates on the slow path, which may request memory of a driver, and wait until other threads
+   * release some.
    */
   private <A> UnifiedBuffer<A> allocate(
       ElementType<A> type,
@@ -151,13 +151,13 @@ public final class BufferAllocator {
     PooledBlock block = blocks.forBuffer(bytes, allocation);
     RootBuffer<A> buffer;
     try {
-      // Only now: a thread that frees memory must not hold the token of a leak group that may have
-      // leaked.
+      // After the block: a thread that frees memory must not hold the token of a leak group that
+      // may have leaked.
       LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
       buffer = new RootBuffer<>(releaser, token, type, length, allocation);
       buffer.moveInto(block);
     } catch (Throwable e) {
-      // The heap may be full. No buffer has the block yet, so it must go back here.
+      // The heap may be full. No buffer has the block yet, so it is returned here.
       block.giveBack();
       throw e;
     }
@@ -170,7 +170,7 @@ public final class BufferAllocator {
     return buffer;
   }
 
-  /** Does what the fast path leaves out. */
+  /** Does what the fast path omits. */
   private void prepare(BufferHandle<?> buffer, Allocation allocation) {
     if (makesStorages) {
       Storage storage = buffer.storage();
@@ -179,7 +179,7 @@ public final class BufferAllocator {
       }
     }
     try {
-      // The manager may have closed meanwhile, and missed this buffer.
+      // A manager that closed meanwhile may have missed this buffer.
       state.checkOpen();
       if (allocation.isZeroed()) {
         buffer.zero();
@@ -190,12 +190,12 @@ public final class BufferAllocator {
     }
   }
 
-  /** Allocates on a library thread; closes a buffer that comes too late for its future. */
+  /** Allocates on a thread of the library; closes the buffer if its future is already complete. */
   public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     StackReserve.check();
-    // Checked on the caller's thread, so that the stack shows the program.
+    // On the caller's thread, so that the stack shows the program.
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
     CompletableFuture<UnifiedBuffer<A>> future = new CompletableFuture<>();
@@ -221,7 +221,7 @@ public final class BufferAllocator {
 
   /** Returns a buffer with the elements of an array of primitives. */
   public <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation) {
-    @SuppressWarnings("unchecked") // the type was found by the array's own class
+    @SuppressWarnings("unchecked") // the type is that of the array's class
     ElementType<A> type =
         (ElementType<A>)
             ElementType.ofArray(array.getClass())
@@ -243,7 +243,7 @@ public final class BufferAllocator {
     }
   }
 
-  /** Returns advice for a program that wanted a copy of such an object. */
+  /** Returns advice for a program that passed an object of an unsupported type. */
   private static String adviceFor(Class<?> type) {
     Class<?> element = type.getComponentType();
     if (element == null) {

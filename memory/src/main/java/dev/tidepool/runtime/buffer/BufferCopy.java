@@ -19,8 +19,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * The copy of one buffer to another, by the shortest way from the source's newest bytes: within the
- * host, up, down, or between devices by the way that the table of their links names.
+ * A copy of one buffer to another, by the shortest way from the source's newest bytes: within the
+ * host, as an upload or download, or between devices by the way that their links select.
  */
 public final class BufferCopy {
   private final BufferHandle<?> source;
@@ -37,7 +37,7 @@ public final class BufferCopy {
     this.bytes = source.bytes();
   }
 
-  /** Returns the copy as work in the order of both storages. */
+  /** Returns the copy as an operation in the queues of both storages. */
   static Operation operation(BufferHandle<?> source, BufferHandle<?> destination) {
     checkMappings(source, destination);
     Storage target = destination.storage();
@@ -54,13 +54,13 @@ public final class BufferCopy {
                 throw Exceptions.transfer(e, "copying " + source + " to " + destination);
               }
             })
-        // A copy onto itself may have overwritten what it would have to read again.
+        // A copy between overlapping ranges may have overwritten bytes that a retry would read.
         .retrying(copy.overlaps() ? RetryPolicy.NONE : target.context().retries());
   }
 
   /**
-   * Two mappings of one file have the same bytes at different addresses, so a copy between them
-   * cannot see that it overwrites what it has yet to read.
+   * Rejects copies between overlapping ranges of two mappings of one file. The addresses differ, so
+   * the copy cannot detect that it overwrites bytes before it reads them.
    */
   private static void checkMappings(BufferHandle<?> source, BufferHandle<?> destination) {
     if (source.storage() == destination.storage() || !MemoryRange.overlap(source, destination)) {
@@ -76,7 +76,7 @@ public final class BufferCopy {
     }
   }
 
-  /** The copy as a part of work in the order of both storages. */
+  /** Copies within an operation that is in the queues of both storages. */
   public static void within(BufferHandle<?> source, BufferHandle<?> destination) {
     BufferCopy copy = new BufferCopy(source, destination);
     if (copy.bytes > 0) {
@@ -104,7 +104,7 @@ public final class BufferCopy {
     }
   }
 
-  /** Returns whether the device that needs the bytes has them too. */
+  /** Returns whether the device that needs the bytes also has the newest. */
   private boolean isNearerOnDevice() {
     return !from.backing().isShared()
         && from.backing().hasDevice()
@@ -126,7 +126,7 @@ public final class BufferCopy {
         .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
   }
 
-  /** Copies from device to device, unless the way was closed meanwhile. Returns whether it did. */
+  /** Copies from device to device, unless the path was closed meanwhile; returns whether it did. */
   private boolean carried(TransferWay way) {
     StorageContext context = destination.storage().context();
     Device device = source.storage().context().device();
@@ -145,7 +145,7 @@ public final class BufferCopy {
 
   private void toHost() {
     if (overlaps()) {
-      // Otherwise bytes that only the device has would count as the host's once it is a target.
+      // First, because a write on the host would mark bytes that only the device has as the host's.
       from.hostForRead(source.from(), source.to());
       fromHost();
       return;
@@ -200,7 +200,7 @@ public final class BufferCopy {
         && destination.from() < source.to();
   }
 
-  /** Down and up again: counted as both, for each device. */
+  /** Copies through the host: counts a download of the source and an upload of the destination. */
   private void throughHost() {
     StorageContext context = destination.storage().context();
     TransferEvent event = FlightEvents.transfer();

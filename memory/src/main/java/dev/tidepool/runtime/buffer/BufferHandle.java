@@ -28,26 +28,26 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A handle on a range of a storage, as elements of a type: a whole buffer, a slice, or a view.
+ * A handle on a range of a storage as elements of a type: a whole buffer, a slice, or a view.
  *
- * <p>Each method checks its arguments, then asks for one piece of work in the storage's order.
- * Handles hold their leak group's token, so that a storage without handles is noticed.
+ * <p>Each method checks its arguments and enters one operation into the storage's queue. Handles
+ * hold the token of their leak group, so that a storage without handles is detected.
  */
 public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     permits RootBuffer, BufferHandle.Part {
-  /** The most bytes of a copy in place. Another thread would wait too long for a longer one. */
+  /** The most bytes of a copy in place. Other threads would wait too long for a longer one. */
   private static final long MOST_IN_PLACE = 64 << 10;
 
   private final LeakGroup.Token token;
   private final ElementType<A> type;
-  // The view that was handed out last; null again once the handle is closed. Not volatile, which
-  // would cost an exchange: a thread that sees an old view asks the storage whether it is current.
+  // The last view; null once the handle is closed. Not volatile, which would cost an exchange: a
+  // thread that sees an old view asks the storage whether it is current.
   private @Nullable View view;
 
-  /** A host view, and its read-only twin, which is made when it is asked for. */
+  /** A host view and its read-only version, which is created on request. */
   private static final class View {
     private final MemorySegment segment;
-    // Two threads may each make one: segments are immutable.
+    // Two threads may each create one: segments are immutable.
     private @Nullable MemorySegment readOnly;
 
     View(MemorySegment segment) {
@@ -123,13 +123,13 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     }
   }
 
-  /** Returns the buffer that this is a part of. */
+  /** Returns the core of the buffer that this is a part of. */
   public abstract BufferCore core();
 
   /** Returns the offset of the first byte in the storage. */
   public abstract long from();
 
-  /** Returns the number of elements, also after it was closed. */
+  /** Returns the number of elements, even of a closed handle. */
   abstract long count();
 
   /** Fails if this is closed. */
@@ -142,7 +142,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return token;
   }
 
-  /** Returns the type of its elements, also after it was closed. */
+  /** Returns the type of the elements, even of a closed handle. */
   ElementType<A> type() {
     return type;
   }
@@ -151,7 +151,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return core().storage();
   }
 
-  /** Returns the offset behind the last byte in the storage. */
+  /** Returns the offset after the last byte in the storage. */
   public long to() {
     return from() + bytes();
   }
@@ -174,12 +174,12 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return bytes();
   }
 
-  /** {@link #byteSize()} of a handle that may be closed by now. */
+  /** Returns the number of bytes, even of a closed handle. */
   public long bytes() {
     return count() * type.byteSize();
   }
 
-  /** Bytes of one element, also after it was closed. */
+  /** Returns the bytes of one element, even of a closed handle. */
   long elementBytes() {
     return type.byteSize();
   }
@@ -337,7 +337,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   /**
-   * Returns whether the thread that will copy may touch a segment, which may be confined to the
+   * Returns whether the thread that will copy may access a segment, which may be confined to the
    * caller.
    */
   private boolean mayTouch(MemorySegment segment) {
@@ -345,7 +345,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   /**
-   * Copies through a block: the caller must not block, other threads must not touch the segment.
+   * Copies through a block: the caller must not block, other threads must not access the segment.
    */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
     Lease lease = core().context().blocks().forCaller(bytes, this);
@@ -359,7 +359,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public void copyFrom(UnifiedBuffer<A> source) {
     Operation operation = inbound(source);
-    // Bytes that the host reaches here may have to be fetched from a device there.
+    // The source's bytes may have to be fetched from a device even if this storage needs none.
     boolean here = !(source instanceof BufferHandle<A> other) || other.storage().runsHere();
     operation.perform(here && storage().runsHere());
   }
@@ -381,7 +381,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return known != null && viewsAgain(false) ? known.readOnly() : openView(false).readOnly();
   }
 
-  /** Returns whether the last view is still current. If so, it counts as taken again. */
+  /** Returns whether the last view is still current; if so, counts an access. */
   boolean viewsAgain(boolean writing) {
     return writing ? storage().viewsAgain() : storage().readsViewAgain();
   }
@@ -403,7 +403,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
       storage.exposed(writing);
       return at;
     }
-    // Not read from the field again: a close on another thread clears it.
+    // A local result, because a close on another thread clears the field.
     View[] opened = new View[1];
     perform(
         storage.transfer(
@@ -419,14 +419,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return opened[0];
   }
 
-  /** Returns the host's bytes, moved here where the device's are newer. */
+  /** Returns the host's bytes; fetches those that are newer on the device. */
   private MemorySegment hostBytes(Coherence coherence, boolean writing) {
     return writing
         ? coherence.hostForWrite(from(), to(), false)
         : coherence.hostForRead(from(), to());
   }
 
-  /** Returns the bytes of a buffer that needs no storage to hand them out; null of any other. */
+  /** Returns the bytes if that needs no storage; else null. */
   @Nullable MemorySegment viewDormant(boolean writing) {
     return null;
   }
@@ -502,7 +502,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0);
   }
 
-  /** Clears all bytes of a buffer that was just made, which keeps its first state. */
+  /** Clears all bytes of a new buffer, which keeps its initial state. */
   void zero() {
     perform(access(true, Coherence::clear, "clearing", bytes() == 0));
   }
@@ -539,8 +539,8 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   /**
-   * Starts a movement. A failure is recorded before the work leaves the order, and the next use
-   * throws it.
+   * Starts a transfer. A failure is recorded before the operation leaves the queue, and the next
+   * use throws it.
    */
   private void prefetch(boolean toDevice) {
     Storage storage = storage();
@@ -566,7 +566,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     end();
   }
 
-  /** Copies at once, without an operation, if that is possible. Returns whether it did. */
+  /** Copies at once, without an operation, if possible; returns whether it did. */
   private boolean copyInPlace(boolean writing, A array, int start, long offset, int count) {
     if (count == 0 || count * type.byteSize() > MOST_IN_PLACE || type.isStruct()) {
       return false;
@@ -576,7 +576,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         || storage().copyInPlace(writing, type, array, start, at(offset), count);
   }
 
-  /** Copies at once if the buffer was only used in this way. Returns whether it did. */
+  /** Copies at once if the buffer is dormant; returns whether it did. */
   boolean copyDormant(boolean writing, A array, int start, long offset, int count) {
     return false;
   }
@@ -591,7 +591,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   /**
    * Checks a range of elements.
    *
-   * @throws IndexOutOfBoundsException if it is not within this
+   * @throws IndexOutOfBoundsException if the range is not within this
    */
   private void checkRange(long offset, long length) {
     if ((offset | length) < 0 || offset > count() - length) {
@@ -631,7 +631,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         .carrying(SmallTransfer.out(storage(), destination, at, TransferPriority.NORMAL));
   }
 
-  /** Reports what happened if the arena of a segment was closed before its copy had ended. */
+  /** Explains the failure of a copy whose segment's arena was closed too early. */
   private Consumer<Coherence> whileAlive(HostRegion bytes, Consumer<Coherence> copy) {
     if (!(bytes instanceof HostRegion.Segment(MemorySegment segment, _))) {
       return copy;
@@ -673,7 +673,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         source.length() == 0);
   }
 
-  /** Work on this storage alone; empty ranges join the order but touch nothing. */
+  /** Returns an operation on this storage alone. For an empty range it accesses nothing. */
   private Operation access(boolean writes, Consumer<Coherence> body, String what, boolean empty) {
     return storage()
         .transfer(

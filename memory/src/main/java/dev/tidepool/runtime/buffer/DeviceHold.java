@@ -18,10 +18,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The device's bytes of a buffer, which stay where they are until this ends, even if the buffer is
- * closed before. Other work on the buffer goes on. {@link HostHold} is the same on the host.
+ * The device's bytes of a buffer, which stay in place until the hold ends, even if the buffer is
+ * closed before. Other operations on the buffer continue. {@link HostHold} does the same on the
+ * host.
  *
- * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
+ * <p>A hold refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
  */
 public final class DeviceHold {
   private final BufferHandle<?> buffer;
@@ -36,16 +37,16 @@ public final class DeviceHold {
   }
 
   /**
-   * Brings the newest bytes to the device, after all work that was asked for has ended, and holds
-   * them.
+   * Brings the newest bytes to the device, by an operation in the buffer's queue, and holds them.
    *
-   * @param writing whether the holder writes them, which outdates the host's bytes now
+   * @param writing whether the holder writes the bytes; the host's bytes are outdated from now on
    * @param atStart whether a memory object must begin with the bytes
-   * @throws IllegalStateException if the buffer is closed, mapped or lent
-   * @throws IllegalArgumentException if the buffer is not of this library, or the driver makes no
-   *     such handle of this part of the memory
+   * @throws IllegalStateException if the buffer is closed, or mapped or lent for a conflicting
+   *     access
+   * @throws IllegalArgumentException if the buffer is not of this library, or the driver creates no
+   *     such handle for this part of the memory
    * @throws UnsupportedOperationException if the device has no handles, or none of that kind, or
-   *     the buffer may only be read
+   *     the buffer is read-only
    */
   public static DeviceHold of(UnifiedBuffer<?> buffer, boolean writing, boolean atStart) {
     BufferHandle<?> handle = HostHold.handle(buffer);
@@ -105,10 +106,10 @@ public final class DeviceHold {
     return made;
   }
 
-  /** Lends memory. Importers take OpenCL buffer objects, not SVM pointers. */
+  /** Lends memory. Importers of OpenCL memory accept buffer objects, not SVM pointers. */
   private static NativeMemory lend(
       Device device, Block block, long from, long length, boolean atStart) {
-    // OpenCL has no objects of 0 bytes: of no bytes it is the first one of the block.
+    // OpenCL has no objects of 0 bytes: the first byte of the block stands for an empty range.
     long start = length == 0 ? 0 : block.start() + from;
     long bytes = Math.max(length, 1);
     NativeMemory made = device.lend(block.whole(), start, bytes, null);
@@ -121,14 +122,14 @@ public final class DeviceHold {
     return device.lend(block.whole(), start, bytes, NativeKind.OPENCL_BUFFER);
   }
 
-  /** Where the bytes are. */
+  /** Returns the handle of the bytes. */
   public NativeHandle handle() {
     return memory.handle();
   }
 
   /**
-   * Returns the number of the device among those of its kind. CUDA's is the driver's, which also
-   * counts devices that were left out.
+   * Returns the number of the device among those of its kind. For CUDA it is the driver's number,
+   * which also counts devices that the library does not use.
    */
   public int deviceNumber() {
     if (handle().kind() == NativeKind.CUDA_POINTER) {
@@ -154,7 +155,7 @@ public final class DeviceHold {
     try {
       storage.unhold(Hold.DEVICE);
     } finally {
-      // Reachable until here, or the storage would be reclaimed at the same time.
+      // Reachable until here: else the storage could be reclaimed at the same time.
       Reference.reachabilityFence(buffer);
     }
   }

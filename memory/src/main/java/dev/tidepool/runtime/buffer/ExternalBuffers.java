@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Creates buffers over memory that no pool owns: a segment of the caller, memory of another
- * library, a mapped file, or memory that processes share. What is opened for a buffer is closed
- * with the buffer, or at once if the buffer cannot be created. Thread-safe.
+ * library, a mapped file, or memory that processes share. Resources that are opened for a buffer
+ * are closed with it, or at once if it cannot be created. Thread-safe.
  */
 public final class ExternalBuffers {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -74,7 +74,7 @@ public final class ExternalBuffers {
   /**
    * Wraps a segment and page-locks it until the buffer is closed.
    *
-   * @param locking locks a segment; returns what unlocks it, or null if it cannot be locked
+   * @param locking locks a segment; returns its unlocking, or null if it cannot be locked
    */
   public <A> UnifiedBuffer<A> wrapLocked(
       ElementType<A> type,
@@ -107,9 +107,9 @@ public final class ExternalBuffers {
   }
 
   /**
-   * Takes over memory of another library.
+   * Adopts memory of another library.
    *
-   * @param release gives it back; does not run if this throws
+   * @param release returns the memory to its library; does not run if this throws
    */
   public <A> UnifiedBuffer<A> adopt(
       ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
@@ -123,7 +123,7 @@ public final class ExternalBuffers {
         : adoptOnDevice(type, memory, mode, quietly);
   }
 
-  /** No exception of it, not even a checked one of another language, must stop a close. */
+  /** Runs a release, whose exceptions must not stop a close. Other languages throw checked ones. */
   private static void run(Runnable release) {
     try {
       release.run();
@@ -152,7 +152,7 @@ public final class ExternalBuffers {
 
   private <A> UnifiedBuffer<A> adoptOnDevice(
       ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
-    // May throw; there is no block yet that would have to be freed.
+    // May throw, so it runs before there is a block to free.
     long length = type.elements(memory.byteSize());
     Block whole =
         resources.opened(context.device().adopt(AdoptionChecks.whole(memory), mode.writes()));
@@ -175,7 +175,7 @@ public final class ExternalBuffers {
     }
   }
 
-  /** A native call may still use the segment of a block that could not be freed. */
+  /** Runs the release, unless a native call still uses the segment of an unfreed block. */
   private static void giveBack(@Nullable MemorySegment segment, Runnable release) {
     if (segment != null && segment.scope().isAlive()) {
       LOG.log(
@@ -207,7 +207,7 @@ public final class ExternalBuffers {
     }
   }
 
-  /** Creates memory that other processes can open by its name. */
+  /** Creates a buffer over memory that other processes can open by its name. */
   public <A> UnifiedBuffer<A> createShared(
       ElementType<A> type, long length, String name, MemoryLocation location) {
     Objects.requireNonNull(type, "type");
@@ -218,7 +218,7 @@ public final class ExternalBuffers {
     return over(type, createOnDevice(type, length, name), name);
   }
 
-  /** Opens memory that a process has created under a name. */
+  /** Creates a buffer over memory that a process has created under a name. */
   public <A> UnifiedBuffer<A> openShared(
       ElementType<A> type, String name, MemoryLocation location) {
     Objects.requireNonNull(type, "type");
@@ -226,7 +226,7 @@ public final class ExternalBuffers {
     if (!sharesOnDevice(location)) {
       return over(type, SharedMemory.open(folder(), type, name), name);
     }
-    // A manager that is closing waits for this call, so the wait in it must end.
+    // A manager that is closing waits for this call, so the wait in the call must end.
     return over(type, sharing().open(folder().path(), name, type, context::checkOpen), name);
   }
 
@@ -259,7 +259,7 @@ public final class ExternalBuffers {
     try {
       return sharing.create(folder, name, type, length);
     } catch (OutOfDeviceMemoryException e) {
-      // Pools may keep what is missing.
+      // The pools may keep idle memory.
       reclaimer.trimDevice();
     }
     try {
@@ -324,10 +324,10 @@ public final class ExternalBuffers {
   }
 
   /**
-   * Returns a buffer over memory of the host.
+   * Returns a buffer over host memory.
    *
-   * @param adoption makes the device's block over the memory, if it reaches it
-   * @param backing makes the backing blocks from that block
+   * @param adoption creates the device's block over the memory, if the device can access it
+   * @param backing creates the backing blocks from that block
    */
   private <A> UnifiedBuffer<A> over(
       ElementType<A> type,
@@ -336,7 +336,7 @@ public final class ExternalBuffers {
       boolean writable,
       Function<MemorySegment, @Nullable Block> adoption,
       Function<@Nullable Block, BackingBlocks> backing) {
-    // May throw; the device has no block yet that would have to be freed.
+    // May throw, so it runs before there is a block to free.
     long length = type.elements(segment.byteSize());
     Block given = adoption.apply(segment);
     Block block = given == null ? null : resources.opened(given);
@@ -362,11 +362,11 @@ public final class ExternalBuffers {
       boolean writable) {
     long bytes = type.bytes(length);
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
-    // A buffer whose memory others wait for must not wait for its neighbours in a group.
+    // The release of foreign memory must not wait for the other buffers of a leak group.
     LeakGroup.Token token = sampled == null ? tokenOf(backing) : sampled;
     BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
     core.settle(new Storage(core, backing, writable));
-    // Made first: on an error the caller gives the memory back, so the registry must not list it.
+    // First: after an error the caller frees the memory, so the registry must not list it.
     RootBuffer<A> buffer = new RootBuffer<>(core, token, type);
     ledger.allocated(allocation.tag(), bytes);
     context.counters().adopted();

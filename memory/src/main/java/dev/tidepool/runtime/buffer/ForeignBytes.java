@@ -5,8 +5,8 @@ import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The host's bytes of buffers that a program implements itself. Nothing here keeps them in an
- * order: operations on them have that of the buffers of this library that take part.
+ * The host's bytes of buffers that a program implements itself. They have no queue: an operation on
+ * them is ordered only by the buffers of this library that it also uses.
  */
 public final class ForeignBytes {
   private ForeignBytes() {}
@@ -17,7 +17,7 @@ public final class ForeignBytes {
   }
 
   /**
-   * Returns the bytes of a buffer, for threads of this library.
+   * Returns the bytes of a buffer, which threads of this library can access.
    *
    * @throws IllegalArgumentException if the buffer's segment belongs to one thread, or is read-only
    *     and is to be written

@@ -10,11 +10,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The host's bytes of a buffer, which stay at their address until this ends, even if the buffer is
- * closed before. Unlike with a mapping, other work on the buffer goes on. Native code sees what
- * {@link UnifiedBuffer#asSegment()} shows.
+ * The host's bytes of a buffer, which stay at their address until the hold ends, even if the buffer
+ * is closed before. Unlike with a mapping, other operations on the buffer continue. Native code
+ * sees the bytes of {@link UnifiedBuffer#asSegment()}.
  *
- * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
+ * <p>A hold refers to the buffer's handle, so that a held buffer is never unreachable. Thread-safe.
  */
 public final class HostHold {
   private final MemorySegment bytes;
@@ -29,14 +29,14 @@ public final class HostHold {
   }
 
   /**
-   * Fetches the newest bytes, after all work that was asked for, and holds them. Memory of a buffer
-   * that a program implements itself stays as long as its segment does.
+   * Fetches the newest bytes, in the order of the buffer's queue, and holds them. The memory of a
+   * buffer that a program implements itself stays as long as its segment.
    *
-   * @param writing whether the holder writes them, which outdates the device's bytes now
+   * @param writing whether the holder writes the bytes; the device's bytes are outdated from now on
    * @throws IllegalStateException if the buffer is closed
    * @throws IllegalArgumentException if the buffer is not of this library and its segment is on the
    *     heap or belongs to one thread
-   * @throws UnsupportedOperationException if it may only be read
+   * @throws UnsupportedOperationException if {@code writing} and the buffer is read-only
    */
   public static HostHold of(UnifiedBuffer<?> buffer, boolean writing) {
     if (!(buffer instanceof BufferHandle<?> handle)) {
@@ -70,8 +70,8 @@ public final class HostHold {
   }
 
   /**
-   * Returns whether the memory that the buffer's accelerator computes in is the host's. It is for a
-   * buffer that a program implements itself.
+   * Returns whether the buffer's accelerator computes in host memory; true for a buffer that a
+   * program implements itself.
    */
   public static boolean isOnHost(UnifiedBuffer<?> buffer) {
     return ForeignBytes.isForeign(buffer)
@@ -92,7 +92,7 @@ public final class HostHold {
     return bytes.address();
   }
 
-  /** Returns the bytes, not to be used after the end. */
+  /** Returns the bytes, which must not be used after the end. */
   public MemorySegment bytes() {
     return bytes;
   }
@@ -104,7 +104,7 @@ public final class HostHold {
       try {
         handle.storage().unhold(hold);
       } finally {
-        // Reachable until here, or the storage would be reclaimed at the same time.
+        // Reachable until here: else the storage could be reclaimed at the same time.
         Reference.reachabilityFence(buffer);
       }
     }

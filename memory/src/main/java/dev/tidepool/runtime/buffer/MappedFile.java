@@ -14,15 +14,15 @@ import java.nio.file.StandardOpenOption;
 import java.util.Set;
 
 /**
- * A whole file as memory.
+ * A file that is mapped as a whole.
  *
- * @param key the same for all names of the file
+ * @param key identifies the file, whatever its name
  */
 record MappedFile(MemorySegment bytes, Object key) {
   /**
    * Maps a file until the arena is closed.
    *
-   * @throws TransferException if it is no regular file, or cannot be opened or mapped
+   * @throws TransferException if the file is not regular, or cannot be opened or mapped
    */
   static MappedFile map(Path file, MapMode mode, Arena arena) {
     FileErrors.checkFileSystem("map", file);
@@ -46,7 +46,7 @@ record MappedFile(MemorySegment bytes, Object key) {
     }
   }
 
-  /** Opening a pipe would wait for a writer, and a device has no length. */
+  /** Rejects pipes, whose opening would wait for a writer, and devices, which have no length. */
   private static void checkRegular(Path file) {
     if (Files.exists(file) && !Files.isRegularFile(file)) {
       String kind = Files.isDirectory(file) ? "a folder" : "no regular file";

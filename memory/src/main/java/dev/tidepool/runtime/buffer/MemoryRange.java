@@ -12,20 +12,20 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /**
- * A range of bytes of one memory. By it buffers over the same bytes are recognized.
+ * A range of bytes of one memory. Detects buffers over the same bytes.
  *
  * @param memory the memory: a buffer's own storage, a mapped file's key, or {@link #HOST}
- * @param from the offset of the first byte in that memory, or its address in the host's
- * @param to the offset behind the last byte
+ * @param from the offset of the first byte in the memory; for {@link #HOST} its address
+ * @param to the offset or address after the last byte
  */
 public record MemoryRange(Object memory, long from, long to) {
-  /** All memory of the host that buffers were wrapped around, or that processes share. */
+  /** All host memory that this library does not own, such as wrapped or shared memory. */
   private static final Object HOST = "the host's memory";
 
   /**
    * Returns the bytes of a buffer.
    *
-   * @throws IllegalStateException if it is closed
+   * @throws IllegalStateException if the buffer is closed
    */
   public static MemoryRange of(UnifiedBuffer<?> buffer) {
     long bytes = buffer.byteSize();
@@ -41,7 +41,7 @@ public record MemoryRange(Object memory, long from, long to) {
     return new MemoryRange(file == null ? HOST : file, begin + own.from(), begin + own.to());
   }
 
-  /** Only the base class is known to have one copy. Others may count a segment as a write. */
+  /** Requests the segment of the base class only: other classes may count that as a write. */
   private static MemoryRange ofForeign(UnifiedBuffer<?> buffer, long bytes) {
     if (!(buffer instanceof AbstractUnifiedBuffer<?> base)) {
       return new MemoryRange(buffer, 0, bytes);
@@ -52,10 +52,10 @@ public record MemoryRange(Object memory, long from, long to) {
   }
 
   /**
-   * All bytes that a file may have, more than any buffer has. They include those of buffers that
-   * are mapped from it.
+   * Returns the range of all bytes that a file may have. It contains the ranges of all buffers that
+   * are mapped from the file.
    *
-   * @throws IOException if there is no such file
+   * @throws IOException if the file is missing
    */
   public static MemoryRange ofFile(Path file) throws IOException {
     return new MemoryRange(key(file), 0, Long.MAX_VALUE);
@@ -72,12 +72,12 @@ public record MemoryRange(Object memory, long from, long to) {
     return new MemoryRange(array, 0, type.bytes(type.length(array)));
   }
 
-  /** Returns its first bytes. */
+  /** Returns the range of the first bytes. */
   public MemoryRange front(long bytes) {
     return new MemoryRange(memory, from, from + bytes);
   }
 
-  /** Returns whether they have a byte in common. */
+  /** Returns whether the ranges have a byte in common. */
   public boolean overlaps(MemoryRange other) {
     return from < to
         && other.from < other.to
@@ -87,8 +87,8 @@ public record MemoryRange(Object memory, long from, long to) {
   }
 
   /**
-   * Returns whether two buffers have a byte in common. Makes no object unless both are over memory
-   * that is not the library's.
+   * Returns whether two buffers have a byte in common. Creates no object unless the library owns
+   * the memory of neither.
    */
   public static boolean overlap(BufferHandle<?> first, BufferHandle<?> second) {
     Storage one = first.storage();

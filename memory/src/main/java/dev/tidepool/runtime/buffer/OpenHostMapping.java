@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * An open mapping.
  *
- * <p>Its segment lives in an arena of its own, confined to the mapping thread or shared, whose last
- * action ends the mapping. That action holds the handle: a reference to the segment keeps the
- * buffer from counting as leaked. Memory of the caller is the exception: its segment is the
- * caller's own, guarded by the caller's arena, and stays valid after the mapping.
+ * <p>Its segment has an arena of its own, confined to the mapping thread or shared, whose cleanup
+ * action ends the mapping. The action refers to the handle: a reference to the segment keeps the
+ * buffer from counting as leaked. Memory that the library does not own is the exception: its
+ * original arena guards the segment, which stays valid after the mapping.
  */
 final class OpenHostMapping implements HostMapping {
   private final Arena arena;
@@ -35,13 +35,13 @@ final class OpenHostMapping implements HostMapping {
     this.mode = mode;
   }
 
-  /** A mapping that is being opened: the work that moves bytes, and its result. */
+  /** A mapping that is being opened: the operation that moves bytes, and its result. */
   private static final class Opening {
     private final BufferHandle<?> buffer;
     private final Storage storage;
     private final MapMode mode;
     private final Operation operation;
-    // Written by the work and read when it has ended.
+    // Written by the operation and read after its end.
     private volatile @Nullable MemorySegment mapped;
     // Whether a failed attempt was reported.
     private boolean abandoned;
@@ -89,7 +89,7 @@ final class OpenHostMapping implements HostMapping {
     }
   }
 
-  /** Opens one for all threads, when its turn comes. */
+  /** Opens a mapping for all threads, by an operation in the storage's queue. */
   static CompletableFuture<HostMapping> openAsync(BufferHandle<?> buffer, MapMode mode) {
     StackReserve.checkForTwo();
     Opening opening = new Opening(buffer, mode);
@@ -108,7 +108,7 @@ final class OpenHostMapping implements HostMapping {
     return future;
   }
 
-  /** The work has ended. Called again if the heap is too full for it. */
+  /** Completes the future after the operation. Called again if the heap was full. */
   private static void end(
       Opening opening, FutureResult<HostMapping> result, @Nullable Throwable failure) {
     result.compute(

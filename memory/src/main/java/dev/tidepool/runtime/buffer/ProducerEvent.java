@@ -7,12 +7,12 @@ import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.threads.StackReserve;
 import java.util.List;
 
-/** The event that ends the producer's work on adopted memory. */
+/** The event that ends the producer's use of adopted memory. */
 public final class ProducerEvent {
   private ProducerEvent() {}
 
   /**
-   * Waits for the event. Work that is asked for meanwhile comes behind it.
+   * Waits for the event. Writes that are requested meanwhile are queued after it.
    *
    * @param buffer over the adopted memory
    * @param event the driver's handle

@@ -16,11 +16,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handle on all of a buffer; closing it closes the buffer.
+ * The handle on a whole buffer; closing the handle closes the buffer.
  *
- * <p>A dormant buffer consists of this handle and of fields in its block; its {@link BufferCore} is
- * made when it is first needed. So an allocation makes one object. A buffer that was used for
- * nothing, or only for short copies and as a segment of host memory, is closed with one exchange.
+ * <p>A dormant buffer consists of this handle and fields in its block; its {@link BufferCore} is
+ * created on demand. So an allocation creates one object. A buffer that was unused, or used only
+ * for short copies and as a segment of host memory, is closed with one exchange.
  */
 final class RootBuffer<A> extends BufferHandle<A> {
   private static final VarHandle CORE;
@@ -33,18 +33,18 @@ final class RootBuffer<A> extends BufferHandle<A> {
     }
   }
 
-  // The leak group has it too. This field saves each close some loads.
+  // Also reachable through the leak group; this field saves each close some loads.
   private final BufferReleaser releaser;
   private final Allocation allocation;
   private final long length;
 
-  // Written before another thread has this handle. Without a block there is a core from then on.
+  // Written before other threads have this handle. A handle without a block has a core.
   private @Nullable PooledBlock block;
   private long number;
 
   private volatile @Nullable BufferCore core;
 
-  /** Creates the handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
+  /** Creates the handle of a dormant buffer; {@link #moveInto} follows. */
   RootBuffer(
       BufferReleaser releaser,
       LeakGroup.Token token,
@@ -61,25 +61,25 @@ final class RootBuffer<A> extends BufferHandle<A> {
   RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
     this(core.context().releaser(), token, type, core.length(), core.allocation());
     this.core = core;
-    // Every thread that has the handle finds it, as if it were final.
+    // Visible to every thread that has the handle, like a final field.
     VarHandle.storeStoreFence();
   }
 
-  /** Makes this the next dormant tenant of a block that the caller has taken. */
+  /** Makes this buffer the next dormant tenant of a block that the caller has taken. */
   void moveInto(PooledBlock taken) {
     block = taken;
     number = taken.nextDormant();
   }
 
-  /** Takes a block that was seen near the caller, and moves in; false if it was taken meanwhile. */
+  /** Moves into a block that was seen near the caller; returns false if it was taken meanwhile. */
   boolean movesInto(PooledBlock seen) {
     moveInto(seen);
     return seen.takeNear(number);
   }
 
-  /** Shows other threads that the block has a tenant. */
+  /** Publishes that the block has a tenant. */
   void occupy(PooledBlock taken) {
-    // Every thread that has the handle finds block and number, as if they were final.
+    // Makes block and number visible to every thread that has the handle, like final fields.
     VarHandle.storeStoreFence();
     taken.occupyDormant(number, type(), length, allocation, token().leakGroup());
   }
@@ -129,7 +129,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
     return true;
   }
 
-  /** Returns the bytes of a block, if the host may touch them at any time; else null. */
+  /** Returns the bytes of a block if the host may access them at any time; else null. */
   private static @Nullable MemorySegment hostBytes(PooledBlock held) {
     return held.block().hostAccess() == HostAccess.DIRECT ? held.block().segment() : null;
   }
@@ -156,9 +156,9 @@ final class RootBuffer<A> extends BufferHandle<A> {
   }
 
   /**
-   * Returns whether a view needs no storage. It leaves the state of host memory as it is. All other
-   * memory counts as written by the host from then on, which the block notes. Reading device memory
-   * would give it a state that the block cannot note.
+   * Returns whether a view needs no storage. A view of host memory changes no state. A view of
+   * other memory is recorded in the block as a write by the host. A view that only reads other
+   * memory leads to a state that the block cannot record.
    */
   private boolean mayExpose(boolean writing) {
     return switch (allocation.location()) {

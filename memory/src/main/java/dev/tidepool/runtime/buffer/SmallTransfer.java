@@ -15,12 +15,12 @@ import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** A copy between the host and one buffer that is small enough to travel with others. */
+/** A copy between the host and one buffer that is small enough for a batch. */
 public final class SmallTransfer implements Coalescable {
-  /** The most bytes. A larger transfer overlaps with itself, in chunks. */
+  /** The maximum number of bytes. The chunks of a larger transfer overlap each other. */
   private static final long LARGEST = 1L << 20;
 
-  /** The most bytes of a transfer that takes less time than its request. */
+  /** The maximum number of bytes of a transfer that takes less time than its request. */
   public static final long SMALL = 64L << 10;
 
   private final Storage storage;
@@ -40,8 +40,8 @@ public final class SmallTransfer implements Coalescable {
   }
 
   /**
-   * Returns a copy to a storage as a small transfer; null if it is empty, too large, or will cross
-   * no link.
+   * Returns a copy to a storage as a small transfer; null if it is empty, too large, or needs no
+   * link.
    */
   public static @Nullable SmallTransfer in(
       Storage storage, HostRegion source, long at, TransferPriority priority) {
@@ -67,20 +67,20 @@ public final class SmallTransfer implements Coalescable {
     return bytes instanceof HostRegion.Segment(MemorySegment segment, _) && segment.isMapped();
   }
 
-  /** Returns whether both take the same link in the same direction. */
+  /** Returns whether both transfers use the same link in the same direction. */
   boolean goesWith(SmallTransfer other) {
     return context() == other.context() && direction == other.direction;
   }
 
   /**
-   * Returns whether it should travel with others even if there is a free thread for each. A larger
-   * one only goes with those that would otherwise wait for it.
+   * Returns whether a batch is useful even if each transfer could have a thread. A larger transfer
+   * is batched only with transfers that would otherwise wait for it.
    */
   boolean isSmall() {
     return bytes() <= SMALL;
   }
 
-  /** Returns the context of the manager whose link it takes. */
+  /** Returns the context of the manager whose link the transfer uses. */
   StorageContext context() {
     return storage.context();
   }
@@ -105,7 +105,7 @@ public final class SmallTransfer implements Coalescable {
     return at + bytes();
   }
 
-  /** Returns the way over the link, now that its turn has come; null if the bytes take another. */
+  /** Returns the transfer over the link, at its turn; null if the bytes do not use the link. */
   @Nullable Move plan() {
     Coherence coherence = storage.coherence();
     Block block =
@@ -119,14 +119,14 @@ public final class SmallTransfer implements Coalescable {
     return new Move(bytes, block, at);
   }
 
-  /** It travelled with others when something failed. */
+  /** Notes that the batch of this transfer has failed. */
   void mayHaveArrived() {
     if (direction == Direction.HOST_TO_DEVICE) {
       storage.coherence().state().deviceWriteFailed(from(), to());
     }
   }
 
-  /** The bytes have arrived, with others. */
+  /** Notes that the batch of this transfer has arrived. */
   void arrived(long elapsedNanos, TransferWay way) {
     storage.coherence().transferredInBatch(direction, from(), to(), elapsedNanos, way);
     if (event != null) {

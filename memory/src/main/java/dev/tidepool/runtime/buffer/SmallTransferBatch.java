@@ -15,37 +15,37 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Small transfers to one device, or from it, that travel together. All are at their turn, or come
- * right behind one of them in the queue of its storage and write other bytes of it: so they may
- * arrive in any order, and no order that others see changes.
+ * Small transfers to one device, or from it, that are made together. Each is at its turn, or
+ * directly follows another of the batch in the queue of its storage and writes other bytes. So they
+ * may arrive in any order without a visible difference.
  *
- * <p>If a batch fails, each transfer is made again alone, and fails or is retried alone. If the
+ * <p>If a batch fails, each transfer is repeated alone, and fails or is retried alone. If the
  * device is lost, all fail at once. Used by one thread.
  */
 public final class SmallTransferBatch implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
-  /** The most bytes of one batch, with transfers that follow others in the queue of a storage. */
+  /** The most bytes of one batch, including transfers that follow others in a storage's queue. */
   private static final long MOST_BYTES_IN_ORDER = 8L << 20;
 
   private final SmallTransfer like;
-  // In the order that they end: work behind other work of the batch comes after it.
+  // In the order of their end: an operation comes after those that precede it in a queue.
   private final List<Operation> operations = new ArrayList<>();
   private final List<SmallTransfer> transfers = new ArrayList<>();
   private final List<Move> moves = new ArrayList<>();
-  // Those whose bytes take another way. They come after the batch, because they may need memory,
-  // and the batch holds some.
+  // Operations whose bytes do not use the link. They run after the batch, because they may need
+  // memory, and the batch holds some.
   private final List<Operation> alone = new ArrayList<>();
-  // The transfers that the queues have let in; the others were taken from behind them.
+  // The number of operations at their turn; the others directly follow them in a queue.
   private int atTurn;
-  // How many of the ready ones, and of those that go alone, the batch has handled.
+  // How many of the ready operations, and of those that run alone, the batch has handled.
   private int admitted;
   private int sentAlone;
   private long bytes;
   private TransferWay way = TransferWay.STAGED_PINNED;
 
-  // All from one queue of tasks, so from one list of transfers at most.
+  // All from one queue of tasks, so from at most one list of transfers.
   private final List<Operation> ready;
   private final boolean tells;
 
@@ -56,8 +56,8 @@ public final class SmallTransferBatch implements Runnable {
   }
 
   /**
-   * Takes the next task from a queue, and the tasks that may travel with it. Returns null if there
-   * is none. No other thread takes tasks meanwhile.
+   * Takes the next task from a queue, and the tasks that can be batched with it; returns null if
+   * the queue is empty. No other thread takes tasks meanwhile.
    */
   public static @Nullable Runnable next(Queue<Runnable> tasks) {
     Runnable first = tasks.peek();
@@ -69,7 +69,7 @@ public final class SmallTransferBatch implements Runnable {
       operation.endsTask();
       return tasks.poll();
     }
-    // Allocates everything before anything leaves the queue.
+    // Allocate all objects before a task leaves the queue.
     List<Operation> ready = new ArrayList<>();
     ready.add(operation);
     SmallTransferBatch batch = new SmallTransferBatch(like, ready);
@@ -107,7 +107,7 @@ public final class SmallTransferBatch implements Runnable {
     }
   }
 
-  /** The thread cannot go on: what it has begun fails, and the rest is handed in again. */
+  /** Handles an error: operations that have begun fail, the others are handed in again. */
   private void leave(Throwable thrown) {
     for (int i = admitted; i < ready.size(); i++) {
       Operation operation = ready.get(i);
@@ -131,13 +131,13 @@ public final class SmallTransferBatch implements Runnable {
     }
     atTurn = operations.size();
     if (like.direction() == Direction.HOST_TO_DEVICE) {
-      // A read is at its turn together with all reads beside it.
+      // Consecutive reads are at their turn together, so only writes have successors to add.
       for (int i = 0; i < atTurn; i++) {
         packSuccessors(operations.get(i));
       }
     }
     if (tells) {
-      // They would wait for this thread, and nothing must wait for the listeners that it calls.
+      // This thread calls listeners, which no operation may wait for; other threads run the rest.
       while (sentAlone < alone.size()) {
         alone.get(sentAlone++).handIn();
       }
@@ -157,13 +157,13 @@ public final class SmallTransferBatch implements Runnable {
     }
   }
 
-  /** Takes work whose turn has come. */
+  /** Takes an operation whose turn has come. */
   private void admit(Operation operation) {
     if (operation.take()) {
       if (!operation.claim()) {
         operation.finish(operation.lost());
       } else if (!pack(operation)) {
-        // It holds no memory until it runs, or those that wait here would take it from each other.
+        // The operation holds no memory until it runs: waiting ones would compete for memory.
         operation.giveBack(false);
         alone.add(operation);
       }
@@ -187,7 +187,7 @@ public final class SmallTransferBatch implements Runnable {
     return true;
   }
 
-  /** Takes what comes behind some work in its queue, as long as no byte is written twice. */
+  /** Takes the followers of an operation in its queue, as long as no byte is written twice. */
   private void packSuccessors(Operation head) {
     BatchRanges written = new BatchRanges();
     Operation last = head;
@@ -235,7 +235,7 @@ public final class SmallTransferBatch implements Runnable {
       takeApart(e);
       return;
     }
-    // Each counts an equal part of the common time, so that the sums are right.
+    // Each transfer counts an equal part of the time, so that the sums are right.
     long each = (System.nanoTime() - start) / operations.size();
     transfers.forEach(smallTransfer -> smallTransfer.arrived(each, way));
     if (alone.isEmpty()) {
@@ -244,7 +244,7 @@ public final class SmallTransferBatch implements Runnable {
     endAll(null);
   }
 
-  /** Ends all before any listener is called, because that may wait for work behind any of them. */
+  /** Ends all before a listener is called, because it may wait for followers of any of them. */
   private void endAll(@Nullable Throwable failure) {
     for (int i = 0; i < operations.size(); i++) {
       operations
@@ -265,7 +265,7 @@ public final class SmallTransferBatch implements Runnable {
       endAll(failure);
       return;
     }
-    // First those behind others, because they become ready when the others end.
+    // Followers first, because they become ready when the others end.
     operations.subList(atTurn, operations.size()).forEach(operation -> operation.giveBack(true));
     for (Operation operation : operations.subList(0, atTurn)) {
       if (tells) {

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
-/** A buffer for each component of a record. It owns the buffers, which do not refer to it. */
+/** A buffer for each component of a record. Owns the buffers, which do not refer to it. */
 public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   private final StorageContext context;
   private final ElementType<R[]> type;

@@ -17,19 +17,19 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The conversion of structs to columns, or back.
+ * A conversion of structs to columns, or back.
  *
- * <p>Buffers whose newest bytes are on the host are read or written in place. The rest (arrays of
- * records, and bytes that only a device has) passes through one staging block, as many structs at a
- * time as fit.
+ * <p>Buffers whose newest bytes are on the host are read or written in place. Arrays of records,
+ * and bytes that only a device has, pass through one staging block, which holds as many structs as
+ * fit.
  *
  * @param context the context of the columns
  * @param type of the structs
  * @param structs where the structs are read or written
  * @param columns one for each primitive of the type
- * @param offset of the first element in each column
- * @param count how many structs
- * @param joins whether columns become structs
+ * @param offset the first element in each column
+ * @param count the number of structs
+ * @param joins whether columns are converted to structs
  */
 record SoaConversion(
     StorageContext context,
@@ -42,24 +42,24 @@ record SoaConversion(
 
   /** Whole structs. */
   sealed interface Structs {
-    /** At the front of a buffer. */
+    /** At the start of a buffer. */
     record InBuffer(BufferHandle<?> buffer) implements Structs {}
 
     /** On the host: an array of records, or a buffer of another implementation. */
     record OnHost(HostRegion bytes) implements Structs {}
   }
 
-  /** Copies bytes to a part of the staging block, or from there. */
+  /** Copies bytes to or from a part of the staging block. */
   private interface StagedCopy {
     void copy(MemorySegment staged, long at);
   }
 
   /**
-   * A side of the conversion when its turn has come.
+   * One side of a running conversion.
    *
    * @param elementBytes bytes of each element
-   * @param direct all of its bytes, if the conversion may use them where they lie
-   * @param staging copies through the staging block, if not
+   * @param direct all bytes, if the conversion may use them in place
+   * @param staging else copies through the staging block
    */
   private record End(long elementBytes, @Nullable MemorySegment direct, StagedCopy staging) {
     static End direct(long elementBytes, MemorySegment bytes) {
@@ -76,7 +76,7 @@ record SoaConversion(
   }
 
   /**
-   * Returns the conversion as work in the order of all buffers.
+   * Returns the conversion as an operation in the queues of all buffers.
    *
    * @throws IllegalArgumentException if the structs share bytes with a column
    */
@@ -109,7 +109,7 @@ record SoaConversion(
         });
   }
 
-  /** Asks for the work and returns when it is done. */
+  /** Performs the operation and waits for its end. */
   void perform() {
     boolean here = columns.stream().allMatch(column -> column.storage().runsHere());
     if (structs instanceof Structs.InBuffer(BufferHandle<?> buffer)) {
@@ -131,7 +131,7 @@ record SoaConversion(
     Lease lease = context.blocks().forStaging(step * each);
     try {
       MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
-      // Earlier contents of the block must not leak through the padding of structs made here.
+      // Earlier contents of the block must not leak through the padding of the structs.
       block.asSlice(0, joins ? step * ends.getFirst().stagedBytes() : 0).fill((byte) 0);
       for (long at = 0; at < count; at += step) {
         convert(ends, block, step, at);
@@ -203,7 +203,7 @@ record SoaConversion(
     return (end == 0) != joins;
   }
 
-  /** Converts what the segments hold: the structs first, then the columns. */
+  /** Converts the contents of segments: the first has the structs, the others the columns. */
   private void convert(MemorySegment[] parts) {
     MemorySegment[] arrays = Arrays.copyOfRange(parts, 1, parts.length);
     if (joins) {

@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 /** A device copy was freed. The duration includes the copy of its newer bytes to the host. */
 @Name("dev.tidepool.Eviction")
 @Label("Eviction")
-@Description("The device copy of an idle buffer was freed because memory ran out, or the manager was suspended")
+@Description(
+    "The device copy of an idle buffer was freed because memory ran out, or the manager was"
+        + " suspended")
 public final class EvictionEvent extends MemoryEvent {
   @Label("Tag")
   String tag = "";

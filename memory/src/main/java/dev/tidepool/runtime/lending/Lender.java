@@ -24,8 +24,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lends the memory of one manager's buffers to native code, and knows what is lent: an access that
- * is unreachable and was not closed is ended here. Thread-safe.
+ * Lends the memory of one manager's buffers to native code, and ends accesses that became
+ * unreachable without a close. Thread-safe.
  */
 public final class Lender {
   private final StorageContext context;
@@ -34,7 +34,7 @@ public final class Lender {
   private final Set<Unclosed> open = ConcurrentHashMap.newKeySet();
   private final ReferenceQueue<NativeAccess> unreachable = new ReferenceQueue<>();
 
-  /** What is left of an access that became unreachable. */
+  /** The lending of an access, which is ended if the access becomes unreachable. */
   private static final class Unclosed extends PhantomReference<NativeAccess> {
     private final Lending lending;
     private final String site;
@@ -53,12 +53,12 @@ public final class Lender {
     this.sites = context.isParanoid() ? new AllocationSites() : null;
   }
 
-  /** Lends buffers, with one of the manager's queues. */
+  /** Lends buffers; native code uses one of the manager's queues. */
   public NativeAccess lend(NativeUse... uses) {
     return lend(checked(uses), null);
   }
 
-  /** Lends buffers, with a queue of native code. */
+  /** Lends buffers; native code uses its own queue. */
   public NativeAccess lendOn(long queue, NativeUse... uses) {
     List<NativeUse> checked = checked(uses);
     Device device = context.device();
@@ -141,7 +141,7 @@ public final class Lender {
     return new LentRange(own, use, !lendsBlocks || kind == NativeKind.HOST_POINTER);
   }
 
-  /** Host and device cannot both have bytes of one buffer: one side would miss what is written. */
+  /** Checks that no buffer is lent to both host and device: one would miss the other's writes. */
   private static void checkSides(List<LentRange> ranges) {
     for (LentRange one : ranges) {
       for (LentRange other : ranges) {
@@ -181,7 +181,7 @@ public final class Lender {
     }
   }
 
-  /** Ends everything: the manager closes. Later closes of the accesses do nothing. */
+  /** Ends all accesses, because the manager closes. Closing them later has no effect. */
   public void endAll() {
     List.copyOf(open).forEach(access -> access.lending.end());
   }

@@ -20,9 +20,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ranges that native code has until it {@link #end}s: one operation in the order of their buffers,
- * which begins when the bytes are where native code wants them, and ends when its commands have.
- * The storages refuse conflicting work meanwhile, because its wait would have no bound.
+ * Ranges that are lent to native code until {@link #end}: one operation in the queues of their
+ * buffers. It begins when the bytes are in the memory that native code uses, and ends with the
+ * commands of native code. Meanwhile the storages reject conflicting operations, because their wait
+ * would be unbounded.
  */
 final class Lending implements DeviceLaunch.Command {
   private final StorageContext context;
@@ -37,16 +38,16 @@ final class Lending implements DeviceLaunch.Command {
   private volatile @Nullable Runnable ending;
 
   /**
-   * A storage, which knows of one lending however many of its ranges are lent.
+   * A storage, which counts one lending for all of its ranges.
    *
-   * @param writes whether native code writes any of them
+   * @param writes whether native code writes one of its ranges
    */
   private record Lent(Storage storage, boolean writes) {}
 
   /**
    * Creates a lending that has not begun.
    *
-   * @param foreign the queue that commands go to, which this closes; null for one of the manager's
+   * @param foreign the queue for commands, which this closes; null for one of the manager's
    */
   Lending(StorageContext context, List<LentRange> ranges, @Nullable NativeQueue foreign) {
     this.context = context;
@@ -76,7 +77,7 @@ final class Lending implements DeviceLaunch.Command {
     return ranges;
   }
 
-  /** Registers an action for when native code has submitted its commands; at once if it has. */
+  /** Sets the action to run when this has ended; runs it at once if it has. */
   void whenEnded(Runnable action) {
     ending = action;
     if (ended.get()) {
@@ -87,7 +88,7 @@ final class Lending implements DeviceLaunch.Command {
   /**
    * Lends all ranges, or none.
    *
-   * @throws RuntimeException what that failed with
+   * @throws RuntimeException the failure
    */
   void begin() {
     try {
@@ -105,7 +106,7 @@ final class Lending implements DeviceLaunch.Command {
     }
   }
 
-  /** Brings the bytes of all ranges to where native code wants them. */
+  /** Brings the bytes of all ranges to the memory that native code uses. */
   private void prepare() {
     try {
       if (lacksMemory()) {
@@ -119,7 +120,7 @@ final class Lending implements DeviceLaunch.Command {
       }
       operation.endAttempts();
       queue = usesDevice ? launch.lend() : null;
-      // Only now: if another range could not be lent, no byte must count as overwritten.
+      // Last: if a range could not be lent, no byte must be marked as overwritten.
       ranges.forEach(LentRange::begin);
     } catch (RuntimeException | Error e) {
       releaseRanges();
@@ -135,9 +136,7 @@ final class Lending implements DeviceLaunch.Command {
     return lacks;
   }
 
-  /**
-   * Returns the queue for commands; null where the device has none, or only pointers of the host.
-   */
+  /** Returns the queue for commands; null if the device has none, or only host memory is lent. */
   @Nullable NativeQueue queue() {
     return queue;
   }
@@ -148,8 +147,8 @@ final class Lending implements DeviceLaunch.Command {
   }
 
   /**
-   * Ends the access of native code. Idempotent. Waits for nothing, and does not throw. Makes no
-   * object, because the heap may be full: else the buffers would be lent forever.
+   * Ends the access of native code. Idempotent. Does not throw, and does not wait unless the queue
+   * fails. Creates no object: if the heap is full, the buffers must not stay lent.
    */
   void end() {
     if (!ended.compareAndSet(false, true)) {
@@ -170,7 +169,7 @@ final class Lending implements DeviceLaunch.Command {
       finishQuietly(commands);
     }
     tellStorages();
-    // Before the work ends: then the memory behind the handles may be given back.
+    // Before the operation ends, because the memory of the handles may be released then.
     releaseRanges();
     operation.lentUntil(end, failure);
     closeForeign();
@@ -197,7 +196,7 @@ final class Lending implements DeviceLaunch.Command {
     }
   }
 
-  /** Waits until buffers that were closed meanwhile have brought their results back. */
+  /** Waits for the write-back of buffers that were closed meanwhile. */
   void awaitClosed() {
     ranges.forEach(range -> range.storage().lifetime().awaitClosed());
   }
@@ -230,7 +229,7 @@ final class Lending implements DeviceLaunch.Command {
 
   @Override
   public void settled(@Nullable Throwable failure) {
-    // Without a lambda: the heap may be full.
+    // No lambda, because the heap may be full.
     for (int i = 0; i < ranges.size(); i++) {
       ranges.get(i).settled(failure != null);
     }

@@ -14,8 +14,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A range of a storage that native code gets, and what was made for that. Used by one thread at a
- * time: the one that begins the lending, then the one that ends it, then the one that settles it.
+ * A range of a storage that is lent to native code, and its handle. Used by one thread at a time:
+ * the one that begins the lending, then the one that ends it, then the one that settles it.
  */
 final class LentRange {
   private final Storage storage;
@@ -28,14 +28,14 @@ final class LentRange {
 
   private @Nullable NativeMemory memory;
   private int revocations;
-  // Whether a write of the device is to be settled, and whether the host's bytes count if it fails.
+  // Whether a device write is not settled, and whether the host's bytes are newest if it fails.
   private boolean expected;
   private boolean revocable;
 
   /**
    * Creates a range that is not lent yet.
    *
-   * @param toHost whether native code gets a pointer of the host
+   * @param toHost whether native code gets a host pointer
    */
   LentRange(BufferHandle<?> buffer, NativeUse use, boolean toHost) {
     this.storage = buffer.storage();
@@ -67,7 +67,7 @@ final class LentRange {
     return ResourceAccess.lending(storage, writes);
   }
 
-  /** Returns whether the device must give memory for it. */
+  /** Returns whether the device must allocate memory for the range. */
   boolean lacksMemory() {
     return !toHost && coherence().lacksDeviceMemory();
   }
@@ -76,7 +76,7 @@ final class LentRange {
     coherence().provideDeviceMemory();
   }
 
-  /** Brings the bytes to where native code wants them, and makes the handle. */
+  /** Brings the bytes to the memory that native code uses, and creates the handle. */
   void prepare(Device device) {
     Coherence coherence = coherence();
     if (toHost) {
@@ -95,7 +95,7 @@ final class LentRange {
     memory = device.lend(block.whole(), block.start() + from, to - from, kind);
   }
 
-  /** Native code may begin: what it writes on the host counts from now on. */
+  /** Marks host memory as written, because native code may write it from now on. */
   void begin() {
     if (writes && toHost) {
       coherence().state().hostWritten(from, to);
@@ -106,7 +106,7 @@ final class LentRange {
     return Objects.requireNonNull(memory, "it is lent").handle();
   }
 
-  /** Gives back what was made for the handle, if anything was. */
+  /** Releases the handle, if there is one. */
   void release() {
     NativeMemory made = memory;
     memory = null;
@@ -115,7 +115,7 @@ final class LentRange {
     }
   }
 
-  /** Native code has submitted its commands: what it writes on the device counts from now on. */
+  /** Marks device memory as written, because native code has submitted its commands. */
   void submitted() {
     if (writes && !toHost) {
       expected = true;
@@ -123,7 +123,7 @@ final class LentRange {
     }
   }
 
-  /** Its commands have ended. May be called again when that was interrupted. */
+  /** Settles the write after the commands have ended. A second call has no effect. */
   void settled(boolean failed) {
     if (expected) {
       expected = false;

@@ -9,7 +9,7 @@ import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.NativeQueue;
 import java.util.List;
 
-/** An access to lent buffers as users have it. It keeps their handles reachable. */
+/** The users' access to lent buffers. Keeps the buffers' handles reachable. */
 final class OpenNativeAccess implements NativeAccess {
   private final StorageContext context;
   private final Lending lending;
@@ -19,7 +19,7 @@ final class OpenNativeAccess implements NativeAccess {
   /**
    * Creates an access that is open.
    *
-   * @param handles for each use
+   * @param handles one for each use
    */
   OpenNativeAccess(
       StorageContext context, Lending lending, List<NativeUse> uses, NativeHandle[] handles) {

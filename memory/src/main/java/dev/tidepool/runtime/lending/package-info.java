@@ -1,4 +1,4 @@
-/** How native code gets the memory of buffers, in the order of their work, and gives it back. */
+/** Lends the memory of buffers to native code, in the order of the buffers' operations. */
 @NullMarked
 package dev.tidepool.runtime.lending;
 

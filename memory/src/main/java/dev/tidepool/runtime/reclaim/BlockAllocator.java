@@ -23,9 +23,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
- * first, then the driver, then the strategies of {@link OutOfMemoryRecovery}. Every block is
- * counted as a hit or a miss. Thread-safe.
+ * Allocates the blocks of a manager's buffers, their second copies and its transfers: from a pool,
+ * else from the driver, else with the strategies of {@link OutOfMemoryRecovery}. Counts every block
+ * as a hit or a miss. Thread-safe.
  */
 public final class BlockAllocator implements BlockSource {
   private final StorageContext context;
@@ -40,10 +40,10 @@ public final class BlockAllocator implements BlockSource {
   private final boolean keeps;
 
   /**
-   * Creates it for one manager.
+   * Creates the allocator of one manager.
    *
-   * @param exceptions makes the exception when a request fails
-   * @param exhausted is told of each request that failed for good
+   * @param exceptions creates the exception of a failed request
+   * @param exhausted gets the exception of each request that failed in the end
    */
   public BlockAllocator(
       StorageContext context,
@@ -67,7 +67,7 @@ public final class BlockAllocator implements BlockSource {
     return poolsByLocation;
   }
 
-  /** Returns the place of the calling thread's NUMA node in them. */
+  /** Returns the index of the calling thread's NUMA node in {@link #poolsByLocation}. */
   public int placeOfCaller() {
     return pools.placeOfCaller();
   }
@@ -98,7 +98,7 @@ public final class BlockAllocator implements BlockSource {
    * Takes the first block of a new buffer. The caller sets the block's tenant.
    *
    * @throws IllegalStateException if the allocation names a reservation that is closed
-   * @throws IllegalArgumentException if that is of another manager
+   * @throws IllegalArgumentException if the reservation is of another manager
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
   @SuppressWarnings("EnumOrdinal") // the index of poolsByLocation
@@ -115,8 +115,8 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * Fails for a new buffer if the manager is closed: the thread that closes it waits for this one,
-   * which must not wait for memory any more.
+   * Fails for a new buffer if the manager is closed: the closing thread waits for this one, which
+   * must not wait for memory any more.
    */
   private void checkOpenUnless(boolean inWork) {
     if (!inWork) {
@@ -158,8 +158,8 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * Takes a block that counts against a reservation. If that was closed meanwhile, a further block
-   * of a buffer comes from where those of all others do.
+   * Takes a block that is charged to a reservation. If the reservation was closed meanwhile, a
+   * further block of a buffer comes from the usual pools.
    */
   private PooledBlock takeReserved(
       MemoryPools.Kind kind,
@@ -183,15 +183,11 @@ public final class BlockAllocator implements BlockSource {
     return pools.takePlaced(kind, bytes, alignment, pooled, placement);
   }
 
-  /**
-   * Frees so many bytes of the device, for a caller that allocates past the pools. The bytes are
-   * then free in the driver.
-   */
+  /** Frees bytes of the device in the driver, for a caller that allocates without the pools. */
   public void makeDeviceRoom(long bytes) {
     further(take(MemoryPools.Kind.DEVICE, bytes, false, false), context).discard();
   }
 
-  /** For the device's copy of a buffer that was allocated on the host. */
   @Override
   public Lease forDevice(long bytes, Object tenant) {
     DeviceReservation reservation =
@@ -210,37 +206,31 @@ public final class BlockAllocator implements BlockSource {
     return further(take(MemoryPools.Kind.DEVICE, bytes, !paranoid, true), tenant);
   }
 
-  /**
-   * For the host's copy of a buffer that was allocated on the device: page-locked while the budget
-   * lasts.
-   */
   @Override
   public Lease forHost(long bytes, Object tenant) {
     return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, true), tenant);
   }
 
-  /** Returns a host block through which a caller copies that must not block. */
   @Override
   public Lease forCaller(long bytes, Object tenant) {
     return further(take(MemoryPools.Kind.STAGING, bytes, !paranoid, false), tenant);
   }
 
-  /** For a buffer that comes back from a file: of the kind it was allocated with. */
   @Override
   public Lease forReturn(long bytes, Allocation allocation, Object tenant) {
     return further(takeAsTold(bytes, allocation, true), tenant);
   }
 
   /**
-   * Memory of the device to measure with.
+   * Returns device memory for a measurement.
    *
-   * @param recovers whether memory is freed where there is none
+   * @param recovers whether to free memory if necessary
    */
   public Lease forMeasuring(long bytes, boolean recovers) {
     return forMeasuring(MemoryPools.Kind.DEVICE, bytes, recovers);
   }
 
-  /** Memory of the host likewise, page-locked or not, which the limit counts. */
+  /** Returns host memory for a measurement, page-locked or not. The limit counts it. */
   public Lease forMeasuring(long bytes, boolean pinned, boolean recovers) {
     return forMeasuring(pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST, bytes, recovers);
   }
@@ -253,7 +243,7 @@ public final class BlockAllocator implements BlockSource {
     return further(block, context);
   }
 
-  /** {@link #forHost} for bytes that the recovery moves to the host, from one of its steps. */
+  /** Like {@link #forHost}, for bytes that a strategy of the recovery moves to the host. */
   @Override
   public Lease forHostInRecovery(long bytes, Object tenant) {
     return further(
@@ -263,8 +253,8 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * For bytes on their way; fails rather than start a recovery, because one may be under way. The
-   * limit refuses none; otherwise nothing could move once it is reached.
+   * Returns a staging block. Fails instead of starting a recovery, because one may be in progress.
+   * The limit does not apply; otherwise no byte could move once it is reached.
    */
   @Override
   public Lease forStaging(long bytes) {
@@ -274,7 +264,7 @@ public final class BlockAllocator implements BlockSource {
   /**
    * Like {@link #forStaging(long)}.
    *
-   * @param pinned whether to page-lock it while the budget lasts
+   * @param pinned whether the block is page-locked while the budget lasts
    */
   public Lease forStaging(long bytes, boolean pinned) {
     MemoryPools.Kind kind = pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST;
@@ -326,7 +316,7 @@ public final class BlockAllocator implements BlockSource {
     }
   }
 
-  /** Counts a block that the driver had to be asked for. */
+  /** Counts a block that no pool had as a miss. */
   private PooledBlock counted(Supplier<PooledBlock> request) {
     PoolMissEvent event = FlightEvents.poolMiss();
     PooledBlock block = request.get();

@@ -25,10 +25,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pass that moves the device copies of idle buffers together. The pools say which block goes
- * where. This moves the bytes, in the order of the buffers' operations, and never waits: a buffer
- * with operations under way stays, and so does one that is mapped, or whose address a user has.
- * Used by one thread.
+ * One pass that compacts the device copies of idle buffers. The pools select the blocks. This class
+ * moves the bytes by operations in the buffers' queues. A buffer with unfinished operations stays
+ * in place, and so does one that is mapped, or whose address a user has. Used by one thread.
  */
 final class Defragmenter implements BlockMover {
   private static final long LOOK_NANOS = 10_000;
@@ -38,7 +37,7 @@ final class Defragmenter implements BlockMover {
 
   private Defragmenter() {}
 
-  /** Defragments the pools of a manager; shared ones too, with all buffers in them. */
+  /** Defragments the pools of a manager, including shared ones with all their buffers. */
   static Defragmentation run(MemoryPools pools) {
     Defragmenter pass = new Defragmenter();
     long returned = pools.compactDevice(pass);
@@ -46,9 +45,9 @@ final class Defragmenter implements BlockMover {
   }
 
   /**
-   * A buffer that changes its block.
+   * The move of a buffer to another block.
    *
-   * @param lease of the block that it goes to
+   * @param lease of the new block
    */
   private record BufferMove(Storage storage, PooledBlock from, PooledBlock to, Lease lease) {
     BackingBlocks backing() {
@@ -70,7 +69,7 @@ final class Defragmenter implements BlockMover {
     MOVED
   }
 
-  /** What has become of buffers that are moved together, perhaps by another thread. */
+  /** The state of a move of several buffers, which another thread may perform. */
   private static final class MoveOutcome extends AtomicReference<Stage> {
     private static final long serialVersionUID = 1;
 
@@ -79,8 +78,8 @@ final class Defragmenter implements BlockMover {
     }
 
     /**
-     * Returns whether they were moved. Waits for the thread that does it, and stops it if none
-     * does.
+     * Returns whether the buffers were moved. Waits for a thread that moves them; cancels the move
+     * if it has not begun.
      */
     boolean hasMoved() {
       if (compareAndSet(Stage.ASKED, Stage.STOPPED)) {
@@ -148,7 +147,7 @@ final class Defragmenter implements BlockMover {
   }
 
   private boolean moved(List<BufferMove> moves) {
-    // All that is needed for the change, which nothing may stop half-way.
+    // Prepared before the changes below, which must not fail half-way.
     @Nullable MemorySegment[] bytes = new @Nullable MemorySegment[moves.size()];
     try {
       for (int i = 0; i < bytes.length; i++) {
@@ -172,8 +171,8 @@ final class Defragmenter implements BlockMover {
   }
 
   /**
-   * Overwrites a block that no buffer has any more, if the options ask for that. If it fails, the
-   * pool must not keep the block.
+   * Overwrites an abandoned block if the options require it. If that fails, the pool must not keep
+   * the block.
    */
   private static void clean(BufferMove each, PooledBlock abandoned) {
     if (!each.storage().context().scrubber().overwroteAbandoned(abandoned.block())) {
@@ -181,7 +180,7 @@ final class Defragmenter implements BlockMover {
     }
   }
 
-  /** Copies all bytes, concurrently where the device does it. No operation uses them meanwhile. */
+  /** Copies all bytes, concurrently on the device. No operation uses them meanwhile. */
   private static void copyAll(List<BufferMove> moves) {
     Event[] events = new Event[moves.size()];
     int submitted = 0;
@@ -201,7 +200,7 @@ final class Defragmenter implements BlockMover {
     } catch (RuntimeException | Error e) {
       failure = e;
     }
-    // Each is waited for before the blocks go, though the heap may be full.
+    // Wait for every copy before the blocks are freed, even if the heap is full.
     for (int i = 0; i < submitted; i++) {
       try (Event event = events[i]) {
         EventWait.untilEnded(event);

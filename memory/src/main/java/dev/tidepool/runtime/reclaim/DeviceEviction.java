@@ -8,7 +8,7 @@ import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageEviction;
 
-/** Frees a buffer's device copy, after it has fetched the newer bytes. */
+/** Evicts a buffer's device copy; spills the buffer if the host has no memory for it. */
 final class DeviceEviction extends Relocation {
   private final StorageEviction eviction;
 
@@ -21,8 +21,8 @@ final class DeviceEviction extends Relocation {
   boolean ifIdle() {
     boolean asks = eviction.isPossible();
     while (asks) {
-      // A storage that is just being moved is no less idle: its bytes may be on their way to the
-      // host already.
+      // A storage whose bytes are being moved counts as idle: they may be moving to the host
+      // already.
       asks = !performIfIdle() && storage.isIdleWhenMoved();
     }
     return hasFreed();

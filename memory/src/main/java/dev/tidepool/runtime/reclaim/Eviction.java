@@ -11,25 +11,24 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees memory of buffers for one request: their device copies are given up, or they go to the
- * spill file. Idle buffers are taken first, the least recently used of them before the others. Then
- * come buffers whose queued operations have not begun. Not thread-safe.
+ * Frees memory of buffers for one request: evicts their device copies, or spills them to the file.
+ * First come idle buffers, the least recently used ones before the others. Then come buffers whose
+ * queued operations have not begun. Not thread-safe.
  *
- * <p>Of the idle buffers that {@link EvictionCandidates} remembers, one gives up its device copy;
- * if none has one, one goes to the file. Only then all buffers are searched, in the same order. So
- * where there are more buffers than are remembered, some may go to the file although others have
- * device copies.
+ * <p>Of the idle buffers that {@link EvictionCandidates} remembers, one is evicted; if none has a
+ * device copy, one is spilled. Only then all buffers are searched, in the same order. So if there
+ * are more buffers than are remembered, some may be spilled although others have device copies.
  *
- * <p>Bounded: a round passes each buffer once, each round must free memory, and 32 are the most.
- * Several rounds are needed: after the first ones another limit may refuse the request, and other
- * threads may take the memory that was freed.
+ * <p>Bounded: a round visits each buffer once, each round must free memory, and there are at most
+ * 32 rounds. Several rounds are needed: another limit may refuse the request after the first ones,
+ * and other threads may take the freed memory.
  */
 final class Eviction {
   private static final int MOST_ROUNDS = 32;
 
   private final Reclaimer reclaimer;
   private final MemoryRequest<?> request;
-  // The candidates that were asked for their memory in this round, whether they had any or not.
+  // The candidates of this round, whether they freed memory or not.
   private final Set<BufferCore> passed = new HashSet<>();
   private int round;
   private boolean freedInRound;
@@ -44,7 +43,7 @@ final class Eviction {
     this.request = request;
   }
 
-  /** Begins again, because other buffers may be idle now. */
+  /** Starts again, because other buffers may be idle now. */
   void restart() {
     passed.clear();
     round = 0;
@@ -66,7 +65,7 @@ final class Eviction {
     return freed;
   }
 
-  /** Frees memory by taking idle buffers to the file alone. */
+  /** Frees memory only by spilling idle buffers. */
   long spill(long bytes) {
     long freed = 0;
     long one = spillNext(true);
@@ -86,8 +85,8 @@ final class Eviction {
   }
 
   /**
-   * Frees memory of one buffer, which is quickly found if possible: where few have a device copy,
-   * each request would look at all others for it.
+   * Frees memory of one buffer. Searches the remembered candidates first: if few buffers have a
+   * device copy, each request would otherwise search all buffers.
    */
   private long freeOne() {
     long freed = evictNext(false);
@@ -179,10 +178,7 @@ final class Eviction {
     return freed;
   }
 
-  /**
-   * Frees the memory of a storage that no operation has begun to use; returns how many bytes that
-   * gave.
-   */
+  /** Frees the memory of a storage that no operation has begun to use; returns the bytes. */
   long freeQueued(Storage storage) {
     if (reclaimer.freeEarly(storage)) {
       return storage.byteSize();
@@ -197,8 +193,8 @@ final class Eviction {
   }
 
   /**
-   * The request has its block. A full device will be asked again, and then the next buffer gives up
-   * its copy: its newer bytes are fetched now.
+   * Called when the request has its block. The next request will probably evict the next buffer, so
+   * its newer bytes are fetched now.
    */
   void succeeded() {
     try {
@@ -208,12 +204,12 @@ final class Eviction {
         reclaimer.fetchBeforeEviction(storage);
       }
     } catch (OutOfMemoryError e) {
-      // An error would lose the block. The bytes are fetched when the copy is given up.
+      // An error would lose the block. The eviction will fetch the bytes.
       return;
     }
   }
 
-  /** Tells what was done, for the message of a failure. */
+  /** Notes what was done, for the message of a failure. */
   void report() {
     if (evicted > 0) {
       request.tried("gave up " + evicted + " idle device copies");

@@ -11,32 +11,30 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the buffers of a manager that eviction takes next: approximately the least recently used.
- * {@link Eviction} says which buffers match, by its {@link MemoryRequest}, and what happens to
- * them. The key is {@link BufferCore#lastUse}.
+ * Finds the next buffers of a manager to evict: approximately the least recently used. {@link
+ * Eviction} decides which buffers match its {@link MemoryRequest}, and what happens to them. The
+ * key is {@link BufferCore#lastUse}.
  *
- * <p>There is no list of buffers by their last use, because every new buffer would have to be added
- * to it, and all threads would contend for it. A cursor passes the blocks of the pools, a few for
- * each search, and goes on at the next search where it stopped. Of the blocks that it passed, those
- * whose buffers were used longest ago are remembered. A search picks the least recently used of
- * these that match. So the time of a search depends neither on the number of blocks nor on the
- * number of buffers, unless most of them cannot be evicted. Where the blocks are no more than are
- * remembered, the order is exact.
+ * <p>There is no list of buffers by their last use: every new buffer would have to be added, and
+ * all threads would contend for the list. Instead a cursor visits the blocks of the pools, a few in
+ * each search, and continues in the next search. The blocks whose buffers were used longest ago are
+ * remembered. A search picks the least recently used match of these. So the time of a search does
+ * not depend on the number of blocks or buffers, unless most of them cannot be evicted. The order
+ * is exact if all blocks can be remembered.
  *
- * <p>This is the sampling that Redis uses for its {@code maxmemory} policies. The cursor takes the
- * place of random choice, so that every block is passed, and a search that finds nothing has looked
- * at all.
+ * <p>This is the sampling that Redis uses for its {@code maxmemory} policies. A cursor replaces the
+ * random choice, so that every block is visited, and a search of all buffers misses none.
  *
- * <p>A search makes no storage for a buffer that has none. The monitor is held for a search; the
- * caller's predicate may take the monitors of blocks and storages.
+ * <p>A search creates no storages. The monitor is held during a search; the caller's predicate may
+ * take the monitors of blocks and storages.
  */
 final class EvictionCandidates {
   private static final int REMEMBERED = 64;
 
-  /** Blocks that a search passes when as many as that are remembered. */
+  /** Blocks that a search visits once {@code REMEMBERED} are remembered. */
   private static final int STEPS = 16;
 
-  /** Blocks that the cursor passes before the remembered ones are looked at. */
+  /** Maximum of blocks that the cursor visits before the remembered ones are compared. */
   private static final int MOST_STEPS = 256;
 
   private final MemoryPools pools;
@@ -46,17 +44,17 @@ final class EvictionCandidates {
   private final @Nullable PooledBlock[] blocks = new PooledBlock[REMEMBERED];
   private final long[] lastUses = new long[REMEMBERED];
   private int count;
-  // The index of the remembered block that was used last.
+  // The index of the most recently used block of these.
   private int mostRecent;
   private Iterator<MemoryPool> poolsLeft = Collections.emptyIterator();
   private Iterator<PooledBlock> cursor = Collections.emptyIterator();
-  // How often the cursor has passed all blocks.
+  // How often the cursor has visited all blocks.
   private long passes;
 
   /**
    * A buffer that was found.
    *
-   * @param lastUse about when it was used last, in terms of {@link System#nanoTime()}
+   * @param lastUse the approximate {@link System#nanoTime()} of its last use
    */
   record Candidate(BufferCore core, long lastUse) {
     boolean isBefore(@Nullable Candidate other) {
@@ -67,8 +65,7 @@ final class EvictionCandidates {
   /**
    * Creates a search that remembers no blocks yet.
    *
-   * @param own whether a buffer is the manager's, because other managers have blocks of these pools
-   *     too
+   * @param own selects the manager's buffers, because other managers have blocks of these pools too
    */
   EvictionCandidates(MemoryPools pools, Predicate<BufferCore> own) {
     this.pools = pools;
@@ -76,13 +73,13 @@ final class EvictionCandidates {
   }
 
   /**
-   * Returns the matching buffer that was used longest ago; null if there is none.
+   * Returns the matching buffer that was used longest ago; null if none was found.
    *
-   * @param amongAll whether the search goes on until it has looked at all buffers; if not, it ends
-   *     with those that are remembered
+   * @param amongAll whether to continue until all buffers were visited; else only remembered
+   *     buffers are compared
    */
   synchronized @Nullable Candidate find(Predicate<BufferCore> wanted, boolean amongAll) {
-    // The cursor may be anywhere, so it has seen all blocks when it begins the pass after the next.
+    // The cursor may be anywhere; after the next whole pass it has visited all blocks.
     long lastPass = passes + 2;
     while (true) {
       advance();
@@ -94,7 +91,7 @@ final class EvictionCandidates {
     }
   }
 
-  /** Forgets the blocks that were passed, because none of them matches. */
+  /** Forgets the remembered blocks, because none of them matches. */
   private void forget() {
     Arrays.fill(blocks, 0, count, null);
     count = 0;
@@ -165,8 +162,8 @@ final class EvictionCandidates {
       PooledBlock block = blocks[i];
       BufferCore core = block == null ? null : core(block);
       if (core == null) {
-        // It was returned to its pool, and may belong to another buffer when the cursor reaches it
-        // again.
+        // The block was returned to its pool, and may belong to another buffer when the cursor
+        // reaches it again.
         count--;
         put(i, blocks[count], lastUses[count]);
         put(count, null, 0);

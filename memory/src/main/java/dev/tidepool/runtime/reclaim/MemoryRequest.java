@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request for a block that was refused, while memory is freed for it: it is tried again, and says
+ * A refused request for a block, while memory is freed for it. Repeats the request, and decides
  * which memory would help. Not thread-safe.
  */
 final class MemoryRequest<T> {
@@ -35,10 +35,10 @@ final class MemoryRequest<T> {
   /**
    * Creates a request of a manager.
    *
-   * @param onDevice whether the block is of the device's memory
-   * @param inWork whether it is for work that is under way
-   * @param reservation that it counts against; null for none
-   * @param refused what it was refused with
+   * @param onDevice whether the block is device memory
+   * @param inWork whether a running operation needs the block
+   * @param reservation the reservation to charge; null for none
+   * @param refused the first refusal
    */
   MemoryRequest(
       StorageContext context,
@@ -63,27 +63,27 @@ final class MemoryRequest<T> {
     return bytes;
   }
 
-  /** Returns whether it is for work that is under way. */
+  /** Returns whether a running operation needs the block. */
   boolean isInWork() {
     return inWork;
   }
 
-  /** Returns what it was refused with the last time. */
+  /** Returns the last refusal. */
   OutOfDeviceMemoryException refused() {
     return refused;
   }
 
-  /** Notes what was done for it, for the message of a failure. */
+  /** Notes a step that was tried, for the message of a failure. */
   void tried(String what) {
     tried.add(what);
   }
 
-  /** Returns what was done for it. */
+  /** Returns the steps that were tried. */
   List<String> tried() {
     return tried;
   }
 
-  /** Tries again; null if it is still refused. */
+  /** Repeats the request; returns null if it is still refused. */
   @Nullable T attempt() {
     try {
       return request.get();
@@ -93,7 +93,7 @@ final class MemoryRequest<T> {
     }
   }
 
-  /** Tries first with what has just become idle, because it may have the right size. */
+  /** Repeats the request, trims and repeats it: a new idle block may have the right size. */
   @Nullable T attemptOrTrim() {
     T block = attempt();
     if (block != null) {
@@ -103,7 +103,7 @@ final class MemoryRequest<T> {
     return attempt();
   }
 
-  /** Gives idle blocks back, of the managers whose memory would help; how many bytes. */
+  /** Frees idle blocks of the managers whose memory would help; returns the bytes. */
   long trim() {
     if (reservation != null && isFull()) {
       return reservation.trim();
@@ -112,25 +112,25 @@ final class MemoryRequest<T> {
   }
 
   /**
-   * Returns whether only memory of the manager helps: its limit said no, or a reservation of its
-   * own.
+   * Returns whether only memory of this manager helps: its limit or one of its reservations
+   * refused.
    */
   boolean isOwnOnly() {
     return isLimited() || isFull();
   }
 
-  /** Returns whether its reservation said no: then only what counts against that helps. */
+  /** Returns whether the reservation refused: then only memory that is charged to it helps. */
   private boolean isFull() {
     return MemoryRefusedException.isBy(Source.FULL_RESERVATION, refused);
   }
 
-  /** Returns whether memory of a buffer may be taken: no other reservation has it. */
+  /** Returns whether memory of a buffer may be taken: it is charged to no other reservation. */
   private boolean mayTakeFrom(BufferCore core) {
     DeviceReservation holder = DeviceReservation.openOf(core.allocation());
     return holder == null ? !isFull() : holder.equals(reservation);
   }
 
-  /** Returns whether the manager's own limit said no: then only what is the manager's helps. */
+  /** Returns whether the manager's limit refused: then only the manager's memory helps. */
   boolean isLimited() {
     return MemoryRefusedException.isBy(Source.LIMIT, refused);
   }
@@ -140,15 +140,15 @@ final class MemoryRequest<T> {
     return owner == context || (!isOwnOnly() && owner.device().equals(context.device()));
   }
 
-  /** Returns whether the memory of a buffer would help, if nothing used it; makes no storage. */
+  /** Returns whether a buffer's memory would help if it were idle; creates no storage. */
   boolean wouldHelp(BufferCore core) {
     return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
   }
 
-  /** Returns whether giving a device copy up frees memory for the request; makes no storage. */
+  /** Returns whether evicting a device copy frees memory for the request; creates no storage. */
   boolean evictionHelps(BufferCore core) {
     Storage storage = core.storageIfAny();
-    // A dormant buffer has one copy, at the place where it was allocated.
+    // A dormant buffer has one copy, at its original location.
     return storage == null
         ? onDevice && !isLimited() && isOnDeviceAlone(core) && mayTakeFrom(core)
         : evictionHelps(storage);
@@ -156,15 +156,12 @@ final class MemoryRequest<T> {
 
   boolean evictionHelps(Storage storage) {
     StorageEviction eviction = new StorageEviction(storage);
-    // Under the limit a copy that moves to the host takes as much there.
+    // A copy that moves to the host counts as much in the limit.
     boolean helps = isLimited() ? eviction.hasTwoCopies() : onDevice && eviction.isPossible();
     return helps && mayTakeFrom(storage.core());
   }
 
-  /**
-   * Returns whether the memory that a buffer occupies is of the kind that is short; makes no
-   * storage.
-   */
+  /** Returns whether a buffer occupies the kind of memory that is short; creates no storage. */
   boolean spillingHelps(BufferCore core) {
     Storage storage = core.storageIfAny();
     if (storage != null) {

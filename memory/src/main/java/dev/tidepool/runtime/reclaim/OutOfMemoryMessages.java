@@ -19,12 +19,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the exceptions for memory that has run out. Their messages have the numbers, the owners of
- * the bytes, and what was tried.
+ * Creates the exceptions of failed requests for memory. Their messages have the numbers, the owners
+ * of the bytes, and the steps that were tried.
  *
- * <p>What was tried is written by each class that tries it, by {@link MemoryRequest#tried(String)}.
- * The last sentence of a message is that of the refusal, which the class that allocates writes:
- * {@link dev.tidepool.runtime.supply.MemoryRefusedException} for limits and reservations, {@link
+ * <p>Each class that frees memory describes its step by {@link MemoryRequest#tried(String)}. The
+ * last sentence of a message is that of the refusal, which the allocating class writes: {@link
+ * dev.tidepool.runtime.supply.MemoryRefusedException} for limits and reservations, {@link
  * dev.tidepool.host.MemoryAllocator} for the host, and the backend for a device.
  */
 public final class OutOfMemoryMessages {
@@ -37,10 +37,10 @@ public final class OutOfMemoryMessages {
   private final Supplier<Map<String, Long>> bytesByTag;
 
   /**
-   * Creates it for one manager.
+   * Creates the messages of one manager.
    *
-   * @param limit what the manager may hold; null for as much as there is
-   * @param reservations what is reserved of the device
+   * @param limit the manager's limit; null for none
+   * @param reservations the reservations of the device
    * @param bytesByTag returns live bytes by tag, largest first
    */
   public OutOfMemoryMessages(
@@ -72,7 +72,7 @@ public final class OutOfMemoryMessages {
                 : ""));
   }
 
-  /** Returns whether the manager's limit would refuse a request if nothing else were there. */
+  /** Returns whether the manager's limit would refuse a request even if the manager were empty. */
   boolean isBeyondLimit(long bytes) {
     return limit != null && bytes > limit.limitBytes();
   }
@@ -113,7 +113,7 @@ public final class OutOfMemoryMessages {
         + free();
   }
 
-  /** Returns what the device has free does not count. */
+  /** Returns the text for a refusal by the limit, without the device's free memory. */
   private String isTooLow(String how, long bytes) {
     return "the memory-limit of "
         + ByteSize.format(Objects.requireNonNull(limit, "it refused").limitBytes())
@@ -131,7 +131,7 @@ public final class OutOfMemoryMessages {
     return tried.isEmpty() ? "nothing could be given back" : String.join(", ", tried);
   }
 
-  /** For a reservation that is larger than what there is in all. */
+  /** Returns the exception for a reservation beyond the limit or the device's memory. */
   OutOfDeviceMemoryException tooLargeToReserve(long bytes, long most) {
     return exception(
         bytes,
@@ -144,7 +144,7 @@ public final class OutOfMemoryMessages {
             + " in all; reserve less");
   }
 
-  /** For a reservation that was not granted in time. */
+  /** Returns the exception for a reservation that was not granted in time. */
   OutOfDeviceMemoryException notReserved(long bytes, Duration timeout, boolean wasFirst) {
     return exception(
         bytes,
@@ -169,7 +169,7 @@ public final class OutOfMemoryMessages {
         + " s";
   }
 
-  /** Returns what has the bytes that are not free. */
+  /** Returns the text about the owners of the bytes in use. */
   private String holders() {
     return limit()
         + pooled()

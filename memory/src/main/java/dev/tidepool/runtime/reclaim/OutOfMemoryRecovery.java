@@ -15,24 +15,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees memory when it runs out, whether a driver, the system or the manager's limit refused a
- * request. One {@linkplain RecoveryStrategy strategy} after another frees memory, the cheapest
- * first. The request is tried again each time a strategy freed something: closed buffers, at once
- * or after a wait, idle blocks of the pools, unreachable buffers, small buffers moved together,
- * idle buffers, buffers whose queued operations have not begun, those that others use, after a
- * wait, and last what the garbage collector finds. Only then the request fails.
+ * Frees memory if a driver, the system or the manager's limit refused a request. One {@linkplain
+ * RecoveryStrategy strategy} after another frees memory, the cheapest first, and the request is
+ * repeated each time memory was freed. The order is: closed buffers, at once or after a wait; idle
+ * blocks of the pools; unreachable buffers; compaction of small buffers; idle buffers; buffers
+ * whose queued operations have not begun; buffers in use, after a wait; and last buffers that the
+ * garbage collector finds. Only then the request fails.
  *
- * <p>Bounded, as each strategy is. A strategy that itself needs memory gets it from fewer
- * strategies, which move nothing to the host, so the depth is two. Holds no lock, except that of
- * {@link MultiBufferAdmission} for work that needs several buffers at once. Work that has its
- * buffers does not need that lock.
+ * <p>Bounded, because each strategy is. A strategy that needs memory itself uses fewer strategies,
+ * which move nothing to the host, so the depth is two. Holds no lock, except that of {@link
+ * MultiBufferAdmission} for operations that need several buffers at once. Operations that have
+ * their buffers do not need that lock.
  */
 public final class OutOfMemoryRecovery {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
 
   /**
-   * How often a request is tried again while small buffers free the memory for it: to try after
-   * each of them would cost too much.
+   * How often a request is repeated while small buffers free memory for it. An attempt after each
+   * of them would cost too much.
    */
   private static final int ATTEMPTS = 8;
 
@@ -42,9 +42,9 @@ public final class OutOfMemoryRecovery {
   private final UnreachableBuffers unreachable;
 
   /**
-   * Creates it for one manager.
+   * Creates the recovery of one manager.
    *
-   * @param exceptions makes the exception when a request fails
+   * @param exceptions creates the exception of a failed request
    */
   public OutOfMemoryRecovery(
       StorageContext context,
@@ -58,11 +58,11 @@ public final class OutOfMemoryRecovery {
   }
 
   /**
-   * Returns the request's block, after as many strategies as that takes.
+   * Returns the request's block, after as many strategies as necessary.
    *
-   * @param onDevice whether the block is of the device's memory
-   * @param inWork whether it is for work that is under way
-   * @param reservation that the block counts against; null for none
+   * @param onDevice whether the block is device memory
+   * @param inWork whether a running operation needs the block
+   * @param reservation the reservation to charge; null for none
    */
   PooledBlock recover(
       long bytes,
@@ -78,17 +78,14 @@ public final class OutOfMemoryRecovery {
     }
   }
 
-  /**
-   * Fails at once if even an empty manager would refuse the request: moving bytes or waiting could
-   * not help.
-   */
+  /** Fails at once if the limit is smaller than the request: freeing memory could not help. */
   private void checkWithinLimit(long bytes, OutOfDeviceMemoryException refused) {
     if (exceptions.isBeyondLimit(bytes)) {
       throw exceptions.beyondLimit(bytes, refused);
     }
   }
 
-  /** Returns the block of host memory that a strategy needs to free memory elsewhere. */
+  /** Returns a block of host memory for a strategy that frees memory elsewhere. */
   PooledBlock recoverForStrategy(long bytes, Supplier<PooledBlock> request) {
     try {
       return request.get();
@@ -98,8 +95,8 @@ public final class OutOfMemoryRecovery {
   }
 
   /**
-   * Returns what a request for memory of the device gets from memory that can be freed at once:
-   * nothing is waited for. Null if that is not enough.
+   * Returns the result of a request for device memory, with memory that can be freed without a
+   * wait; null if that is not enough.
    */
   <T> @Nullable T tryRecover(long bytes, Supplier<T> request) {
     try {
@@ -114,7 +111,7 @@ public final class OutOfMemoryRecovery {
     private final MemoryRequest<T> request;
     private final Eviction eviction;
     private final UnreachableBuffers.Reclaim leaks;
-    // When it does not wait for closed buffers any more.
+    // When waits for closed buffers end.
     private final long end = System.nanoTime() + CLOSING_WAIT_NANOS;
     private boolean waited;
 
@@ -184,7 +181,7 @@ public final class OutOfMemoryRecovery {
           return block;
         }
       }
-      // Other threads may have given memory back, which is not counted here.
+      // Other threads may have freed memory, which is not counted here.
       return request.attempt();
     }
 
@@ -198,7 +195,7 @@ public final class OutOfMemoryRecovery {
       };
     }
 
-    /** Frees what is closed and waits for a thread only. */
+    /** Frees closed buffers that only wait for a thread. */
     private long freeClosed() {
       return context.pendingReleases().all().stream()
           .filter(reclaimer::freeEarly)
@@ -207,9 +204,9 @@ public final class OutOfMemoryRecovery {
     }
 
     /**
-     * Waits for closed buffers whose last operations are under way, in the order in which they were
-     * closed. Threads of the library do not wait here, because those operations may be queued
-     * behind theirs.
+     * Waits for closed buffers whose last operations are unfinished, in the order of their
+     * requested releases. Threads of the library do not wait here, because those operations may be
+     * queued behind theirs.
      */
     private long waitForClosing(long bytes) {
       List<Storage> closing = context.pendingReleases().all();

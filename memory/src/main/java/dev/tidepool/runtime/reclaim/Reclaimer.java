@@ -20,18 +20,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees memory, in one manager or in all of the session that share its device: gives idle blocks
- * back, and moves small buffers together. Also finds buffers for a {@link Relocation}. When to do
- * which is the {@link OutOfMemoryRecovery}'s business. Thread-safe.
+ * Frees memory, in one manager or in all managers of the session that share its device: trims idle
+ * blocks, and compacts small buffers. Also finds buffers for a {@link Relocation}. {@link
+ * OutOfMemoryRecovery} decides which step is next. Thread-safe.
  */
 public final class Reclaimer {
   /**
-   * Device memory is fragmented if more than one part in so many of it is bound: idle parts of
+   * Device memory is fragmented if more than 1 / {@code SCATTERED} of it is bound: idle parts of
    * slabs that are in use.
    */
   private static final int SCATTERED = 4;
 
-  /** Bytes that take longer on their way than a thread takes to wake. */
+  /** Bytes whose transfer takes longer than a thread takes to wake. */
   private static final long WORTH_A_THREAD = 1 << 20;
 
   private final StorageContext context;
@@ -41,7 +41,7 @@ public final class Reclaimer {
   private final AtomicBoolean defragmenting = new AtomicBoolean();
 
   /**
-   * Creates it for one manager.
+   * Creates the reclaimer of one manager.
    *
    * @param all returns the reclaimers of all managers of the session
    */
@@ -61,13 +61,13 @@ public final class Reclaimer {
   }
 
   /**
-   * Returns whether a block is being taken, given back or freed now, in any manager of the device.
+   * Returns whether a block is being taken, returned or freed now, in any manager of the device.
    */
   boolean anyBlockInTransition() {
     return onDevice().anyMatch(manager -> manager.pools.anyInTransition());
   }
 
-  /** Returns whether any work of the session goes on that does not wait for memory itself. */
+  /** Returns whether any operation of the session runs and does not wait for memory. */
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.context.storages().stream())
@@ -79,12 +79,12 @@ public final class Reclaimer {
     return onDevice().flatMap(manager -> manager.context.storages().stream()).anyMatch(asked);
   }
 
-  /** Gives idle blocks back, also while the manager closes; how many bytes. */
+  /** Frees idle blocks, also while the manager closes; returns the bytes. */
   public long trim() {
     return pools.trim();
   }
 
-  /** Trims the pools of all managers of the device; returns how many bytes went back. */
+  /** Trims the pools of all managers of the device; returns the bytes that were freed. */
   public long trimDevice() {
     return onDevice().mapToLong(Reclaimer::trim).sum();
   }
@@ -98,17 +98,17 @@ public final class Reclaimer {
         free, bound, Math.min(free - bound, context.largest()), info.freeIsEstimate());
   }
 
-  /** Moves small buffers of this manager's pools together. */
+  /** Compacts small buffers of this manager's pools. */
   public Defragmentation defragment() {
     return Defragmenter.run(pools);
   }
 
-  /** Defragments all managers of the device; returns how many bytes went back. */
+  /** Defragments all managers of the device; returns the bytes that were freed. */
   long defragmentDevice() {
     return onDevice().mapToLong(manager -> manager.defragment().returnedBytes()).sum();
   }
 
-  /** Defragments when a good part of what is held is bound; one pass at a time. */
+  /** Defragments if the pools are fragmented; one pass at a time. */
   public void defragmentIfScattered() {
     if (pools.boundDeviceBytes() > pools.reservedDeviceBytes() / SCATTERED
         && defragmenting.compareAndSet(false, true)) {
@@ -130,10 +130,10 @@ public final class Reclaimer {
   }
 
   /**
-   * Returns the buffer that was used longest ago, approximately, of those that match; null if there
-   * is none.
+   * Returns approximately the least recently used buffer of those that match; null if none was
+   * found.
    *
-   * @param ownOnly whether it is to be one of this manager's, and not of any of the device
+   * @param ownOnly whether to search only this manager, and not all managers of the device
    * @param amongAll see {@link EvictionCandidates#find}
    */
   @Nullable BufferCore leastRecentlyUsed(
@@ -147,9 +147,9 @@ public final class Reclaimer {
   }
 
   /**
-   * Returns the storages that work uses or waits for, or that are being moved, of this manager
-   * alone or of all managers of the device, the least recently used first. Looks at all buffers,
-   * and makes no storage.
+   * Returns the storages that operations use or wait for, that are being moved, or that are closed,
+   * of this manager or of all managers of the device, the least recently used first. Visits all
+   * buffers, and creates no storage.
    */
   List<Storage> busy(boolean ownOnly) {
     return RankedSort.by(
@@ -160,9 +160,9 @@ public final class Reclaimer {
   }
 
   /**
-   * Begins to fetch what is newer on the device of the storage that is to be evicted next, if it is
-   * large and idle and has a place on the host. Its bytes travel while the memory that was just
-   * freed is filled, as a link carries both directions at once.
+   * Starts to fetch newer bytes of the storage that will be evicted next, if it is large and idle
+   * and has a host copy. The transfer is concurrent with the upload to the memory that was just
+   * freed, because a link carries both directions at once.
    */
   void fetchBeforeEviction(Storage storage) {
     synchronized (storage) {
@@ -192,8 +192,8 @@ public final class Reclaimer {
   }
 
   /**
-   * Gives the memory of a closed storage back whose release waits for a thread; whether there was
-   * any. Nothing needs its bytes, so this is done before bytes are moved.
+   * Frees a closed storage whose release waits for a thread; returns whether it did. Its bytes are
+   * not needed, so this comes before bytes are moved.
    */
   boolean freeEarly(Storage storage) {
     if (!storage.lifetime().isFreePending()) {

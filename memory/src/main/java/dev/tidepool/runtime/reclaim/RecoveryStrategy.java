@@ -6,9 +6,9 @@ interface RecoveryStrategy {
   /**
    * Frees memory.
    *
-   * @param bytes about how much is wanted before the request is tried again, at least 1
-   * @return about how much has become free, and more than 0 if the request is to be tried again; 0
-   *     if this way makes no more room
+   * @param bytes about how many bytes to free before the request is repeated, at least 1
+   * @return about how many bytes were freed, more than 0 if the request should be repeated; 0 if
+   *     this strategy cannot free more
    */
   long free(long bytes);
 }

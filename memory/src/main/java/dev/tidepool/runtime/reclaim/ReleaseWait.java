@@ -13,15 +13,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees memory for one request that others use: it waits for them. An operation behind the work
- * that uses each buffer gives its memory up. The request waits as long as that work goes on and
- * does not wait for memory itself, ten seconds at most. It waits one second at most for buffers
- * that are lent or mapped, because the end of that is unknown. Not thread-safe.
+ * Waits for memory that other operations use, for one request. It queues an operation that frees
+ * each buffer's memory behind the operations that use it. The request waits while these run and do
+ * not wait for memory themselves, at most ten seconds. It waits at most one second for buffers that
+ * are lent or mapped, because their end is unknown. Not thread-safe.
  *
- * <p>It waits without polling; see {@link MemoryWaiters}. After each change only what was released
- * is looked at. The exception is the end: memory that a thread has just taken, or is about to give
- * back, may be seen nowhere for a moment. So the wait ends only after a search of all buffers that
- * began when no help was to come, found nothing, and during which nothing was freed.
+ * <p>It waits without polling; see {@link MemoryWaiters}. After each change only the released
+ * storages are examined. The exception is the end: memory that a thread has just taken, or is about
+ * to release, may be visible nowhere for a moment. So the wait ends only after a search of all
+ * buffers that began when no release was expected, found nothing, and during which no memory was
+ * freed.
  */
 final class ReleaseWait implements AutoCloseable {
   private static final long WAIT_NANOS = 10_000_000_000L;
@@ -29,18 +30,18 @@ final class ReleaseWait implements AutoCloseable {
   private static final long TAKING_WAIT_NANOS = 1_000_000_000L;
 
   /**
-   * The longest time, unless the processor is busy, from the moment when a thread takes a block
-   * until other threads see which buffer has it. The thread notifies no other thread, because that
-   * would cost each allocation.
+   * The maximum time, unless the processor is busy, until other threads see which buffer has a
+   * block that a thread has taken. The thread notifies no other thread, because that would cost
+   * each allocation.
    */
   private static final long TAKING_NANOS = 1_000_000;
 
-  /** Buffers that are asked for at once, since it is not known which will be idle first. */
+  /** The most buffers to request at once, because it is unknown which is idle first. */
   private static final int MOST_ASKED = 64;
 
   /**
-   * Searches of all buffers that may end with nothing. Those of several requests that all find
-   * nothing look like changes to each other.
+   * Maximum of searches of all buffers without a result. Concurrent searches of several requests
+   * look like changes to each other.
    */
   private static final int MOST_VAIN_SEARCHES = 32;
 
@@ -51,17 +52,17 @@ final class ReleaseWait implements AutoCloseable {
   private final List<Asked> asked = new ArrayList<>();
   private MemoryWaiters.@Nullable Waiter waiter;
   private boolean searches;
-  // Whether all buffers were searched since help was last to come, and gave nothing.
+  // Whether a search of all buffers found nothing since a release was last expected.
   private boolean searchedInVain;
   private int vainSearches;
   private boolean waitsForHeld;
   private boolean stopped;
   private boolean over;
   private long start;
-  // When help was last to come, or a search freed something.
+  // When a release was last expected, or a search freed memory.
   private long lastHelp;
 
-  /** An operation that was asked to give a storage's memory up, behind what uses it. */
+  /** An operation that frees a storage's memory, queued behind the operations that use it. */
   private record Asked(Storage storage, Operation operation) {}
 
   ReleaseWait(
@@ -72,7 +73,7 @@ final class ReleaseWait implements AutoCloseable {
     this.eviction = eviction;
   }
 
-  /** Waits until something may have become free; see {@link RecoveryStrategy#free}. */
+  /** Waits until memory may have been freed; see {@link RecoveryStrategy#free}. */
   long free(long bytes) {
     if (over) {
       return 0;
@@ -80,7 +81,7 @@ final class ReleaseWait implements AutoCloseable {
     if (waiter == null) {
       // A thread that fails must not stay among the waiters.
       StackReserve.check();
-      // Before the search: what is released from here on is told to the waiter.
+      // Before the search: the waiter is notified of all releases from here on.
       waiter = context.waiters().enter(context.device());
       start = System.nanoTime();
       lastHelp = start;
@@ -134,7 +135,7 @@ final class ReleaseWait implements AutoCloseable {
     return 1;
   }
 
-  /** Returns how long it waits now for what frees memory; 0 if nothing will. */
+  /** Returns how long to wait now for a release; 0 if none is expected. */
   private long longestWait(long left) {
     if (helpComes()) {
       lastHelp = System.nanoTime();
@@ -150,9 +151,9 @@ final class ReleaseWait implements AutoCloseable {
         : 0;
   }
 
-  /** No help comes: searches once more, and ends if that finds nothing. */
+  /** Searches once more, because no release is expected, and ends if that finds nothing. */
   private long awaitNoHelp(MemoryWaiters.Waiter waiter) {
-    // A thread that has freed memory tells of it a moment later.
+    // A thread that has freed memory notifies the waiter a moment later.
     MemoryWaiters.Changes changes = waiter.await(searchedInVain ? TAKING_NANOS : 0);
     if (searchedInVain && !changes.anyFreed()) {
       return end();
@@ -166,7 +167,7 @@ final class ReleaseWait implements AutoCloseable {
     return 1;
   }
 
-  /** An operation has let go of these storages, and what comes behind it may not have begun. */
+  /** Frees memory of released storages, which the next operation may not have begun to use. */
   private long free(List<Object> released) {
     long freed = 0;
     for (Object each : released) {
@@ -179,7 +180,7 @@ final class ReleaseWait implements AutoCloseable {
     return freed;
   }
 
-  /** Nothing helps any more; what has become idle is looked at once more. */
+  /** Ends the wait after a last search of idle buffers. */
   private long end() {
     over = true;
     if (!asked.isEmpty()) {
@@ -192,9 +193,7 @@ final class ReleaseWait implements AutoCloseable {
     return going(() -> eviction.free(request.bytes()));
   }
 
-  /**
-   * Returns whether work will end that has what was asked for, or the memory of further buffers.
-   */
+  /** Returns whether operations will release the requested buffers or further ones. */
   private boolean helpComes() {
     return goesOn()
         || (askForMore() && goesOn())
@@ -203,8 +202,8 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   /**
-   * Returns whether work will end that has what was asked for. If all of that waits, it may wait
-   * for other work, which goes on.
+   * Returns whether operations will release the requested buffers. If all of them wait, they may
+   * wait for other operations that are running.
    */
   private boolean goesOn() {
     boolean anyWaits = false;
@@ -228,7 +227,7 @@ final class ReleaseWait implements AutoCloseable {
         && (!storage.isOpen() || request.wouldHelp(storage.core()));
   }
 
-  /** Asks for further buffers that others use now; whether there are any. */
+  /** Requests further buffers that other operations use now; returns whether there are any. */
   private boolean askForMore() {
     int before = asked.size();
     for (Storage storage : reclaimer.busy(request.isOwnOnly())) {
@@ -252,12 +251,12 @@ final class ReleaseWait implements AutoCloseable {
     }
   }
 
-  /** Returns whether all memory of a storage goes back when the work on it has ended. */
+  /** Returns whether all memory of a storage is freed when the operations on it have ended. */
   private boolean isClosing(Storage storage) {
     return request.concerns(storage.context()) && storage.lifetime().isClosing();
   }
 
-  /** Lets other requests count the work of this one as waiting for memory. */
+  /** Reports that the operation of this request waits for memory. */
   private void stop() {
     if (request.isInWork() && !stopped) {
       stopped = true;
@@ -273,8 +272,8 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   /**
-   * Moves bytes. Meanwhile other requests do not count the work of this one as waiting, because it
-   * will let go of what it moves.
+   * Moves bytes. Meanwhile the operation of this request does not count as waiting, because it will
+   * release the memory that it moves.
    */
   private long going(LongSupplier move) {
     boolean before = stopped;
@@ -288,9 +287,7 @@ final class ReleaseWait implements AutoCloseable {
     }
   }
 
-  /**
-   * Ends the wait. Makes no object: an error here would lose the block that the request has got.
-   */
+  /** Ends the wait. Creates no object: an error here would lose the block of the request. */
   @Override
   public void close() {
     goOn();

@@ -8,13 +8,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees memory of one buffer by moving its bytes elsewhere. The methods differ in when they do
- * that.
+ * Frees memory of one buffer by moving its bytes. The methods differ in the time of the move.
  *
- * <p>An operation in the storage's order moves the bytes, with nothing beside it; or a thread moves
- * them ahead of operations that have not begun. So no operation finds a buffer that is half moved,
- * and no thread waits for another buffer's operations while it frees memory for its own. A failure
- * leaves the bytes where they were, and concerns neither later operations nor the request.
+ * <p>An exclusive operation in the storage's queue moves the bytes, or a thread moves them before
+ * queued operations begin. So no operation finds a buffer that is half moved, and no thread waits
+ * for another buffer's operations while it frees memory for its own. A failure leaves the bytes in
+ * place, and affects neither later operations nor the request.
  *
  * <p>Used by one thread, and by the thread that moves the bytes for it.
  */
@@ -27,10 +26,7 @@ abstract class Relocation {
     this.storage = storage;
   }
 
-  /**
-   * Moves the bytes, on a thread that keeps operations off the storage; returns whether that freed
-   * memory.
-   */
+  /** Moves the bytes, while no operation uses the storage; returns whether that freed memory. */
   abstract boolean move();
 
   /** Moves the bytes if the storage is idle; returns whether that freed memory. */
@@ -39,14 +35,14 @@ abstract class Relocation {
     return hasFreed();
   }
 
-  /** Like {@link #ifIdle}, but also where operations are queued of which none has begun. */
+  /** Like {@link #ifIdle}, but allows queued operations of which none has begun. */
   boolean beforeUse() {
     SessionExecutors.offCarrier(() -> storage.moveIfUnused(this::attempt));
     return hasFreed();
   }
 
   /**
-   * Like {@link #ifIdle}, but else behind the operations that are queued. Waits for that unless the
+   * Like {@link #ifIdle}; if the storage is not idle, queues the move and waits for it, unless the
    * bytes are lent.
    */
   boolean inTurn() {
@@ -60,7 +56,7 @@ abstract class Relocation {
     return hasFreed();
   }
 
-  /** Has the bytes moved as soon as what is under way has ended, and does not wait for that. */
+  /** Queues the move, and does not wait for it. */
   Operation request() {
     Operation moving = operation();
     if (!moving.requestIfOpen()) {

@@ -20,12 +20,12 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a manager gets reservations of its device: in the order in which they were asked for, over
- * all managers of the device.
+ * Grants a manager's reservations of its device, in the order of the requests of all managers of
+ * the device.
  *
- * <p>The first in the queue tries, with the room that can be made at once, and again whenever
- * memory was given back; see {@link MemoryWaiters}. It holds nothing while it waits, so that a
- * manager that closes does not wait for it. Thread-safe.
+ * <p>The first request in the queue tries with memory that can be freed at once, and again whenever
+ * memory was released; see {@link MemoryWaiters}. It holds nothing while it waits, so that a
+ * closing manager does not wait for it. Thread-safe.
  */
 public final class Reservations {
   private final StorageContext context;
@@ -36,9 +36,9 @@ public final class Reservations {
   private final OutOfMemoryMessages exceptions;
 
   /**
-   * Creates it for one manager.
+   * Creates the reservations of one manager.
    *
-   * @param limit what the manager may hold; null for as much as there is
+   * @param limit the manager's limit; null for none
    */
   public Reservations(
       StorageContext context,
@@ -60,7 +60,7 @@ public final class Reservations {
     return reserve(name, bytes, timeout, () -> false);
   }
 
-  /** Reserves bytes in the background; a cancelled future gives its place in the queue up. */
+  /** Reserves bytes in the background; cancelling the future removes the request from the queue. */
   public CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout) {
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Reservation> future =
@@ -91,7 +91,7 @@ public final class Reservations {
       return await(place, waiter, name, bytes, timeout, isCancelled);
     } finally {
       place.close();
-      // The next one is the first now.
+      // Notifies the next request, which is the first now.
       context.waiters().released(context.device());
     }
   }
@@ -117,14 +117,14 @@ public final class Reservations {
       if (isCancelled.getAsBoolean()) {
         throw new CancellationException("cancelled before it was reserved");
       }
-      // Before the attempt: a request that becomes the first later on is told.
+      // Before the attempt: a request that becomes the first later is notified.
       boolean isFirst = place.isFirst();
       Reservation granted =
           context
               .state()
               .during(
                   () -> {
-                    // Each time, because the limit may be another by now.
+                    // Each time, because the limit may have changed.
                     checkSize(bytes);
                     return isFirst ? attempt(name, bytes) : null;
                   });
@@ -168,12 +168,12 @@ public final class Reservations {
         .toList();
   }
 
-  /** Lets waiting requests see that the manager is closed. */
+  /** Notifies waiting requests that the manager is closed. */
   public void managerCloses() {
     context.waiters().released(context.device());
   }
 
-  /** Reports on those of this manager that are open. */
+  /** Returns a report for each open reservation of this manager. */
   public List<UnclosedReservationReport> unclosed() {
     return open().stream()
         .map(
@@ -183,7 +183,7 @@ public final class Reservations {
         .toList();
   }
 
-  /** Ends those that are open. */
+  /** Closes the open reservations of this manager. */
   public void closeAll() {
     open().forEach(Reservation::close);
   }

@@ -7,7 +7,7 @@ import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageSpill;
 
-/** Takes a buffer's bytes to the spill file, from which they come back when they are touched. */
+/** Moves a buffer's bytes to the spill file; the next access brings them back. */
 final class Spill extends Relocation {
   private final SpillFile store;
 
@@ -29,7 +29,7 @@ final class Spill extends Relocation {
   /**
    * {@inheritDoc}
    *
-   * @throws TransferException if the file takes no more; the storage is as it was then
+   * @throws TransferException if the file cannot be written; the storage keeps its memory then
    */
   @Override
   boolean hasFreed() {

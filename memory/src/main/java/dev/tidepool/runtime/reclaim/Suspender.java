@@ -22,11 +22,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the buffers of a manager off the device, and brings them back.
+ * Moves the buffers of a manager off the device, and brings them back.
  *
- * <p>Each buffer is moved by an operation in its own order, one buffer after another, as the
- * recovery from full memory does. A storage remembers that it was moved until it is brought back.
- * Thread-safe.
+ * <p>Moves one buffer after another, by an operation in its queue, as the recovery from full memory
+ * does. A storage notes that it was moved until it is brought back. Thread-safe.
  */
 public final class Suspender {
   private final StorageContext context;
@@ -37,7 +36,7 @@ public final class Suspender {
     this.pools = pools;
   }
 
-  /** Moves what can be moved to the host or the spill file, and trims the pools of the device. */
+  /** Moves buffers to the host or the spill file, and trims the pools of the device. */
   public Suspension suspend() {
     long before = pools.reservedDeviceBytes();
     Tally tally = new Tally();
@@ -51,7 +50,7 @@ public final class Suspender {
     return tally.result(Math.max(0, before - pools.reservedDeviceBytes()));
   }
 
-  /** Returns whether a buffer may have memory of the device; makes no storage. */
+  /** Returns whether a buffer may have device memory; creates no storage. */
   private boolean mayBeOnDevice(BufferCore core) {
     return core.storageIfAny() != null
         || context.device().info().can(Capability.SHARED_MEMORY)
@@ -60,10 +59,10 @@ public final class Suspender {
   }
 
   /**
-   * What became of a storage.
+   * The result for a storage.
    *
-   * @param isMoved whether it gave up its memory on the device
-   * @param left why it has memory there now; null if it has none
+   * @param isMoved whether its memory on the device was freed
+   * @param left why it still has memory there; null if it has none
    */
   private record Outcome(boolean isMoved, @Nullable Reason left) {
     static final Outcome MOVED = new Outcome(true, null);
@@ -101,12 +100,12 @@ public final class Suspender {
     return coherence.backing().isHostOwned() ? spill(storage) : Outcome.ABSENT;
   }
 
-  /** Returns whether native code has the bytes on the device: they are lent, or exported. */
+  /** Returns whether native code uses the bytes on the device: they are lent or exported. */
   private static boolean hasNativeUser(Storage storage) {
     return storage.holds().isLent() || storage.holds().keepDevice();
   }
 
-  /** The host has no room for the bytes, or they are there already. */
+  /** Spills a buffer that does not fit in host memory, or whose memory is shared. */
   private Outcome spill(Storage storage) {
     SpillFile spilling = context.spilling();
     boolean shared = storage.coherence().backing().isShared();
@@ -126,9 +125,7 @@ public final class Suspender {
     }
   }
 
-  /**
-   * Returns what an attempt that failed leaves; another thread may have closed, mapped or lent it.
-   */
+  /** Returns the result of a failed attempt; the buffer may be closed, mapped or lent by now. */
   private static Outcome leftOf(Storage storage) {
     if (!storage.isOpen() || !storage.coherence().backing().hasDevice()) {
       return Outcome.ABSENT;
@@ -163,10 +160,11 @@ public final class Suspender {
   }
 
   /**
-   * Brings back what was suspended and not used since, the least recently used first: if there is
-   * no room for all, the others are on the device at the end. Stops where there is none at all.
+   * Brings back the buffers that were suspended and not used since, the least recently used first:
+   * if there is no room for all, the most recently used ones are on the device at the end. Stops if
+   * there is no room for one.
    *
-   * @return bytes of buffers that were brought back
+   * @return the bytes of the buffers that were brought back
    */
   public long resume() {
     List<Storage> suspended =
@@ -183,8 +181,8 @@ public final class Suspender {
   }
 
   /**
-   * Returns whether it was brought back. A buffer that is closed, or mapped to be written, is not.
-   * Nor is one whose host bytes a user may be writing now: its next use brings it back.
+   * Brings a storage back; returns whether it did. It does not if the storage is closed or mapped,
+   * or if a user has its host address: the next use brings it back.
    */
   private boolean resume(Storage storage) {
     if (!storage.coherence().lacksDeviceMemory()) {
@@ -202,7 +200,7 @@ public final class Suspender {
     }
   }
 
-  /** Returns whether it was away. Its next use may have brought it back meanwhile. */
+  /** Brings a storage back; returns whether it was away. A use may have brought it back. */
   private static boolean bringBack(Storage storage) {
     if (storage.holds().keepHost()) {
       return false;

@@ -7,12 +7,12 @@ import dev.tidepool.runtime.threads.SessionExecutors;
 import java.util.List;
 
 /**
- * Waits for operations that have not ended, because they hold the buffers that they use: a
- * collection finds a buffer that the program has dropped only when the last operation on it has
- * ended. Operations that are asked for during the wait are not waited for. Not thread-safe.
+ * Waits for unfinished operations, because they reference their buffers: the garbage collector
+ * finds an abandoned buffer only after the last operation on it. Does not wait for operations that
+ * are requested during the wait. Not thread-safe.
  *
- * <p>It waits two seconds for each next operation that ends, and ten in all, from the moment when
- * the request was refused. So a request that must fail is not held up by one long operation.
+ * <p>It waits at most two seconds for each operation, and at most ten seconds after the request was
+ * refused. So a long operation does not delay a request that must fail.
  */
 final class UnfinishedWork {
   private static final long WAIT_NANOS = 10_000_000_000L;
@@ -27,12 +27,12 @@ final class UnfinishedWork {
     this.request = request;
   }
 
-  /** Returns whether any buffer whose memory would serve the request has work. */
+  /** Returns whether there are operations on buffers of the managers whose memory would help. */
   boolean isAny() {
     return !reclaimer.busy(request.isOwnOnly()).isEmpty();
   }
 
-  /** Waits for the operations that have been asked for until now. */
+  /** Waits for the operations that have been requested until now. */
   void await() {
     List<OrderedOperation> operations =
         reclaimer.busy(request.isOwnOnly()).stream()
@@ -48,8 +48,8 @@ final class UnfinishedWork {
   }
 
   /**
-   * Returns what has begun and goes on ends whatever this thread does. What is queued may be behind
-   * the work of this thread, if that is one of the library's.
+   * Returns the operations to wait for. A thread of the library waits only for running operations,
+   * because queued ones may be behind its own.
    */
   private List<OrderedOperation> workOn(Storage storage) {
     return request.isInWork() || SessionExecutors.isWorker(Thread.currentThread())

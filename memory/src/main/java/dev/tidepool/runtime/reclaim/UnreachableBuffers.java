@@ -9,23 +9,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
 
 /**
- * Frees the memory of one manager's buffers that were never closed and cannot be reached. The
- * collector is asked to run once in a while, and when nothing else frees memory. Thread-safe.
+ * Frees one manager's buffers that became unreachable without a close. Runs the garbage collector
+ * occasionally, and when nothing else frees memory. Thread-safe.
  */
 public final class UnreachableBuffers {
   /**
-   * The longest wait for the first reference after a collection. It comes at once as a rule, and
-   * never where the collector does not run on request.
+   * The maximum wait for the first reference after a collection. Usually it is enqueued at once,
+   * but never if the collector does not run on request.
    */
   private static final long COLLECTOR_WAIT_MILLIS = 500;
 
   /**
-   * How long the rest of what a collection found takes to be queued after its first, at least. On a
-   * busy machine the thread that queues is late with the first, and with the rest.
+   * The minimum wait for further references of a collection after the first. On a busy machine the
+   * thread that enqueues references is late with all of them.
    */
   private static final long QUEUEING_WAIT_NANOS = 20_000_000L;
 
-  /** A collection costs more than giving a copy up, so it comes first only once in a while. */
+  /** The minimum time between collections before evictions, because a collection costs more. */
   private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
 
   private final StorageContext context;
@@ -35,10 +35,10 @@ public final class UnreachableBuffers {
       new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
 
   /**
-   * Creates it for one manager.
+   * Creates the recovery of one manager's unreachable buffers.
    *
-   * @param reclaim closes buffers that no handle is left of; is told for how many nanoseconds it
-   *     may wait for the collector to find some
+   * @param reclaim closes buffers without handles; its argument is the maximum of nanoseconds to
+   *     wait for the first one
    */
   public UnreachableBuffers(StorageContext context, MemoryPools pools, LongConsumer reclaim) {
     this.context = context;
@@ -46,13 +46,13 @@ public final class UnreachableBuffers {
     this.reclaim = reclaim;
   }
 
-  /** What is done for one request; not thread-safe. */
+  /** The steps for one request; not thread-safe. */
   final class Reclaim {
     private final MemoryRequest<?> request;
     private final UnfinishedWork work;
     private final long before = leaks();
     private boolean begun;
-    // Whether the collector has run when no work was under way.
+    // Whether the collector has run while no operations were unfinished.
     private boolean collected;
     private boolean lastCollected;
     private boolean collects;
@@ -63,7 +63,7 @@ public final class UnreachableBuffers {
       this.work = work;
     }
 
-    /** Closes what is known to be unreachable, and asks the collector for more once in a while. */
+    /** Closes known unreachable buffers, and occasionally runs the collector to find more. */
     long free(long bytes) {
       if (!begun) {
         begun = true;
@@ -79,8 +79,8 @@ public final class UnreachableBuffers {
     }
 
     /**
-     * Like {@link #free}, when nothing else frees memory: runs the collector, unless it has run.
-     * Work that was under way then held the buffers that it uses, so its end is waited for first.
+     * Like {@link #free}, but runs the collector unless it has run, because nothing else frees
+     * memory. First waits for unfinished operations, which reference their buffers.
      */
     long freeAtLast(long bytes) {
       if (!lastCollected && (!collected || work.isAny())) {
@@ -94,7 +94,7 @@ public final class UnreachableBuffers {
       return collects ? reclaimMore() : 0;
     }
 
-    /** Runs the collector, unless more buffers are reclaimed by now than {@code known}. */
+    /** Runs the collector, unless more than {@code known} buffers have been reclaimed. */
     private long collect(long known) {
       if (context.counters().live() == 0) {
         return leaks() - before;
@@ -110,7 +110,7 @@ public final class UnreachableBuffers {
       return leaks() > known ? 1 : reclaimMore();
     }
 
-    /** Waits for more that the collector found. */
+    /** Waits for further buffers that the collector found. */
     private long reclaimMore() {
       long seen = leaks();
       for (long left = deadline - System.nanoTime();
@@ -126,7 +126,7 @@ public final class UnreachableBuffers {
       return leaks() > before || pools.idleBytes() > 0 ? 1 : 0;
     }
 
-    /** Tells what was done, for the message of a failure. */
+    /** Notes what was done, for the message of a failure. */
     void report() {
       long reclaimed = leaks() - before;
       if (reclaimed > 0) {
@@ -142,11 +142,10 @@ public final class UnreachableBuffers {
   /**
    * Runs the garbage collector, and waits for its first reference. An interrupt stays set.
    *
-   * @return for how many nanoseconds it waited for the first reference after the collection; 0 if
-   *     none came
+   * @return the nanoseconds from the collection to the first reference; 0 if none came
    */
   private static long runCollector() {
-    // Unreachable, so it is queued when the collector has run, and much else with it.
+    // Unreachable, so the collector enqueues it, and other references with it.
     ReferenceQueue<Object> queue = new ReferenceQueue<>();
     PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
     System.gc();

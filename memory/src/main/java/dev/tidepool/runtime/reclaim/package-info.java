@@ -1,10 +1,10 @@
 /**
  * Frees memory when it is short.
  *
- * <p>{@code OutOfMemoryRecovery} decides what is tried, in which order. {@code Reclaimer} trims the
- * pools and compacts their blocks. A {@code Relocation} evicts or spills one buffer. {@code
- * Eviction} has the order in which buffers give memory up, {@code EvictionCandidates} the key of
- * that order. {@code BlockAllocator} is where a manager takes each block from.
+ * <p>{@code BlockAllocator} allocates all blocks of a manager. If a request is refused, {@code
+ * OutOfMemoryRecovery} tries its strategies in order. {@code Reclaimer} trims the pools and
+ * compacts their blocks. {@code Eviction} selects buffers, in the order of {@code
+ * EvictionCandidates}, and a {@code Relocation} evicts or spills one buffer.
  */
 @NullMarked
 package dev.tidepool.runtime.reclaim;

@@ -6,9 +6,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Gives memory of other libraries back whose buffers became unreachable. Another library's release
- * may wait for a lock, as Python's does, held by a thread that waits for this library: so no thread
- * that others wait for may run it. One thread does, while there is such memory.
+ * Releases memory of other libraries whose buffers became unreachable. Another library's release
+ * may wait for a lock, as Python's does, and the holder of the lock may wait for this library. A
+ * thread of its own, for which no other thread waits, runs the releases while there are any.
  */
 final class AbandonedMemory {
   private static final ThreadPoolExecutor RELEASES = executor();

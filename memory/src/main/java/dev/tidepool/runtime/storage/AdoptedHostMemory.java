@@ -6,12 +6,12 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory of another library on the host, until it is given back.
+ * Host memory of another library, until it is released.
  *
- * <p>A segment that is handed out ends before the memory does, so that its use after that fails
- * with an exception. While a native call holds the segment open, the memory stays. Most buffers
- * hand out no segment, and ending one is a handshake with every thread of the process, so the
- * segment is made when it is first asked for. Thread-safe.
+ * <p>The segment that users get is closed before the memory is released, so that a later access
+ * throws an exception. While a native call keeps the segment open, the memory is not released. The
+ * segment is created on the first request: most buffers hand out none, and closing one is a
+ * handshake with every thread of the process. Thread-safe.
  */
 public final class AdoptedHostMemory implements Runnable {
   private static final MemoryAllocator ALLOCATOR = new MemoryAllocator();
@@ -21,10 +21,10 @@ public final class AdoptedHostMemory implements Runnable {
   private @Nullable HostBlock handedOut;
 
   /**
-   * Memory that was not handed out yet.
+   * Creates the owner of foreign memory.
    *
    * @param memory without a scope of its own
-   * @param release gives it back
+   * @param release releases the memory
    */
   public AdoptedHostMemory(MemorySegment memory, Runnable release) {
     this.memory = memory;
@@ -36,7 +36,7 @@ public final class AdoptedHostMemory implements Runnable {
     return memory;
   }
 
-  /** Returns the memory as users get it, which ends before the memory is given back. */
+  /** Returns the segment for users, which is closed before the memory is released. */
   synchronized MemorySegment handedOut() {
     HostBlock block = handedOut;
     if (block == null) {
@@ -46,14 +46,14 @@ public final class AdoptedHostMemory implements Runnable {
     return block.segment();
   }
 
-  /** Gives the memory back. Called once, when nothing uses it any more. */
+  /** Releases the memory. Called once, when nothing uses it any more. */
   @Override
   public void run() {
     HostBlock block;
     synchronized (this) {
       block = handedOut;
     }
-    // Under no monitor: the release is the user's.
+    // Outside the monitor, because the release is the user's code.
     if (block == null) {
       release.run();
     } else {

@@ -15,12 +15,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory behind a storage: a block on the host, a block on the device, or one block that is
- * both; or a part of a spill file while there is no room for any.
+ * The memory of a storage: a block on the host, a block on the device, or one block that is both.
+ * While memory is short, it may be a part of a spill file instead.
  *
- * <p>Changed only under the lock {@code moving} of {@link Coherence}, by work in the storage's
- * queue or by the thread that moves the bytes while no work {@linkplain UseState occupies} them;
- * work that begins later sees it through the storage's monitor.
+ * <p>Changed by an operation in the storage's queue, or by the thread that moves the bytes while no
+ * operation {@linkplain UseState occupies} them. All changes but {@link #moved} need the lock
+ * {@code moving} of {@link Coherence}. Later operations see the changes through the storage's
+ * monitor.
  */
 public final class BackingBlocks {
   private final long byteSize;
@@ -29,7 +30,7 @@ public final class BackingBlocks {
   private final @Nullable Runnable ending;
   private boolean locked;
   private boolean amongProcesses;
-  // Whether another library ends the memory, and whether no thread waits for that.
+  // Whether another library frees the memory, and whether no thread waits for that.
   private boolean endsElsewhere;
   private volatile boolean abandoned;
   private @Nullable Object file;
@@ -39,7 +40,7 @@ public final class BackingBlocks {
   private @Nullable Block foreignBlock;
   private @Nullable MemorySegment host;
   private @Nullable Block device;
-  // Where the bytes are when there is no block at all.
+  // The place of the bytes while there is no block.
   private SpillFile.@Nullable Extent spilled;
 
   private BackingBlocks(long byteSize, boolean shared, boolean owned, @Nullable Runnable ending) {
@@ -49,7 +50,7 @@ public final class BackingBlocks {
     this.ending = ending;
   }
 
-  /** The one block that a buffer is allocated with, on a device or beside it. */
+  /** Returns the memory of a new buffer: its first block, on the device or on the host. */
   static BackingBlocks initial(Device device, MemoryLocation location, long byteSize, Lease lease) {
     boolean shared =
         device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
@@ -65,10 +66,10 @@ public final class BackingBlocks {
   }
 
   /**
-   * Memory that is not the library's.
+   * Returns memory that the library does not own.
    *
-   * @param adopted the device's block over it, if the device reaches it
-   * @param ending ends the memory when the storage is freed; null if the caller does that
+   * @param adopted the device's block over the memory, if it can access it
+   * @param ending frees the memory when the storage is freed; null if the caller does that
    * @param file the key of a mapped file, which does not depend on its name; null for all other
    *     memory
    */
@@ -86,10 +87,10 @@ public final class BackingBlocks {
   }
 
   /**
-   * Memory of another library on the host.
+   * Returns host memory of another library.
    *
-   * @param block the device's block over it, if the device reaches it
-   * @param ending gives the memory back
+   * @param block the device's block over the memory, if it can access it
+   * @param ending releases the memory
    */
   public static BackingBlocks adopted(
       AdoptedHostMemory memory, @Nullable Block block, Runnable ending) {
@@ -100,9 +101,9 @@ public final class BackingBlocks {
   }
 
   /**
-   * Memory that is not the library's. It is page-locked and cannot end before this does.
+   * Returns page-locked memory that the library does not own. It outlives this object.
    *
-   * @param ending unlocks it
+   * @param ending unlocks the memory
    */
   public static BackingBlocks locked(MemorySegment memory, Runnable ending) {
     BackingBlocks backing = foreign(memory, null, ending, null);
@@ -111,10 +112,10 @@ public final class BackingBlocks {
   }
 
   /**
-   * Memory of a device that other processes change too: there is never a second copy, which would
-   * not know of that.
+   * Returns memory of a device that other processes write too. It never has a second copy, which
+   * would miss their writes.
    *
-   * @param ending what ends this process's use of it
+   * @param ending ends this process's use of the memory
    */
   public static BackingBlocks amongProcesses(long byteSize, Block block, Runnable ending) {
     BackingBlocks backing = new BackingBlocks(byteSize, false, true, ending);
@@ -124,12 +125,12 @@ public final class BackingBlocks {
   }
 
   /**
-   * Memory of another library on the device. It stays the device's copy until the end. If the host
-   * reaches it, it is the host's copy too; else that is made when it is needed.
+   * Returns device memory of another library. It stays the device's copy. If the host can access
+   * it, it is the host's copy too; else that is made when needed.
    *
-   * @param whole is freed at the end
-   * @param block the part of it that is the buffer
-   * @param ending gives the memory back, after that
+   * @param whole the block to free at the end
+   * @param block the part of {@code whole} that is the buffer
+   * @param ending releases the memory, after that
    */
   public static BackingBlocks onDevice(Block whole, Block block, Runnable ending) {
     MemorySegment segment = block.segment();
@@ -142,12 +143,12 @@ public final class BackingBlocks {
     return backing;
   }
 
-  /** Returns whether the only copy is a device's that other processes have too. */
+  /** Returns whether the only copy is device memory that other processes share. */
   public boolean isAmongProcesses() {
     return amongProcesses;
   }
 
-  /** Returns whether the device's copy is not the library's, which cannot give it up or move it. */
+  /** Returns whether another library owns the device's copy, which cannot be freed or moved. */
   public boolean isDeviceForeign() {
     return device != null && deviceLease == null && !shared;
   }
@@ -163,14 +164,14 @@ public final class BackingBlocks {
   }
 
   /**
-   * Returns whether the bytes are still there when the buffer is gone: they are the caller's, a
-   * file's, another library's, or other processes' too.
+   * Returns whether the bytes outlive the buffer: a caller, a file, another library or other
+   * processes have them too.
    */
   boolean outlivesBuffer() {
     return !owned || isDeviceForeign();
   }
 
-  /** Returns whether the memory is the caller's, whose arena may be closed at any time. */
+  /** Returns whether the memory belongs to a caller, whose arena may be closed at any time. */
   boolean isCallers() {
     return !owned && !locked && ending == null;
   }
@@ -180,26 +181,26 @@ public final class BackingBlocks {
     return file;
   }
 
-  /** Returns whether drivers may use the host's copy where it lies. */
+  /** Returns whether drivers may access the host's copy directly. */
   public boolean isHostDirect() {
     return owned || locked;
   }
 
-  /** Returns whether the memory is still there; the caller's may have ended. */
+  /** Returns whether the memory is still valid; a caller's arena may have been closed. */
   boolean isAlive() {
     return owned || host().scope().isAlive();
   }
 
   /**
-   * Returns whether the host must ask before it touches the one block that there is. A buffer may
-   * come back from a file in another kind of memory.
+   * Returns whether the host must acquire the shared block before an access. A buffer may return
+   * from a file to another kind of memory.
    */
   boolean isMapped() {
     Block both = shared ? device : null;
     return both != null && isMapped(both);
   }
 
-  /** Returns whether the host must ask before it touches a block that it shares with the device. */
+  /** Returns whether the host must acquire a shared block before an access. */
   static boolean isMapped(Block both) {
     return both.hostAccess() == HostAccess.MAPPED;
   }
@@ -212,12 +213,12 @@ public final class BackingBlocks {
     return device != null;
   }
 
-  /** Returns the host's copy, exactly as long as the storage. */
+  /** Returns the host's copy, which has exactly as many bytes as the storage. */
   public MemorySegment host() {
     return Objects.requireNonNull(host, "no host copy");
   }
 
-  /** Returns the host's copy as users get it: access fails after the memory is released. */
+  /** Returns the host's copy for users: access fails after the memory is released. */
   public MemorySegment handedOut() {
     return adopted == null ? host() : adopted.handedOut();
   }
@@ -226,7 +227,7 @@ public final class BackingBlocks {
     return Objects.requireNonNull(device, "no device copy");
   }
 
-  /** Adds a host copy. If this throws, nothing has changed, and the lease is the caller's. */
+  /** Adds a host copy. If this throws, nothing has changed, and the caller still owns the lease. */
   void setHost(Lease lease) {
     MemorySegment bytes = segment(lease);
     hostLease = lease;
@@ -239,7 +240,7 @@ public final class BackingBlocks {
     host = bytes;
   }
 
-  /** Returns the bytes of a block that the host reaches, exactly as many as the storage has. */
+  /** Returns the bytes of a block that the host can access, exactly as many as the storage has. */
   public MemorySegment segment(Lease lease) {
     return Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
         .asSlice(0, byteSize);
@@ -250,7 +251,7 @@ public final class BackingBlocks {
     device = lease.block();
   }
 
-  /** Takes the device's copy away from a storage that has both. */
+  /** Detaches the device's copy from a storage that has both copies. */
   Lease detachDevice() {
     Lease detached = Objects.requireNonNull(deviceLease, "no device copy");
     deviceLease = null;
@@ -258,16 +259,16 @@ public final class BackingBlocks {
     return detached;
   }
 
-  /** Returns whether the device's copy is in that block, and may lie in another. */
+  /** Returns whether the device's copy is in that block and may be moved to another. */
   public boolean isMovableFrom(PooledBlock block) {
     return deviceLease != null && deviceLease.isOf(block) && !isMapped();
   }
 
   /**
-   * Notes that the device's copy, or the one that is both, lies in another block now. Throws
-   * nothing, and makes no object.
+   * Replaces the block of the device's copy, or the one that is both copies. Throws nothing, and
+   * creates no object.
    *
-   * @param bytes of the block that the host reaches, if it is both copies; not used else
+   * @param bytes the host's view of the new block if it is both copies; else unused
    * @return the old block's lease
    */
   public Lease moved(Lease to, @Nullable MemorySegment bytes) {
@@ -279,14 +280,14 @@ public final class BackingBlocks {
     return old;
   }
 
-  /** Where the bytes are if they are in no memory. */
+  /** Returns the place of spilled bytes; null while the bytes are in memory. */
   SpillFile.@Nullable Extent spilled() {
     return spilled;
   }
 
   /**
-   * Takes all {@linkplain #leases blocks} away from a storage whose bytes are in a file now. Throws
-   * nothing, and makes no object.
+   * Detaches all {@linkplain #leases blocks} from a storage whose bytes are in a file now. Throws
+   * nothing, and creates no object.
    */
   void detachAll(SpillFile.Extent extent) {
     spilled = extent;
@@ -297,8 +298,8 @@ public final class BackingBlocks {
   }
 
   /**
-   * Gives a storage that was spilled a block again: both copies, or the host's. If this throws, the
-   * bytes are still in the file, and the lease is the caller's.
+   * Attaches a block to a spilled storage, as both copies or as the host's. If this throws, the
+   * bytes are still in the file, and the caller still owns the lease.
    */
   void attach(Lease lease) {
     if (shared) {
@@ -309,21 +310,21 @@ public final class BackingBlocks {
     spilled = null;
   }
 
-  /** Returns the blocks that it has, without memory that is not the library's. */
+  /** Returns the blocks that the library owns. */
   List<Block> owned() {
     return leases().stream().map(Lease::block).toList();
   }
 
-  /** Returns the leases that it has. */
+  /** Returns the leases of these blocks. */
   List<Lease> leases() {
     return Stream.of(hostLease, deviceLease).flatMap(Stream::ofNullable).toList();
   }
 
   /**
-   * Gives everything back.
+   * Releases all memory.
    *
-   * @param hostReusable whether what the host reaches may have another owner
-   * @param deviceReusable whether the device's own memory may
+   * @param hostReusable whether memory that the host can access may be reused
+   * @param deviceReusable whether memory of the device alone may be reused
    */
   void free(boolean hostReusable, boolean deviceReusable) {
     giveBack(hostLease, hostReusable);
@@ -336,7 +337,7 @@ public final class BackingBlocks {
         foreignBlock.free();
       }
     } finally {
-      // Whatever the device says: files of others' memory are left, and its mapping ends.
+      // Even if the device fails: foreign memory is released, and mapped files are unmapped.
       end();
     }
   }
@@ -352,12 +353,12 @@ public final class BackingBlocks {
     }
   }
 
-  /** Returns whether memory that is not the library's ends with the buffer. */
+  /** Returns whether the buffer frees or releases memory that the library does not own. */
   public boolean endsMemory() {
     return ending != null;
   }
 
-  /** No handle is left, so no thread waits for another library to take its memory back. */
+  /** Notes that no handle is left, so that no thread waits for the release by another library. */
   void abandon() {
     abandoned = true;
   }

@@ -3,23 +3,23 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.Allocation;
 import dev.tidepool.pool.block.Lease;
 
-/** Where buffers get further blocks from, besides the one that they were made with. */
+/** The source of further blocks for buffers, besides their first block. */
 public interface BlockSource {
-  /** For the device's copy of a buffer that was made on the host. */
+  /** Returns a block for the device's copy of a buffer on the host. */
   Lease forDevice(long bytes, Object tenant);
 
-  /** For the host's copy of one that was made on the device: page-locked while there is room. */
+  /** Returns a block for the host's copy of a buffer on the device, page-locked if possible. */
   Lease forHost(long bytes, Object tenant);
 
-  /** Like {@link #forHost}, for bytes that are moved to the host to free memory on the device. */
+  /** Like {@link #forHost}, but for bytes that move to the host to free memory of the device. */
   Lease forHostInRecovery(long bytes, Object tenant);
 
-  /** For a buffer that comes back from a file: of the kind that it was made with. */
+  /** Returns a block for a buffer that returns from a file, of its original kind. */
   Lease forReturn(long bytes, Allocation allocation, Object tenant);
 
-  /** Returns a host block through which a caller copies that must not block. */
+  /** Returns a host block for a copy whose caller must not block. */
   Lease forCaller(long bytes, Object tenant);
 
-  /** For bytes on their way; fails rather than free memory. */
+  /** Returns a staging block for a transfer; fails instead of freeing memory. */
   Lease forStaging(long bytes);
 }

@@ -16,24 +16,24 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One buffer's hold on its memory, from the allocation to the close.
+ * The ownership of one buffer's memory, from the allocation to the close.
  *
  * <p>A buffer is dormant at first: it has no storage, only its handle and fields in its block.
- * Short copies and segments of its memory need no storage. If the buffer is closed then, the block
- * goes back with one exchange. Any other use makes the {@link Storage}, which keeps order,
- * coherence and mappings from then on. One atomic exchange, in the block, decides which of the two
+ * Short copies and segments of its memory need no storage. Closing a dormant buffer returns the
+ * block with one exchange. Any other use creates the {@link Storage}, which keeps order, coherence
+ * and mappings from then on. One atomic exchange in the block decides whether the close or the use
  * is first.
  *
- * <p>The tenant of a block is the core of the buffer that has it, once that has a storage; before
- * that, fields of the block describe the dormant buffer. So live buffers can be found: a core is
- * made from these fields, and is {@linkplain #equals equal} to the one that the handle has or will
- * make. If the core that was found makes the storage, the core of the handle gets it from the
- * registry. A core holds no handle.
+ * <p>Live buffers are found through their blocks. The tenant of a block is the core of its buffer
+ * once the buffer has a storage; before that, fields of the block describe the dormant buffer.
+ * {@link #seen} creates a core from these fields, which is {@linkplain #equals equal} to the
+ * handle's own core. If the found core creates the storage, the handle's core gets it from the
+ * registry. A core references no handle.
  */
 public final class BufferCore {
   private static final VarHandle STORAGE;
 
-  /** The value of the storage once a dormant buffer is closed. */
+  /** The value of {@code storage} after a dormant buffer was closed. */
   private static final Object CLOSED = new Object();
 
   static {
@@ -49,13 +49,13 @@ public final class BufferCore {
   private final Allocation allocation;
   private final LeakGroup leakGroup;
 
-  /** The block that it began with; null if that is no block of a pool. */
+  /** The first block of the buffer; null if that is not a block of a pool. */
   private final @Nullable PooledBlock block;
 
-  /** Its number among the dormant tenants of the block. */
+  /** The buffer's number among the dormant tenants of the block. */
   private final long number;
 
-  /** Whether it was made from a block's fields: the handle has another one, equal to it. */
+  /** Whether this was created from a block's fields; the handle's core is equal to this. */
   private final boolean found;
 
   private volatile @Nullable Object storage;
@@ -77,7 +77,7 @@ public final class BufferCore {
     this.found = found;
   }
 
-  /** Returns the core that a handle makes, once, for the dormant tenant with that number. */
+  /** Returns the core that a handle creates, once, for the dormant tenant with that number. */
   public static BufferCore dormant(
       ElementType<?> type,
       long length,
@@ -88,17 +88,17 @@ public final class BufferCore {
     return new BufferCore(type, length, allocation, leakGroup, block, number, false);
   }
 
-  /** Returns a core that has no block, and is {@linkplain #settle given} its storage. */
+  /** Returns a core without a block; {@link #settle} sets its storage. */
   public static BufferCore withoutBlock(
       ElementType<?> type, long length, Allocation allocation, LeakGroup leakGroup) {
     return new BufferCore(type, length, allocation, leakGroup, null, 0, false);
   }
 
-  /** Returns the core of the buffer that has a block; null if none has. */
+  /** Returns the core of the buffer in a block; null if there is none. */
   public static @Nullable BufferCore of(PooledBlock block) {
     BufferCore found = seen(block);
     if (found == null && block.isInTransition()) {
-      // The buffer may be about to get its storage, or be made just now.
+      // The buffer may be about to get its storage, or may be being allocated.
       synchronized (block) {
         found = seen(block);
       }
@@ -106,7 +106,7 @@ public final class BufferCore {
     return found;
   }
 
-  /** Like {@link #of}, but does not wait for a buffer that gets its storage or is being made. */
+  /** Like {@link #of}, but does not wait for an allocation or storage in progress. */
   public static @Nullable BufferCore seen(PooledBlock block) {
     PooledBlock.Dormant buffer = block.dormant();
     if (buffer == null) {
@@ -122,7 +122,7 @@ public final class BufferCore {
         true);
   }
 
-  /** Returns what its manager has given its leak group. */
+  /** Returns the context that the manager has stored in the leak group. */
   public StorageContext context() {
     return (StorageContext) leakGroup.context();
   }
@@ -131,7 +131,7 @@ public final class BufferCore {
     return allocation.tag();
   }
 
-  /** Elements of the whole buffer. */
+  /** Returns the number of elements of the whole buffer. */
   public long length() {
     return length;
   }
@@ -156,7 +156,7 @@ public final class BufferCore {
     return length * type.byteSize();
   }
 
-  /** Returns the storage, which is made if there is none. */
+  /** Returns the storage; creates it if there is none. */
   public Storage storage() {
     return storage instanceof Storage present ? present : orMadeStorage();
   }
@@ -170,8 +170,7 @@ public final class BufferCore {
   }
 
   /**
-   * Returns the storage, which is made if there is none; null if the buffer was closed while it was
-   * dormant.
+   * Returns the storage, creating it if there is none; null if the buffer was closed while dormant.
    */
   public @Nullable Storage storageUnlessClosed() {
     if (storage == null && block != null) {
@@ -184,10 +183,10 @@ public final class BufferCore {
     return storage instanceof Storage present ? present : null;
   }
 
-  /** Makes the storage, or finds the one that was made; the block's monitor is held. */
+  /** Creates the storage, or finds the one of another core; the block's monitor is held. */
   private Object makeStorage(PooledBlock held) {
     if (held.isDormant(number)) {
-      // Between the end of the dormancy and the new tenant nothing may fail.
+      // Nothing may fail between the end of the dormancy and the new tenant.
       StackReserve.check();
       BackingBlocks backing =
           BackingBlocks.initial(context().device(), location(), byteSize(), new Lease(held));
@@ -217,14 +216,14 @@ public final class BufferCore {
     return made == null ? CLOSED : made;
   }
 
-  /** Its storage has ended: it will not be looked for any more. */
+  /** Removes the storage from the registry: no core needs to find it any more. */
   void forgetMadeStorage() {
     if (found) {
       context().registry().forgetMadeStorage(this);
     }
   }
 
-  /** Gives the buffer core its storage, unless it has one or is closed. */
+  /** Sets the storage, unless there is one or the buffer is closed. */
   public void settle(Storage fresh) {
     STORAGE.compareAndSet(this, null, fresh);
   }
@@ -237,7 +236,7 @@ public final class BufferCore {
     return storage instanceof Storage present ? present : null;
   }
 
-  /** About when it was used last, in terms of {@link System#nanoTime()}; makes no storage. */
+  /** Returns about the {@link System#nanoTime()} of the last use; creates no storage. */
   public long lastUse() {
     Storage present = storageIfAny();
     if (present != null) {
@@ -249,15 +248,15 @@ public final class BufferCore {
   }
 
   /**
-   * Returns whether it is open, and nothing but a move of its bytes is under way or asked for;
-   * makes no storage.
+   * Returns whether the buffer is open and no operation on it is queued, though its bytes may be
+   * moving; creates no storage.
    */
   public boolean isUnasked() {
     Storage present = storageIfAny();
     return present == null ? isDormant() : present.isUnasked();
   }
 
-  /** Returns whether it has memory that could go to the spill file; makes no storage. */
+  /** Returns whether the buffer has memory that could be spilled; creates no storage. */
   public boolean isSpillable() {
     Storage present = storageIfAny();
     return present == null
@@ -265,12 +264,12 @@ public final class BufferCore {
         : present.coherence().isSpillable();
   }
 
-  /** Returns whether it has no storage yet. */
+  /** Returns whether the buffer is open and has no storage yet. */
   boolean isDormant() {
     return storage == null && block != null && block.isDormant(number);
   }
 
-  /** Where the newest bytes are. */
+  /** Returns where the newest bytes are. */
   public BufferState state() {
     Storage present = storageIfAny();
     if (present != null) {
@@ -305,7 +304,7 @@ public final class BufferCore {
     return new IllegalStateException(this + " is closed; allocate another, or close it later");
   }
 
-  /** Closes, and frees once work and mappings have ended; returns whether it was open. */
+  /** Closes the buffer, to be freed after operations and mappings; returns whether it was open. */
   public boolean close() {
     if (closedDormant(false)) {
       return true;
@@ -314,7 +313,7 @@ public final class BufferCore {
     return present != null && present.lifetime().close();
   }
 
-  /** Closes because no handle is left; returns whether it was open. */
+  /** Closes the buffer because no handle is left; returns whether it was open. */
   public boolean reclaim() {
     if (closedDormant(true)) {
       return true;
@@ -329,24 +328,24 @@ public final class BufferCore {
         && context().releaser().freeDormant(block, number, tag(), byteSize(), leaked);
   }
 
-  /** Returns whether memory is still on its way back. */
+  /** Returns whether the buffer is closed and nothing keeps its memory. */
   public boolean isClosing() {
     Storage present = storageIfAny();
     return present != null ? present.lifetime().isClosing() : storage != null;
   }
 
-  /** Returns whether it is closed, and an open mapping keeps its memory. */
+  /** Returns whether the buffer is closed and a mapping or a hold keeps its memory. */
   boolean awaitsMapping() {
     Storage present = storageIfAny();
     return present != null && present.lifetime().awaitsMapping();
   }
 
-  /** Returns the stack that allocated it, a line for each frame; empty if that is not recorded. */
+  /** Returns the stack of the allocation, a line for each frame; empty if it is not recorded. */
   public String site() {
     return leakGroup.site();
   }
 
-  /** About how long ago it was allocated. */
+  /** Returns the approximate age. */
   public long ageNanos() {
     return System.nanoTime() - leakGroup.createdNanos();
   }
@@ -363,9 +362,9 @@ public final class BufferCore {
         site());
   }
 
-  /** Returns true if both are of one buffer. */
+  /** Returns true if both are cores of one buffer. */
   @Override
-  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  @SuppressWarnings("ReferenceEquality") // identity of the block
   public boolean equals(@Nullable Object other) {
     return this == other
         || (block != null

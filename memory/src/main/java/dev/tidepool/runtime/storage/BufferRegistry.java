@@ -21,26 +21,26 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The buffers of a manager that have memory. Most are found through the tenants of the pools'
- * blocks, so that allocating and closing a buffer register nothing. Buffers over foreign memory and
- * buffers in a spill file have no block: they are kept in a set.
+ * blocks, so that allocation and close need no registration. Buffers over foreign memory and
+ * buffers in a spill file have no such block; a set contains them.
  */
 public final class BufferRegistry {
   private final ManagerContext context;
   private final MemoryPools pools;
   private final Set<BufferCore> withoutBlock = ConcurrentHashMap.newKeySet();
 
-  // Storages that other threads made for dormant buffers, until the handles know them.
+  // Storages that other threads created for dormant buffers; the handles' cores find them here.
   private final Map<BufferCore, Storage> madeStorages = new ConcurrentHashMap<>();
 
-  // The traversals in progress.
+  // Traversals in progress.
   private final List<Traversal> traversals = new CopyOnWriteArrayList<>();
 
-  // How often the heap had no room to tell a traversal of a move.
+  // How often a move was not reported to a traversal because the heap was full.
   private final AtomicInteger untold = new AtomicInteger();
 
   /**
-   * A traversal of all buffers. It collects those that move meanwhile, because it could miss them
-   * both where they were and where they go to.
+   * A traversal of all buffers. It collects buffers that move meanwhile, because it could miss them
+   * in both their old and their new place.
    */
   private static final class Traversal {
     private final Queue<BufferCore> moved = new ConcurrentLinkedQueue<>();
@@ -51,19 +51,19 @@ public final class BufferRegistry {
     this.pools = pools;
   }
 
-  /** Adds a buffer. If the heap has no room for that, this throws and the buffer is not listed. */
+  /** Adds a buffer. If the heap is full, this throws and the buffer is not listed. */
   public void addWithoutBlock(BufferCore core) {
     try {
       withoutBlock.add(core);
     } catch (OutOfMemoryError e) {
-      // The set may have the buffer, and no room to count it.
+      // The set may contain the buffer without having counted it.
       withoutBlock.remove(core);
       throw e;
     }
     relocated(core);
   }
 
-  /** Returns the buffers that no block tells of: those over foreign memory, and those in a file. */
+  /** Returns the buffers that no block leads to: those over foreign memory, and those in a file. */
   public Collection<BufferCore> withoutBlock() {
     return Collections.unmodifiableCollection(withoutBlock);
   }
@@ -73,29 +73,29 @@ public final class BufferRegistry {
     withoutBlock.remove(core);
   }
 
-  /** A buffer is gone; those that have a block are gone with it. */
+  /** Removes a freed buffer, if it is in the set. */
   void gone(BufferCore core) {
     withoutBlock.remove(core);
   }
 
-  /** A thread makes the storage of a dormant buffer without its handle. */
+  /** Adds a storage that a thread creates for a dormant buffer without its handle. */
   void madeStorage(BufferCore core, Storage storage) {
     madeStorages.put(core, storage);
   }
 
-  /** Returns the storage that was made so for a buffer; null if there is none. */
+  /** Returns the storage that {@link #madeStorage} added for a buffer; null if there is none. */
   @Nullable Storage storageMadeFor(BufferCore core) {
     return madeStorages.get(core);
   }
 
-  /** The memory is on its way back, or the storage was not needed. */
+  /** Removes a storage whose memory was returned or that was not needed. */
   void forgetMadeStorage(BufferCore core) {
     madeStorages.remove(core);
   }
 
-  /** A buffer has arrived somewhere, and is about to leave where it was. Throws nothing. */
+  /** Reports a buffer that is in its new place and about to leave the old one. Throws nothing. */
   public void relocated(BufferCore core) {
-    // Either a traversal finds it where it has arrived, or the traversal is found here.
+    // Either a traversal sees the buffer in its new place, or this thread sees the traversal.
     VarHandle.fullFence();
     try {
       traversals.forEach(traversal -> traversal.moved.add(core));
@@ -105,8 +105,8 @@ public final class BufferRegistry {
   }
 
   /**
-   * Returns all of them, those that are closing included. Takes some microseconds, more with many;
-   * what other threads do meanwhile makes it take no longer.
+   * Returns all buffers, including those that are closing. Takes some microseconds, more with many
+   * buffers. Repeats only after a move that was not reported.
    */
   public Collection<BufferCore> all() {
     int before;
@@ -135,7 +135,7 @@ public final class BufferRegistry {
     } finally {
       traversals.remove(traversal);
     }
-    // What was found before it moved does not know where it is now.
+    // A core that was found before its move does not know the new place.
     all.removeAll(traversal.moved);
     all.addAll(traversal.moved);
     return all;
@@ -164,12 +164,12 @@ public final class BufferRegistry {
     return Collections.unmodifiableMap(sorted);
   }
 
-  /** Returns whether no memory is in use, not even by an allocation that is under way. */
+  /** Returns whether no memory is in use, not even by an allocation in progress. */
   public boolean isEmpty() {
     return all().isEmpty() && !pools.isInUse(tenant -> false);
   }
 
-  /** Returns whether closed buffers that wait for an open mapping are all that is left. */
+  /** Returns whether only closed buffers are left, and a mapping or a hold keeps each of them. */
   public boolean awaitMappings() {
     Collection<BufferCore> left = all();
     return !left.isEmpty()

@@ -21,21 +21,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the two copies of a storage coherent: which exist, which is newest where, and what must
- * move before an access.
+ * Keeps the two copies of a storage coherent: which copies exist, where each is newest, and which
+ * bytes must move before an access.
  *
- * <p>Only the bytes travel that {@link CoherenceState} has as dirty. It changes after they have
- * arrived, so that a failed movement leaves a valid side and a state that says so. Where both
- * copies are one block nothing travels, and only the state changes. {@link StorageTransfers} moves
+ * <p>Only bytes that {@link CoherenceState} lists as dirty are transferred. The state changes after
+ * the transfer, so that a failed one leaves a valid copy and a state that says so. If one block is
+ * both copies, nothing is transferred and only the state changes. {@link StorageTransfers} moves
  * the ranges, by one command or several.
  *
- * <p>Memory that is short is taken from a storage by {@link StorageEviction} and {@link
- * StorageSpill}. An access brings spilled bytes back first.
+ * <p>If memory is short, {@link StorageEviction} and {@link StorageSpill} take memory from a
+ * storage. An access brings spilled bytes back first.
  *
- * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
- * no work {@linkplain UseState occupies} the storage. Reads run side by side, and two may find that
- * the same bytes must move: the lock {@code moving} lets one of them move. This class owns the
- * lock; whatever changes the copies takes it. The storage's monitor, which guards the state, is
+ * <p><b>Locking.</b> Called by operations in the storage's queue, and by threads that free memory
+ * while no operation {@linkplain UseState occupies} the storage. Reads run concurrently, and two
+ * may need the same bytes: the lock {@code moving} admits one of them. This class owns the lock;
+ * code that adds or removes copies holds it. The storage's monitor, which guards the state, is
  * never held while bytes move.
  */
 public final class Coherence {
@@ -43,12 +43,12 @@ public final class Coherence {
   private final StorageContext context;
   private final BackingBlocks backing;
   private final long size;
-  // Made when it is first taken: bytes that one block holds for both sides seldom move.
+  // Created when first taken, because a block that is both copies seldom needs it.
   private volatile @Nullable MovingLock moving;
   private final CoherenceState state;
-  // Whether the host holds a mapped block; guarded by `moving`.
+  // Whether the host has acquired a mapped block; guarded by `moving`.
   private boolean hostHolds;
-  // Brings the bytes back that have no memory; null while they have. Changes with `backing`.
+  // Brings spilled bytes back; null while the bytes are in memory. Changes with `backing`.
   private @Nullable SpilledBytes spilled;
 
   Coherence(Storage storage, StorageContext context, BackingBlocks backing, BufferState state) {
@@ -63,7 +63,7 @@ public final class Coherence {
     return backing;
   }
 
-  /** Where the newest bytes are. */
+  /** Returns where the newest bytes are. */
   public CoherenceState state() {
     return state;
   }
@@ -86,34 +86,33 @@ public final class Coherence {
   }
 
   /**
-   * Returns whether the host's bytes are the library's own, in memory, and no driver is asked
-   * before they are touched. The storage's monitor is held, and no work uses the copies.
+   * Returns whether the library owns the host's bytes, they are in memory, and an access needs no
+   * call to a driver. The storage's monitor is held, and no operation uses the copies.
    */
   boolean isHostInPlace() {
     return backing.isHostOwned() && backing.hasHost() && !backing.isMapped();
   }
 
-  /** Returns whether the host may read any range of them; the storage's monitor is held. */
+  /** Returns whether the host may read any range in place; the storage's monitor is held. */
   boolean isReadableInPlace() {
     return backing.isShared() || isHostReadableEverywhere();
   }
 
-  /** Returns whether a write of any range would change no state; the storage's monitor is held. */
+  /** Returns whether a write in place changes no state; the storage's monitor is held. */
   boolean isWritableInPlace() {
     return state.isWritableInPlace();
   }
 
   /**
-   * Returns the host's bytes for a view, if only the state changes for that; null if bytes have to
-   * move first. The storage's monitor is held, no work uses the copies, and they are {@linkplain
-   * #isHostInPlace in place}.
+   * Returns the host's bytes for a view; null if bytes have to move first. The storage's monitor is
+   * held, no operation uses the copies, and they are {@linkplain #isHostInPlace in place}.
    */
   @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
     if (!backing.isShared() && !state.isHostNewest()) {
       return null;
     }
     if (writing ? !state.isHostNewest() : !state.hostHasNewest(from, to)) {
-      // One block is both copies, so all bytes are there at once.
+      // One block is both copies, so nothing has to move.
       state.allEqual();
     }
     if (writing) {
@@ -123,7 +122,7 @@ public final class Coherence {
     return backing.host();
   }
 
-  /** Bytes that the host will read, fetched where the device's are newer. */
+  /** Returns the host's copy for a read; fetches bytes that are newer on the device. */
   public MemorySegment hostForRead(long from, long to) {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -132,7 +131,7 @@ public final class Coherence {
       acquireForHost();
       if (!found) {
         beginOnHost();
-        // Shared bytes are all there at once; else only what was asked for is fetched.
+        // A shared block is marked as a whole; else only the range is fetched.
         fetch(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
       }
       return backing.host();
@@ -140,10 +139,10 @@ public final class Coherence {
   }
 
   /**
-   * Bytes that the host will write.
+   * Returns the host's copy for a write.
    *
-   * @param overwritten whether all of the range will be written, so that its old bytes need not
-   *     come
+   * @param overwritten whether all of the range will be written, so that its old bytes need not be
+   *     fetched
    */
   public MemorySegment hostForWrite(long from, long to, boolean overwritten) {
     try (MovingLock _ = lockMoving()) {
@@ -154,8 +153,8 @@ public final class Coherence {
   }
 
   /**
-   * Like {@link #hostForWrite}, but does not count as a write: {@link CoherenceState#hostWritten}
-   * does.
+   * Like {@link #hostForWrite}, but does not mark the range as written; {@link
+   * CoherenceState#hostWritten} does.
    */
   public MemorySegment hostBeforeWrite(long from, long to, boolean overwritten) {
     try (MovingLock _ = lockMoving()) {
@@ -171,7 +170,7 @@ public final class Coherence {
     }
   }
 
-  /** Bytes that the device will read, pushed where the host's are newer. */
+  /** Returns the device's copy for a read; pushes bytes that are newer on the host. */
   public Block deviceForRead(long from, long to) {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -187,14 +186,15 @@ public final class Coherence {
   }
 
   /**
-   * Bytes that the device will write; {@link CoherenceState#deviceWritten} or {@link
+   * Returns the device's copy for a write; {@link CoherenceState#deviceWritten} or {@link
    * CoherenceState#deviceWriteFailed} follows.
    *
-   * @param overwritten whether all of the range will be written, so that its old bytes need not go
+   * @param overwritten whether all of the range will be written, so that its old bytes need not be
+   *     pushed
    */
   public Block deviceForWrite(long from, long to, boolean overwritten) {
     try (MovingLock _ = lockMoving()) {
-      // Overwritten or not: if the kernel fails, the old bytes count.
+      // Even if all is overwritten: if the kernel fails, the old bytes stay valid.
       bringBack(true);
       boolean found = state.isDeviceNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || backing.isShared());
@@ -208,9 +208,8 @@ public final class Coherence {
   }
 
   /**
-   * Returns the device's block for a launch, if no memory is needed for it and no byte has to move;
-   * else null. Called by work that occupies the storage. It is no access until {@link
-   * #usedInPlace}.
+   * Returns the device's block for a launch, if that needs no memory and no transfer; else null.
+   * Called by an operation that occupies the storage. Counts no access; {@link #usedInPlace} does.
    *
    * @param written whether the launch writes the range
    */
@@ -230,14 +229,14 @@ public final class Coherence {
     }
   }
 
-  /** A launch takes the block that {@link #deviceInPlace} found. */
+  /** Counts the access of a launch that uses the block of {@link #deviceInPlace}. */
   public void usedInPlace() {
     storage.bufferCounters().accessed(true);
   }
 
   /**
-   * Returns the lock under which bytes move. Threads that free memory take it as it is; work takes
-   * it by {@link #lockMoving}.
+   * Returns the lock under which bytes move. Threads that free memory lock it directly; operations
+   * use {@link #lockMoving}.
    */
   MovingLock moving() {
     MovingLock made = moving;
@@ -253,16 +252,16 @@ public final class Coherence {
     return made;
   }
 
-  /** Returns whether another thread moves bytes, or gets memory for them, right now. */
+  /** Returns whether another thread moves the bytes, or allocates memory for them, right now. */
   boolean isMoving() {
     MovingLock made = moving;
     return made != null && made.isLocked() && !made.isHeldByCurrentThread();
   }
 
-  /** Returns whether the device must give memory before it can use the storage. */
+  /** Returns whether the device must allocate memory before it can use the storage. */
   public boolean lacksDeviceMemory() {
     if (!moving().tryLock()) {
-      // Another thread is moving the bytes, and may be waiting for memory.
+      // Another thread moves the bytes, and may wait for memory.
       return true;
     }
     try {
@@ -272,30 +271,28 @@ public final class Coherence {
     }
   }
 
-  /**
-   * Returns whether the bytes have no memory that the device computes in; {@code moving} is held.
-   */
+  /** Returns whether the device has no memory for the bytes; {@code moving} is held. */
   private boolean isOffDevice() {
     return isSpilled() || (!backing.isShared() && !backing.hasDevice());
   }
 
-  /** Returns whether the bytes are in a file; known to work that is under way. */
+  /** Returns whether the bytes are in a file; reliable for operations that occupy the storage. */
   boolean isSpilled() {
     return spilled != null;
   }
 
-  /** Notes that the bytes are in a file and in no memory; {@code moving} is held. */
+  /** Notes that the bytes are only in a file; {@code moving} is held. */
   void spilledTo(SpilledBytes file) {
     spilled = file;
   }
 
-  /** Notes that bytes that were in a file have memory again; {@code moving} is held. */
+  /** Notes that spilled bytes are in memory again; {@code moving} is held. */
   void broughtBack() {
     spilled = null;
   }
 
   /**
-   * Gives a storage whose bytes are in a file its memory again; {@code moving} is held.
+   * Allocates memory for a storage whose bytes are in a file; {@code moving} is held.
    *
    * @param read whether the bytes are needed
    */
@@ -312,7 +309,7 @@ public final class Coherence {
     }
   }
 
-  /** Allocates memory for the device's use; moves no bytes but those in the spill file. */
+  /** Allocates device memory. Transfers no bytes, except that spilled bytes are read back. */
   public void provideDeviceMemory() {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -322,7 +319,7 @@ public final class Coherence {
     }
   }
 
-  /** For work: it does not go on while another one moves the bytes. */
+  /** Locks for an operation, which waits while another one moves the bytes. */
   private MovingLock lockMoving() {
     MovingLock lock = moving();
     if (!lock.tryLock()) {
@@ -336,7 +333,7 @@ public final class Coherence {
     return lock;
   }
 
-  /** Copies bytes in, to the side that is newest. */
+  /** Copies bytes in, to the copy that {@link #writesOnHost} selects. */
   public void copyIn(HostRegion source, long at) {
     long to = at + source.byteSize();
     if (backing.isShared() || writesOnHost()) {
@@ -354,20 +351,20 @@ public final class Coherence {
     }
   }
 
-  /** Returns the block that a copy in would go to over the link; null if it goes elsewhere. */
+  /** Returns the block to which {@link #copyIn} would upload; null if it would not use the link. */
   public @Nullable Block uploadTarget() {
     return backing.isShared() || writesOnHost() ? null : backing.device();
   }
 
   /**
-   * Returns the block that a copy out would come from over the link; null if it comes from
-   * elsewhere.
+   * Returns the block from which {@link #copyOut} would download; null if it would not use the
+   * link.
    */
   public @Nullable Block downloadSource(long from, long to) {
     return backing.isShared() || state.hostHasNewest(from, to) ? null : backing.device();
   }
 
-  /** A range was moved to {@link #uploadTarget} or from {@link #downloadSource} with others. */
+  /** Notes that a batch moved a range to {@link #uploadTarget} or from {@link #downloadSource}. */
   public void transferredInBatch(
       Direction direction, long from, long to, long elapsedNanos, TransferWay way) {
     storage.bufferCounters().accessed(true);
@@ -377,7 +374,7 @@ public final class Coherence {
     }
   }
 
-  /** Copies bytes out, from the side that is newest. */
+  /** Copies bytes out, from the copy that is newest. */
   public void copyOut(long at, HostRegion destination) {
     long to = at + destination.byteSize();
     if (backing.isShared() || state.hostHasNewest(at, to)) {
@@ -391,7 +388,7 @@ public final class Coherence {
     }
   }
 
-  /** Sets bytes, on the side that is newest. */
+  /** Fills a range, in the copy that {@link #writesOnHost} selects. */
   public void fill(long from, long to, FillPattern pattern) {
     if (backing.isShared() || writesOnHost()) {
       MemorySegment target = targetOnHost(from, to).asSlice(from, to - from);
@@ -403,7 +400,7 @@ public final class Coherence {
     }
   }
 
-  /** Writes a range of the device's copy, and keeps the state true whether that works or not. */
+  /** Writes a range of the device's copy, and updates the state even if the write fails. */
   public void onDevice(long from, long to, Runnable write) {
     try {
       write.run();
@@ -415,8 +412,8 @@ public final class Coherence {
   }
 
   /**
-   * Clears a buffer that was just made, without a change of state. It has a second copy if it was
-   * suspended and resumed before this.
+   * Clears a new buffer without a change of state. It has a second copy if it was suspended and
+   * resumed before.
    */
   public void clear() {
     if (backing.hasHost() || !backing.hasDevice()) {
@@ -427,7 +424,7 @@ public final class Coherence {
     }
   }
 
-  /** Brings the bytes to a side before it asks for them. */
+  /** Brings the bytes to the device or the host in advance. */
   public void prefetch(long from, long to, boolean toDevice) {
     if (toDevice) {
       deviceForRead(from, to);
@@ -439,7 +436,7 @@ public final class Coherence {
     }
   }
 
-  /** Brings the bytes back to the device if they have no memory there; whether that was so. */
+  /** Brings the bytes back to the device; returns whether they had no memory there. */
   public boolean returnToDevice() {
     try (MovingLock _ = lockMoving()) {
       boolean isAway = isOffDevice();
@@ -459,19 +456,19 @@ public final class Coherence {
     }
   }
 
-  /** Where a copy to this storage goes. An open mapping keeps its bytes on the host. */
+  /** Returns whether a copy to this storage writes on the host, as always under a mapping. */
   public boolean writesOnHost() {
     synchronized (storage) {
       return storage.holds().isMapped() || state.isHostNewest();
     }
   }
 
-  /** Returns the host's copy for a copy that will overwrite a range. */
+  /** Returns the host's bytes for a copy that will overwrite a range. */
   public MemorySegment targetOnHost(long from, long to) {
     return backing.isShared() ? sharedForWrite(from, to) : hostForWrite(from, to, true);
   }
 
-  /** Returns whether the device's copy exists and no host bytes need it to stay as it is. */
+  /** Returns whether the device's copy exists and is newest, and no mapping is open. */
   public boolean takesDeviceWrites() {
     synchronized (storage) {
       return !storage.holds().isMapped() && backing.hasDevice() && state.isDeviceNewest();
@@ -479,8 +476,7 @@ public final class Coherence {
   }
 
   /**
-   * Returns the shared block for a copy or a fill, which counts as a write where the newest bytes
-   * are.
+   * Returns the shared block for a copy or a fill. Marks the range as written on the newest side.
    */
   private MemorySegment sharedForWrite(long from, long to) {
     try (MovingLock _ = lockMoving()) {
@@ -496,7 +492,7 @@ public final class Coherence {
     }
   }
 
-  /** Returns the host's copy for reading, of bytes that are known to be the newest. */
+  /** Returns the host's copy for a read of bytes that are known to be newest there. */
   public MemorySegment readable() {
     try (MovingLock _ = lockMoving()) {
       bringBack(true);
@@ -507,11 +503,11 @@ public final class Coherence {
   }
 
   /**
-   * Brings what the other side has newer to memory that outlives the buffer. What the host may go
-   * on writing, under a mapping, stays newer. The arena of a caller's memory is held open
-   * meanwhile, so that it cannot end under the copy.
+   * Copies newer bytes of the other side to memory that outlives the buffer. Bytes that the host
+   * may continue to write, under a mapping, stay newer. The arena of a caller's memory is kept open
+   * during the copy.
    *
-   * @throws IllegalStateException if that memory has ended
+   * @throws IllegalStateException if the memory is no longer valid
    */
   void writeBack() {
     try (MovingLock _ = lockMoving()) {
@@ -519,7 +515,7 @@ public final class Coherence {
         return;
       }
       if (backing.isDeviceForeign()) {
-        // Asked before the copy: a mapping that ends meanwhile may have written behind it.
+        // Read before the copy: a mapping that ends during the copy may have written behind it.
         boolean hostMayWrite = storage.holds().isHostWritten();
         List<DirtyRanges.Range> dirty = state.dirtyWithin(0, size);
         transfer(Direction.HOST_TO_DEVICE, dirty);
@@ -538,19 +534,19 @@ public final class Coherence {
     try {
       return ArenaKeepAlive.of(memory);
     } catch (UnsupportedOperationException notHere) {
-      // Without native access the arena can be closed, which the copy then fails with.
+      // Without native access the arena may be closed meanwhile; then the copy fails.
       return null;
     }
   }
 
-  /** Returns whether the memory that outlives the buffer, on one side, has not the newest bytes. */
+  /** Returns whether the memory that outlives the buffer lacks newest bytes. */
   private boolean isMissingBytes() {
     return !backing.isShared()
         && !backing.isAmongProcesses()
         && (backing.isDeviceForeign() ? !state.isDeviceNewest() : !state.isHostNewest());
   }
 
-  /** Returns how many bytes that memory is missing; 0 where one block is both copies. */
+  /** Returns how many newest bytes that memory lacks; 0 if one block is both copies. */
   long missingBytes() {
     synchronized (storage) {
       return isMissingBytes()
@@ -559,7 +555,7 @@ public final class Coherence {
     }
   }
 
-  /** Fetches all that is newer on the device; {@code moving} is held. */
+  /** Fetches all bytes that are newer on the device; {@code moving} is held. */
   void fetchNewer() {
     if (!state.isHostNewest()) {
       beginOnHost();
@@ -567,7 +563,7 @@ public final class Coherence {
     }
   }
 
-  /** Returns whether there is memory that {@link StorageSpill} could give up. */
+  /** Returns whether {@link StorageSpill} could free memory of the storage. */
   boolean isSpillable() {
     return (backing.hasHost() || backing.hasDevice())
         && backing.isHostOwned()
@@ -577,7 +573,7 @@ public final class Coherence {
         && !backing.isDeviceForeign();
   }
 
-  /** Makes the host's copy where there is none; all of it is still the device's then. */
+  /** Allocates the host's copy if there is none; the device is newer in all of it then. */
   private void beginOnHost() {
     if (backing.isAmongProcesses()) {
       throw new UnsupportedOperationException(
@@ -591,7 +587,7 @@ public final class Coherence {
     state.hostCopyMade();
   }
 
-  /** Adds a host copy; if that throws, the lease ends. {@code moving} is held. */
+  /** Adds a host copy; if that throws, releases the lease. {@code moving} is held. */
   void addHost(Lease lease) {
     try {
       backing.setHost(lease);
@@ -601,7 +597,7 @@ public final class Coherence {
     }
   }
 
-  /** Makes the device's copy where there is none; all of it is still the host's then. */
+  /** Allocates the device's copy if there is none; the host is newer in all of it then. */
   private void beginOnDevice() {
     if (!backing.hasDevice()) {
       backing.setDevice(context.blocks().forDevice(size, storage.core()));
@@ -627,8 +623,8 @@ public final class Coherence {
   }
 
   /**
-   * Moves ranges, all of them at once, and marks them as equal when all have arrived. If that
-   * fails, none is marked: what arrived already travels again.
+   * Transfers ranges together, and marks them as equal when all have arrived. If the transfer
+   * fails, none is marked, and all are transferred again.
    */
   private void transferAndMark(Direction direction, List<DirtyRanges.Range> ranges) {
     transfer(direction, ranges);
@@ -638,8 +634,8 @@ public final class Coherence {
   private void transfer(Direction direction, List<DirtyRanges.Range> ranges) {
     if (!backing.isShared() && !ranges.isEmpty()) {
       if (direction == Direction.HOST_TO_DEVICE && state.hasUnsettledWrites()) {
-        // Bytes have to be pushed under a launch only if a launch ahead has failed. What asks for
-        // them fails with that, and must not touch the copy before.
+        // Bytes have to be pushed during a launch only if an earlier launch has failed. The
+        // operation that needs the bytes fails too, and must not change the copy before.
         throw new TransferException("a kernel failed that " + storage + " depends on", null);
       }
       long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
@@ -648,7 +644,7 @@ public final class Coherence {
     }
   }
 
-  /** Counts a movement that was made elsewhere. */
+  /** Counts a transfer that other code has made. */
   public void countTransfer(Direction direction, long bytes, long elapsedNanos, TransferWay way) {
     context.meter().moved(direction, bytes, elapsedNanos, way);
     storage.bufferCounters().moved(direction, bytes, elapsedNanos);
@@ -665,7 +661,7 @@ public final class Coherence {
     countTransfer(direction, bytes, elapsed, way);
   }
 
-  /** Takes a mapped block for the host; {@code moving} is held. */
+  /** Acquires a mapped block for the host; {@code moving} is held. */
   void acquireForHost() {
     if (backing.isMapped() && !hostHolds) {
       link().acquire(backing.device());
@@ -673,7 +669,7 @@ public final class Coherence {
     }
   }
 
-  /** The device takes a mapped block back, unless an open mapping only reads it. */
+  /** Releases a mapped block to the device, unless a mapping is open. */
   private void releaseToDeviceUnlessMapped() {
     if (hostHolds && !storage.holds().isMapped()) {
       releaseToDevice();
@@ -681,7 +677,7 @@ public final class Coherence {
   }
 
   /**
-   * Hands what the host wrote to a mapped block over to the device, before a mapping begins under
+   * Makes the host's writes to a mapped block visible to the device, before a mapping opens during
    * which the device may read.
    */
   public void publish() {
@@ -690,22 +686,22 @@ public final class Coherence {
     }
   }
 
-  /** A mapped block goes back to its pool as it came: released. */
+  /** Releases a mapped block before it is returned to its pool. */
   void beforeFree() {
     if (moving == null) {
-      return; // The host never took it.
+      return; // The host never acquired it.
     }
     try (MovingLock _ = moving().locked()) {
       releaseToDevice();
     }
   }
 
-  /** Takes a mapped block back for the device; {@code moving} is held. */
+  /** Releases a mapped block to the device; {@code moving} is held. */
   void releaseToDevice() {
     if (hostHolds) {
       link().release(backing.device());
-      // Set last: if the release fails the host still has the block, and a failed spill goes on
-      // with it.
+      // Set last: if the release fails, the host still has the block, and a spill that fails leaves
+      // it usable.
       hostHolds = false;
     }
   }

@@ -4,11 +4,11 @@ import dev.tidepool.BufferState;
 import java.util.List;
 
 /**
- * Which copy of a storage has the newest bytes, and in which ranges. This is the table of states
- * that users see, and it moves no bytes.
+ * Records which copy of a storage has the newest bytes, and in which ranges. Users see the states.
+ * Moves no bytes.
  *
- * <p>At most one side is newer at a time, in the ranges {@code dirty}. Where one block is both
- * copies, the states change alike and no range has to travel.
+ * <p>At most one side is newer at a time, in the ranges {@code dirty}. If one block is both copies,
+ * the states change in the same way, but no range has to be transferred.
  *
  * <p><b>Locking.</b> Guarded by the storage's monitor, which each method takes.
  */
@@ -19,14 +19,14 @@ public final class CoherenceState {
   private final DirtyRanges dirty;
   private BufferState state;
   private volatile int revocations;
-  // Launches that were submitted to write, and have not ended.
+  // Writes on the device that were submitted and have not ended.
   private int unsettledWrites;
 
   /**
    * @param monitor the storage's
    * @param size how many bytes the storage has
    * @param shared whether one block is both copies
-   * @param state the first one
+   * @param state the initial state
    */
   CoherenceState(Object monitor, long size, boolean shared, BufferState state) {
     this.monitor = monitor;
@@ -85,7 +85,7 @@ public final class CoherenceState {
     }
   }
 
-  /** Returns whether a copy of any range, to the side that is newest, would change no state. */
+  /** Returns whether a copy of any range to the newest side changes no state. */
   boolean isWritableInPlace() {
     synchronized (monitor) {
       return switch (state) {
@@ -98,7 +98,7 @@ public final class CoherenceState {
     }
   }
 
-  /** The host has written a range, or may do so at any moment. */
+  /** Notes that the host has written a range, or may write it at any moment. */
   public void hostWritten(long from, long to) {
     synchronized (monitor) {
       if (state == BufferState.HOST_ONLY) {
@@ -126,8 +126,8 @@ public final class CoherenceState {
   }
 
   /**
-   * The device may have written a part of a range: the host's bytes count, where they are valid and
-   * nothing else on the device is newer.
+   * Notes that the device may have written a part of a range. The host's bytes are the newest then,
+   * unless other bytes of the device are newer.
    */
   public void deviceWriteFailed(long from, long to) {
     synchronized (monitor) {
@@ -139,24 +139,24 @@ public final class CoherenceState {
         state = BufferState.HOST_DIRTY;
         dirty.add(from, to);
       } else if (state == BufferState.DEVICE_DIRTY) {
-        // The two may differ now where they did not; one of them must count.
+        // The copies may differ now in the range; one of them must be the newest.
         dirty.add(from, to);
       }
     }
   }
 
   /**
-   * A launch that will write a range was submitted. What comes behind it on the device may build on
-   * that. {@link #deviceWriteSettled} follows.
+   * Notes that a write of a range was submitted to the device. Later operations on the device may
+   * depend on it. {@link #deviceWriteSettled} follows.
    *
-   * @param seen the {@link #revocations} before the bytes for the launch were pushed
-   * @return whether the host's bytes count again if the launch fails
+   * @param seen the {@link #revocations} before the bytes for the write were pushed
+   * @return whether the host's bytes are the newest again if the write fails
    */
   public boolean deviceWillWrite(long from, long to, int seen) {
     synchronized (monitor) {
       unsettledWrites++;
       if (revocations != seen) {
-        // A launch ahead has failed meanwhile, and this one fails with it.
+        // An earlier launch has failed meanwhile, and this one fails with it.
         countHost(from, to);
         return false;
       }
@@ -167,10 +167,10 @@ public final class CoherenceState {
   }
 
   /**
-   * A launch that was submitted to write a range has ended.
+   * Notes that a submitted write of a range has ended.
    *
-   * @param revoked whether it failed and the host's bytes were valid before it. They are the valid
-   *     ones then: every later write on the device was queued behind this launch, and fails with it
+   * @param revoked whether the write failed and the host's bytes were valid before it. They are the
+   *     newest again: every later write on the device was queued behind this one, and fails with it
    */
   public void deviceWriteSettled(long from, long to, boolean revoked) {
     synchronized (monitor) {
@@ -189,24 +189,24 @@ public final class CoherenceState {
     dirty.add(from, to);
   }
 
-  /** Returns whether a launch that was submitted to write has not ended. */
+  /** Returns whether a submitted write on the device has not ended. */
   boolean hasUnsettledWrites() {
     synchronized (monitor) {
       return unsettledWrites > 0;
     }
   }
 
-  /** Returns how often launches failed after others were submitted behind them. */
+  /** Returns how many submitted writes of the device were revoked. */
   public int revocations() {
     return revocations;
   }
 
-  /** The host's copy was made: all of it is still the device's. */
+  /** Notes that the host's copy was allocated: the device is newer in all of it. */
   void hostCopyMade() {
     secondCopyMade(BufferState.DEVICE_ONLY, BufferState.DEVICE_DIRTY);
   }
 
-  /** The device's copy was made: all of it is still the host's. */
+  /** Notes that the device's copy was allocated: the host is newer in all of it. */
   void deviceCopyMade() {
     secondCopyMade(BufferState.HOST_ONLY, BufferState.HOST_DIRTY);
   }
@@ -221,7 +221,7 @@ public final class CoherenceState {
     }
   }
 
-  /** The device's copy was given up. */
+  /** Notes that the device's copy was freed. */
   void hostOnly() {
     synchronized (monitor) {
       state = BufferState.HOST_ONLY;
@@ -229,7 +229,7 @@ public final class CoherenceState {
     }
   }
 
-  /** Both sides have all bytes. */
+  /** Notes that both copies are equal. */
   void allEqual() {
     synchronized (monitor) {
       dirty.clear();
@@ -237,7 +237,7 @@ public final class CoherenceState {
     }
   }
 
-  /** Both sides have the bytes of some ranges. */
+  /** Notes that both copies are equal in some ranges. */
   void equal(List<DirtyRanges.Range> ranges) {
     synchronized (monitor) {
       ranges.forEach(range -> dirty.remove(range.from(), range.to()));
@@ -247,7 +247,7 @@ public final class CoherenceState {
     }
   }
 
-  /** Returns the parts of a range that differ between the two copies. */
+  /** Returns the parts of a range in which one copy is newer. */
   List<DirtyRanges.Range> dirtyWithin(long from, long to) {
     synchronized (monitor) {
       return dirty.within(from, to);

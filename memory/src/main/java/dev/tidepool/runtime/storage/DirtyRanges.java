@@ -9,11 +9,11 @@ import java.util.TreeMap;
 
 /**
  * The byte ranges of a storage in which one side is newer than the other: disjoint, not adjacent,
- * in order. Guarded by its storage's monitor. {@link Coherence} has the ranges moved that an access
+ * in order. Guarded by the storage's monitor. {@link Coherence} transfers the ranges that an access
  * needs.
  *
- * <p>Where the heap has no room for a range, all bytes are dirty: those that are not are equal on
- * both sides, so it costs a transfer and no byte is lost.
+ * <p>If the heap is full, all bytes become dirty. Bytes outside the ranges are equal on both sides,
+ * so this costs a transfer but loses nothing.
  */
 final class DirtyRanges {
   /** A half-open range of bytes. */
@@ -25,15 +25,15 @@ final class DirtyRanges {
 
   private static final NavigableMap<Long, Long> NONE = Collections.emptyNavigableMap();
 
-  /** Ends by starts; made with the first range, which few buffers have. */
+  /** Ends by starts; created with the first range, because few buffers have one. */
   private NavigableMap<Long, Long> ranges = NONE;
 
   private final long size;
 
-  /** Whether all bytes are dirty; then there are no ranges. */
+  /** True if all bytes are dirty; {@code ranges} is empty then. */
   private boolean all;
 
-  /** Creates the ranges of a storage of so many bytes, none of them dirty. */
+  /** Creates the ranges of a storage of {@code size} bytes, none of them dirty. */
   DirtyRanges(long size) {
     this.size = size;
   }
@@ -127,7 +127,7 @@ final class DirtyRanges {
     }
   }
 
-  /** Returns the parts of the ranges that lie in the given one. */
+  /** Returns the parts of the dirty ranges within a range. */
   List<Range> within(long from, long to) {
     if (all) {
       long end = Math.min(to, size);

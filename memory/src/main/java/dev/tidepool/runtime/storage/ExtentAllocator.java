@@ -7,18 +7,18 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * Which parts of a file are taken. A part is whole pages; a request gets the first gap that it fits
- * into, or the end. Not safe for use by several threads.
+ * Allocates parts of a file. A part consists of whole pages; a request gets the first gap that is
+ * large enough, or the end of the file. Not thread-safe.
  */
 final class ExtentAllocator {
   private static final long PAGE = 4096;
 
-  /** Gaps below the end, disjoint and not adjacent: lengths by starts. */
+  /** Lengths of gaps below the end, by their starts; disjoint and not adjacent. */
   private final NavigableMap<Long, Long> gaps = new TreeMap<>();
 
   private long end;
 
-  /** Takes so many bytes, rounded up to pages; returns where they begin. */
+  /** Allocates bytes, rounded up to pages; returns their position. */
   long take(long bytes) {
     long length = pages(bytes);
     OptionalLong fitting =
@@ -44,8 +44,8 @@ final class ExtentAllocator {
   }
 
   /**
-   * Gives back what {@link #take} of the same bytes answered with. If the heap has no room for the
-   * gap, this throws and nothing has changed.
+   * Frees a part that {@link #take} returned for the same number of bytes. If the heap is full,
+   * this throws and nothing has changed.
    */
   void giveBack(long start, long bytes) {
     Long from = start;
@@ -56,18 +56,18 @@ final class ExtentAllocator {
     Long behind = start + pages(bytes);
     Long after = gaps.get(behind);
     if (behind == end) {
-      // A gap is never last, so there is none behind these bytes.
+      // A gap is never last, so there is none after these bytes.
       gaps.remove(from);
       end = from;
     } else {
       long to = after == null ? behind : behind + after;
       gaps.put(from, to - from);
-      // Only now: what is removed may not fit in again.
+      // Last: a removed entry might not fit in again.
       gaps.remove(behind);
     }
   }
 
-  /** Where the last taken part ends. */
+  /** Returns the end of the last allocated part. */
   long end() {
     return end;
   }

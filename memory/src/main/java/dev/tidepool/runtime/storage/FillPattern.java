@@ -9,9 +9,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Bytes that a range is set to, over and over. On a device, one of its own commands does it where
- * there is one for words of that width; else the pattern goes there once, and is doubled in place
- * until the range is full.
+ * Bytes that fill a range repeatedly. A device fills words with its own command if it has one for
+ * their width; else the pattern is uploaded once, and doubled in place until the range is full.
  */
 public final class FillPattern {
   private static final int WIDEST_WORD = Integer.BYTES;
@@ -27,7 +26,7 @@ public final class FillPattern {
   }
 
   /**
-   * Returns the bytes of elements.
+   * Returns the pattern of an array's elements.
    *
    * @throws IllegalArgumentException if there are none
    */
@@ -63,7 +62,7 @@ public final class FillPattern {
     }
   }
 
-  /** Bytes of a shorter pattern that comes to the same, by halves. */
+  /** Returns the width of the shortest equivalent pattern that halving finds. */
   private long width() {
     long width = bytes.byteSize();
     while (width % 2 == 0 && repeats(width / 2)) {

@@ -6,11 +6,11 @@ import dev.tidepool.runtime.threads.StackReserve;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A look at the guard zones around all live buffers of a manager. */
+/** Inspects the guard zones of all live buffers of a manager. */
 public final class GuardInspection {
   private GuardInspection() {}
 
-  /** Looks at every live buffer that is not lent, each in its turn among the work on it. */
+  /** Inspects every live buffer that is not lent, by an operation in its queue. */
   public static List<GuardReport> of(StorageContext context) {
     List<GuardReport> found = new ArrayList<>();
     StackReserve.check();
@@ -18,7 +18,7 @@ public final class GuardInspection {
       if (storage.holds().isLent()) {
         continue;
       }
-      // Not as a use: it must not get the failure that the next use is to get.
+      // Not a use of the buffer: it must not take a failure that is kept for the next use.
       Operation.always(
               storage,
               context.transferThreads(),
@@ -29,7 +29,7 @@ public final class GuardInspection {
   }
 
   private static List<GuardReport> damagesOfLive(StorageContext context, Storage storage) {
-    // A buffer that was closed meanwhile has no blocks any more, and was looked at when it ended.
+    // A buffer that was closed meanwhile is inspected when it is freed.
     return storage.lifetime().isClosing()
         ? List.of()
         : context.guards().damages(storage.coherence().backing().owned(), storage.core()::info);

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** Looks at the guard zones around buffers, at the paranoid level. */
+/** Inspects the guard zones around buffers, at the paranoid level. */
 final class Guards {
   private final ManagerContext context;
   private final DiagnosticSink reports;
@@ -21,7 +21,7 @@ final class Guards {
     this.reports = reports;
   }
 
-  /** Looks at the blocks that a buffer gives up, where they have guards: nothing uses them now. */
+  /** Inspects the blocks of a buffer that ends, if blocks have guards, and reports damages. */
   void inspect(BackingBlocks backing, Supplier<BufferInfo> buffer) {
     if (!context.isParanoid()) {
       return;
@@ -32,7 +32,7 @@ final class Guards {
     }
   }
 
-  /** Returns what is wrong around the blocks of a buffer. */
+  /** Returns the damages around the blocks of a buffer. */
   List<GuardReport> damages(List<Block> blocks, Supplier<BufferInfo> buffer) {
     List<GuardReport> damages = new ArrayList<>();
     for (Block block : blocks) {

@@ -5,37 +5,37 @@ import dev.tidepool.runtime.order.ResourceAccess.Purpose;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What users hold of a storage, and what that forbids: open mappings, native code that has the
- * bytes, addresses that were handed out, and holds that keep the memory and nothing else.
+ * Counts what users hold of a storage, and tells what that forbids: open mappings, lendings to
+ * native code, addresses that were handed out, and holds that only keep the memory.
  *
- * <p>These are counts. They free nothing and wait for nothing.
+ * <p>Frees nothing and waits for nothing.
  *
  * <p><b>Locking.</b> Guarded by the storage's monitor, which each method takes.
  */
 public final class HoldCounts {
   private final Object monitor;
-  // Mappings that are open or were asked for, and those among them that write.
+  // Mappings that are open or requested, and those among them that write.
   private int mappings;
   private int writingMappings;
   private int openMappings;
   // Lendings that have not ended, and those among them that write.
   private int lendings;
   private int writingLendings;
-  // What keeps the memory after the buffer was closed, and nothing else.
+  // Holds, which keep the memory after the buffer was closed.
   private int memory;
-  // How many of them keep the device's copy where it is, and how many write the host's.
+  // Holds that keep the device's copy in place, and holds that write the host's copy.
   private int device;
   private int hostWriters;
-  // Whether the host's address was handed out as a raw segment, which has no end.
+  // Whether the host's address was handed out as a raw segment, which is never closed.
   private boolean exposed;
 
-  /** What is held beside the memory. */
+  /** What a hold keeps besides the memory. */
   public enum Hold {
     /** Nothing. */
     HOST,
     /** The right to write the host's bytes. */
     HOST_WRITTEN,
-    /** The place of the device's copy. */
+    /** The device's copy, which stays in place. */
     DEVICE
   }
 
@@ -49,10 +49,10 @@ public final class HoldCounts {
   }
 
   /**
-   * Why an access conflicts with what is held; null if it does not.
+   * Returns why an access conflicts with what is held; null if it does not.
    *
-   * @param exclusive whether even reads must be alone
-   * @return what follows the name of the buffer in a message
+   * @param exclusive whether reads exclude each other
+   * @return the text after the buffer's name in a message
    */
   @Nullable String conflict(Purpose purpose, boolean writes, boolean exclusive) {
     synchronized (monitor) {
@@ -86,7 +86,7 @@ public final class HoldCounts {
             : "");
   }
 
-  /** A mapping was asked for, and will be opened in its turn. */
+  /** Counts a requested mapping, which opens when its operation runs. */
   void mappingAsked(MapMode mode) {
     synchronized (monitor) {
       mappings++;
@@ -100,7 +100,7 @@ public final class HoldCounts {
     }
   }
 
-  /** Ends a mapping, or the attempt at one. */
+  /** Counts the end of a mapping, or of the attempt. */
   void mappingEnded(MapMode mode, boolean opened) {
     synchronized (monitor) {
       mappings--;
@@ -109,7 +109,7 @@ public final class HoldCounts {
     }
   }
 
-  /** No mapping can be in use any more, because no handle is left. */
+  /** Removes all mappings: none can be in use, because no handle is left. */
   void forgetMappings() {
     synchronized (monitor) {
       mappings = 0;
@@ -151,7 +151,7 @@ public final class HoldCounts {
     }
   }
 
-  /** The host's address is handed out as a raw segment: from now on the host's bytes stay. */
+  /** Notes that a raw segment is handed out: from now on the host's bytes stay in place. */
   void expose() {
     synchronized (monitor) {
       exposed = true;
@@ -164,14 +164,14 @@ public final class HoldCounts {
     }
   }
 
-  /** Returns whether native code has the bytes. */
+  /** Returns whether the bytes are lent to native code. */
   public boolean isLent() {
     synchronized (monitor) {
       return lendings > 0;
     }
   }
 
-  /** Returns whether a mapping is open or was asked for. */
+  /** Returns whether a mapping is open or requested. */
   boolean isMappingAsked() {
     synchronized (monitor) {
       return mappings > 0;
@@ -185,28 +185,28 @@ public final class HoldCounts {
     }
   }
 
-  /** Returns whether a mapping has begun, which keeps the newest bytes on the host. */
+  /** Returns whether a mapping is open, which keeps the newest bytes on the host. */
   public boolean isMapped() {
     synchronized (monitor) {
       return openMappings > 0;
     }
   }
 
-  /** Returns whether the host's bytes must stay where they are. */
+  /** Returns whether the host's bytes must stay in place. */
   public boolean keepHost() {
     synchronized (monitor) {
       return exposed || mappings > 0;
     }
   }
 
-  /** Returns whether the device's copy must stay where it is. */
+  /** Returns whether the device's copy must stay in place. */
   public boolean keepDevice() {
     synchronized (monitor) {
       return device > 0;
     }
   }
 
-  /** Returns whether the memory is kept though the storage is closed. */
+  /** Returns whether a mapping or a hold keeps the memory of a closed storage. */
   boolean keepMemory() {
     synchronized (monitor) {
       return mappings > 0 || memory > 0;

@@ -10,8 +10,8 @@ import dev.tidepool.spi.support.FailureText;
 import java.lang.System.Logger.Level;
 
 /**
- * Newest bytes that could not be brought back to memory that outlives its buffer. Each such buffer
- * is counted, logged and reported. Thread-safe.
+ * Counts, logs and reports buffers whose newest bytes could not be brought back to memory that
+ * outlives the buffer. Thread-safe.
  */
 final class LostResults {
   private final ManagerContext context;
@@ -25,11 +25,11 @@ final class LostResults {
   }
 
   /**
-   * Tells of a write-back that failed, before the copy with the newest bytes is freed. Returns what
-   * to throw for it.
+   * Reports a failed write-back, before the copy with the newest bytes is freed. Returns the
+   * exception to throw.
    *
    * @param bytes the number of bytes that are lost
-   * @param ofHost whether the host wrote them, and not the device
+   * @param ofHost whether the host wrote the bytes, and not the device
    */
   TransferException tell(
       BufferInfo buffer, String name, long bytes, boolean ofHost, Throwable failure) {
@@ -46,7 +46,7 @@ final class LostResults {
         failure);
   }
 
-  /** Tells of a buffer that became unreachable before its newest bytes were brought back. */
+  /** Reports a buffer that became unreachable before its newest bytes were brought back. */
   void tellUnreachable(BufferInfo buffer, long bytes) {
     report(
         buffer,

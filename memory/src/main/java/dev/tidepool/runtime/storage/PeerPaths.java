@@ -2,16 +2,14 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.spi.Device;
 
-/** The links from device to device, for copies between buffers. */
+/** The paths between devices, for copies from buffer to buffer. */
 public interface PeerPaths {
-  /** Returns whether the driver copies from one device to another now. */
+  /** Returns whether the driver can copy directly between the devices at present. */
   boolean carries(Device from, Device to);
 
-  /**
-   * Runs a copy from one device to another, unless the way was closed meanwhile; whether it ran.
-   */
+  /** Runs a copy between devices, unless the path was closed meanwhile; returns whether it ran. */
   boolean carry(Device from, Device to, long bytes, Runnable copy);
 
-  /** Counts a copy from one device to another that went through the host. */
+  /** Counts a copy from one device to another through the host. */
   void staged(Device from, Device to, long bytes);
 }

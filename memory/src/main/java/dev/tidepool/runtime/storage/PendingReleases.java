@@ -6,17 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The storages of a manager that are closed and have asked for their memory to be given back, until
- * that is done. So a request for memory finds what is about to become free without a look at all
- * buffers.
+ * The closed storages of a manager whose release is requested and not finished. A request for
+ * memory finds here the memory that is about to become free, without a scan of all buffers.
  *
- * <p>It knows no {@code Storage}, only links, so that the two form no cycle of classes.
+ * <p>The list refers to links, not to {@code Storage}, so that the two form no cycle of classes.
  *
- * <p>A list that is linked through the storages: adding and removing makes no object, because both
- * happen where memory is given back. The monitor is held for some stores, and nothing is called
- * under it.
+ * <p>The list is linked through the storages, because a release of memory must create no object. No
+ * other code is called under the monitor.
  *
- * @param <S> the storages
+ * @param <S> the type of the storages
  */
 public final class PendingReleases<S extends PendingReleases.Link> {
   /** A member of the list; its fields are guarded by the monitor of the list. */
@@ -64,8 +62,8 @@ public final class PendingReleases<S extends PendingReleases.Link> {
     link.behind = null;
   }
 
-  /** Returns the storages whose memory has not been given back, the one closed last first. */
-  @SuppressWarnings("unchecked") // what was added
+  /** Returns the storages whose memory is not released yet, in reverse order of their addition. */
+  @SuppressWarnings("unchecked") // only S are added
   public synchronized List<S> all() {
     if (first == null) {
       return List.of();

@@ -7,9 +7,8 @@ import dev.tidepool.spi.support.FailureLog;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Overwrites released memory where the options ask for it, as far as pools and guarded blocks
- * cannot do that by themselves: memory of the device alone, and what the host may not touch without
- * asking. Thread-safe.
+ * Overwrites released memory if the options require it, as far as pools and guarded blocks cannot:
+ * memory of the device alone, and mapped memory, which the host must acquire first. Thread-safe.
  */
 public final class Scrubber {
   private final ManagerContext context;
@@ -24,15 +23,15 @@ public final class Scrubber {
   }
 
   /**
-   * Returns whether giving blocks back asks nothing of the device.
+   * Returns whether blocks can be released without a call to the device.
    *
-   * @param exclusive whether host and device take the blocks in turn
+   * @param exclusive whether host and device use the blocks in turn
    */
   boolean asksNothing(boolean exclusive) {
     return !exclusive && !wanted;
   }
 
-  /** Overwrites the block of some copies that is about to be released. */
+  /** Overwrites the block of {@link #beyondPools}, if any, before its release. */
   void overwrite(BackingBlocks backing) {
     Block released = beyondPools(backing);
     if (released != null) {
@@ -40,17 +39,14 @@ public final class Scrubber {
     }
   }
 
-  /**
-   * Returns the block of some copies that must be overwritten here once it is released; null if
-   * none.
-   */
+  /** Returns the block that this class must overwrite when the memory is released; null if none. */
   @Nullable Block beyondPools(BackingBlocks backing) {
     boolean beyond = !backing.isShared() || (backing.isMapped() && backing.isHostOwned());
     boolean own = beyond && !backing.isDeviceForeign();
     return wanted && backing.hasDevice() && own ? backing.device() : null;
   }
 
-  /** Overwrites a block that no buffer has any more; whether that worked. */
+  /** Overwrites a block that no buffer uses any more; returns whether it succeeded. */
   boolean overwroteQuietly(Block block) {
     try {
       overwrite(block);
@@ -62,7 +58,7 @@ public final class Scrubber {
   }
 
   /**
-   * Overwrites a block of the device whose contents have moved; returns whether it is clean now.
+   * Overwrites a block of the device whose contents have moved; returns whether it may be reused.
    */
   public boolean overwroteAbandoned(Block block) {
     return !wanted || block.segment() != null || overwroteQuietly(block);

@@ -34,24 +34,25 @@ import java.util.concurrent.locks.StampedLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file that a manager's idle bytes go to when memory is short, in a directory that the user
- * names. It counts how often they did.
+ * The file to which a manager moves idle bytes when memory is short, in a directory that the user
+ * names. Counts the spills and the returns.
  *
- * <p><b>What is left of it.</b> The file is deleted as it is opened, and its space goes back when
- * it closes or its process dies, however that dies. Where a system cannot delete what is open, the
- * file is deleted when it closes; a killed process leaves it behind, without the lock that it held,
- * and the next manager that names the directory deletes it then. Only its owner may open it.
+ * <p><b>Deletion.</b> The file is deleted when it is opened, and its space is freed when it is
+ * closed or its process ends in any way. If a system cannot delete an open file, the file is
+ * deleted when it is closed. A killed process leaves its file there without a lock; the next
+ * manager that names the directory deletes it. Only its owner may open the file.
  *
- * <p><b>Threads.</b> Files are touched by threads of this class alone: an interrupt would close the
- * channel, and with it the deleted file, for all threads. The calling thread waits for them, which
- * parks a virtual thread. They wait for nothing but the disk. The monitor guards {@code space} and
- * the sizes; no thread waits for the disk while it holds it. The file is cut off under a lock of
- * its own, which writes share: a write to a part that was reserved meanwhile comes after the cut.
+ * <p><b>Threads.</b> Only threads of this class read, write and cut the file: an interrupt of
+ * another thread would close the channel, and the deleted file with it. The calling thread waits
+ * for them; a virtual thread is parked. They wait only for the disk and for a cut. The monitor
+ * guards {@code space} and the sizes; no thread waits for the disk while it holds the monitor. The
+ * cut has a lock of its own, which writes share: a write to a part that was reserved during a cut
+ * waits for it.
  */
 public final class SpillFile implements AutoCloseable {
-  /** Bytes that one call moves: enough for any disk, and far below what one call can. */
   private static final long RETRY_NANOS = 1_000_000;
 
+  /** Bytes that one call moves: enough for any disk, and far below the limit of a call. */
   private static final int STEP = 8 << 20;
 
   private static final long CUT_FROM = 64L << 20;
@@ -61,8 +62,8 @@ public final class SpillFile implements AutoCloseable {
   private static final String SUFFIX = ".tmp";
 
   /**
-   * Names of this process's files: to open one again and close it would drop its lock. They are
-   * unique, and a directory may have several paths.
+   * Names of this process's files, which a sweep must not open: closing one again would drop its
+   * lock. Unlike paths, the names are unique.
    */
   private static final Set<Path> OWN = ConcurrentHashMap.newKeySet();
 
@@ -73,14 +74,14 @@ public final class SpillFile implements AutoCloseable {
   private final ThreadPoolExecutor threads;
   private final LongAdder spills = new LongAdder();
   private final LongAdder returns = new LongAdder();
-  // Stays usable where the heap is full, as a ReentrantReadWriteLock does not.
+  // Unlike a ReentrantReadWriteLock, it stays usable if the heap is full.
   private final StampedLock cutting = new StampedLock();
 
   // Guarded by this.
   private final ExtentAllocator space = new ExtentAllocator();
   private long highest;
   private long usedBytes;
-  // Extents whose space is still taken, because the heap had no room to give it back.
+  // Dropped extents whose space is still allocated, because the heap was full.
   private @Nullable Extent dropped;
 
   /** Creates a spill file over an open channel. */
@@ -104,9 +105,9 @@ public final class SpillFile implements AutoCloseable {
   }
 
   /**
-   * Makes a file, and deletes those that killed processes left.
+   * Creates a file, and deletes those that killed processes left.
    *
-   * @throws TransferException if the directory is missing, or no file can be made there
+   * @throws TransferException if the directory is missing, or no file can be created there
    */
   public static SpillFile open(Path directory) {
     try {
@@ -140,7 +141,7 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  /** Some folders that are no place for files, such as /proc, say that the file is missing. */
+  /** Returns the reason of a failure. Some directories, such as /proc, report a missing file. */
   private static String reason(Path directory, IOException e) {
     return e instanceof NoSuchFileException && Files.isDirectory(directory)
         ? "no file can be made in it"
@@ -168,12 +169,12 @@ public final class SpillFile implements AutoCloseable {
     try {
       var _ = channel.tryLock();
     } catch (IOException e) {
-      // A file system without locks: a sweep may delete the file, which the channel survives.
+      // The file system has no locks. A sweep may delete the file; the channel stays usable.
       FailureLog.debug(path + " cannot be locked; it is used without", e);
     }
   }
 
-  /** Deletes the files of processes that have ended: their locks are free. */
+  /** Deletes files whose processes have ended and hold no lock any more. */
   private static void sweep(Path directory) throws IOException {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, PREFIX + "*" + SUFFIX)) {
       for (Path file : files) {
@@ -197,17 +198,17 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  /** Bytes of buffers that are in the file now. */
+  /** Returns the bytes of buffers that are in the file now. */
   public synchronized long spilledBytes() {
     return usedBytes;
   }
 
-  /** A buffer's bytes are in the file. */
+  /** Counts a buffer whose bytes are in the file now. */
   void spilled() {
     spills.increment();
   }
 
-  /** A buffer has its bytes in memory again. */
+  /** Counts a buffer whose bytes are in memory again. */
   void broughtBack() {
     returns.increment();
   }
@@ -229,7 +230,7 @@ public final class SpillFile implements AutoCloseable {
     return path.resolveSibling("").normalize();
   }
 
-  /** Reserves so many bytes; the caller must drop them. */
+  /** Reserves a part of the file, which the caller must drop. */
   Extent reserve(long bytes) {
     Extent extent = new Extent(bytes);
     synchronized (this) {
@@ -256,8 +257,8 @@ public final class SpillFile implements AutoCloseable {
     /**
      * Writes native memory.
      *
-     * @param at where, in bytes from the extent's begin
-     * @throws TransferException if it cannot be written, such as on a full disk
+     * @param at the offset in the extent in bytes
+     * @throws TransferException if the write fails, for example because the disk is full
      * @throws IllegalStateException if the file is closed
      */
     void write(long at, MemorySegment source) {
@@ -279,7 +280,7 @@ public final class SpillFile implements AutoCloseable {
     /**
      * Fills native memory of the extent's size.
      *
-     * @throws TransferException if the disk fails
+     * @throws TransferException if the read fails
      * @throws IllegalStateException if the file is closed
      */
     void read(MemorySegment destination) {
@@ -298,20 +299,20 @@ public final class SpillFile implements AutoCloseable {
       }
     }
 
-    /** Gives the bytes back; once. Never throws, and waits for no disk. */
+    /** Frees the part; called once. Never throws, and does not wait for the disk. */
     void drop() {
       if (release(this)) {
         try {
           threads.execute(SpillFile.this::cut);
         } catch (RejectedExecutionException | VirtualMachineError _) {
-          // The file is closed, and with that deleted; or the heap is full, and another call cuts.
+          // The file is closed and deleted, or the heap is full and a later drop cuts the file.
           return;
         }
       }
     }
   }
 
-  /** Gives bytes back; returns whether so little of the file is left that its end should go. */
+  /** Frees an extent; returns whether the unused end of the file should be cut off. */
   private synchronized boolean release(Extent extent) {
     usedBytes -= extent.bytes;
     extent.nextDropped = dropped;
@@ -321,7 +322,7 @@ public final class SpillFile implements AutoCloseable {
   }
 
   /**
-   * Gives the space of dropped extents back. What the heap has no room for stays taken until the
+   * Frees the space of dropped extents. If the heap is full, the rest stays allocated until the
    * next call. The monitor is held.
    */
   private void giveBackDropped() {
@@ -335,7 +336,7 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  /** Cuts the unused end of the file off. Only writes wait for it. */
+  /** Cuts off the unused end of the file. Only writes wait for this. */
   private void cut() {
     long stamp = cutting.writeLock();
     try {
@@ -401,7 +402,7 @@ public final class SpillFile implements AutoCloseable {
     void run() throws IOException;
   }
 
-  /** Not interruptible: an interrupt stays set. */
+  /** Runs a task on a thread of the file and waits. An interrupt stays set. */
   private void onFileThread(FileTask task) throws IOException {
     Future<?> future;
     try {
@@ -419,8 +420,8 @@ public final class SpillFile implements AutoCloseable {
   }
 
   /**
-   * Waits for a task, also where the heap has no room to wait: what the task moves must not get
-   * another owner before it has ended. Makes no object.
+   * Waits for the end of a task even if the heap is full: the memory that the task reads or writes
+   * must not get another owner before. Creates no object.
    */
   private static void awaitEnd(Future<?> task) throws IOException {
     boolean interrupted = false;
@@ -442,7 +443,7 @@ public final class SpillFile implements AutoCloseable {
     }
   }
 
-  /** Ends the file and all that is in it. */
+  /** Closes the file, which deletes it. */
   @Override
   public void close() throws IOException {
     threads.shutdown();

@@ -18,9 +18,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the storages of one manager share, besides what all that works for it does: the registry of
- * live buffers, how their memory goes back and is overwritten, the spill file, and where further
- * blocks come from.
+ * What the storages of one manager share: the registry of live buffers, the objects that release
+ * and overwrite their memory, the spill file, and the source of further blocks.
  *
  * <p>Complete after {@link #blocksFrom}, which the manager calls before the first buffer.
  */
@@ -37,9 +36,9 @@ public final class StorageContext extends ManagerContext {
   private @Nullable BlockSource blocks;
 
   /**
-   * Creates it for a new manager.
+   * Creates the context of a new manager.
    *
-   * @param peers the ways to other devices of the session
+   * @param peers the paths to other devices of the session
    * @throws dev.tidepool.TransferException if the spill directory cannot be used
    */
   public StorageContext(
@@ -60,16 +59,16 @@ public final class StorageContext extends ManagerContext {
     this.lostResults = new LostResults(this, counters, reports);
     this.scrubber = new Scrubber(this);
     this.releaser = new BufferReleaser(this, ledger, counters);
-    // A file, which would stay open if anything of the above refused its options.
+    // Last: the file would stay open if a constructor above threw.
     this.spilling = options.spillDirectory().map(SpillFile::open).orElse(null);
   }
 
-  /** Sets where further blocks come from; called once, before the first buffer. */
+  /** Sets the source of further blocks; called once, before the first buffer. */
   public void blocksFrom(BlockSource source) {
     blocks = source;
   }
 
-  /** Where further blocks come from. */
+  /** Returns the source of further blocks. */
   public BlockSource blocks() {
     return Objects.requireNonNull(blocks, "told before the first buffer");
   }
@@ -83,7 +82,7 @@ public final class StorageContext extends ManagerContext {
     return registry;
   }
 
-  /** Returns the storages of the buffers that were used. */
+  /** Returns the storages of the buffers that have one. */
   public List<Storage> storages() {
     return registry.storages();
   }
@@ -92,44 +91,42 @@ public final class StorageContext extends ManagerContext {
     return guards;
   }
 
-  /** Where results that could not be brought back are told of. */
+  /** Returns the object that reports results that could not be brought back. */
   LostResults lostResults() {
     return lostResults;
   }
 
-  /** Returns what overwrites released memory. */
+  /** Returns the object that overwrites released memory. */
   public Scrubber scrubber() {
     return scrubber;
   }
 
-  /** Returns what gives the memory of dormant buffers back. */
+  /** Returns the object that frees the memory of dormant buffers. */
   public BufferReleaser releaser() {
     return releaser;
   }
 
-  /** Returns the storages whose memory is about to be given back. */
+  /** Returns the closed storages whose memory is not freed yet. */
   public PendingReleases<Storage> pendingReleases() {
     return pendingReleases;
   }
 
-  /** Returns the ways from device to device. */
+  /** Returns the paths between devices. */
   public PeerPaths peers() {
     return peers;
   }
 
-  /** Where idle buffers go when memory is short; null without a spill directory. */
+  /** Returns the spill file; null without a spill directory. */
   public @Nullable SpillFile spilling() {
     return spilling;
   }
 
-  /**
-   * Creates an operation that moves bytes: transfer threads run it, and again as the options say.
-   */
+  /** Creates a transfer, which transfer threads run, and repeat as the options say. */
   public Operation transfer(List<ResourceAccess> uses, Runnable body) {
     return Operation.of(uses, transferThreads(), body).retrying(retries());
   }
 
-  /** Waits for what is under way on buffers, except on those that are lent. */
+  /** Waits for the unfinished operations on all buffers, except lent ones. */
   public void awaitWork() {
     for (Storage storage : storages()) {
       if (!storage.holds().isLent()) {

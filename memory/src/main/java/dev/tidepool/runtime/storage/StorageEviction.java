@@ -4,10 +4,10 @@ import dev.tidepool.pool.block.Lease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives up the device's copy of a storage, which the host's copy replaces.
+ * Removes the device's copy of a storage; the host's copy replaces it.
  *
- * <p><b>Locking.</b> Called while no work uses the storage. Takes the lock {@code moving} of its
- * {@link Coherence}.
+ * <p><b>Locking.</b> Called while no operation uses the storage. Takes the lock {@code moving} of
+ * its {@link Coherence}.
  */
 public final class StorageEviction {
   private final Storage storage;
@@ -22,9 +22,7 @@ public final class StorageEviction {
     this.backing = coherence.backing();
   }
 
-  /**
-   * Returns whether there is a device copy that may be given up, since the host's can replace it.
-   */
+  /** Returns whether there is a device copy that the host's copy can replace. */
   public boolean isPossible() {
     return !backing.isShared()
         && backing.hasDevice()
@@ -32,12 +30,12 @@ public final class StorageEviction {
         && !storage.holds().keepDevice();
   }
 
-  /** Returns whether the copy can be given up without a place for its bytes. */
+  /** Returns whether an eviction needs no new memory on the host. */
   public boolean hasTwoCopies() {
     return isPossible() && backing.hasHost();
   }
 
-  /** Fetches what only the device has and gives its copy up; null if there is none to give. */
+  /** Fetches newer bytes and detaches the device's copy; null if there is none to free. */
   public @Nullable Lease evict() {
     try (MovingLock _ = coherence.moving().locked()) {
       if (!isPossible()) {
@@ -47,7 +45,7 @@ public final class StorageEviction {
         coherence.addHost(context.blocks().forHostInRecovery(storage.byteSize(), storage.core()));
       }
       coherence.fetchNewer();
-      // First, because what is overwritten must not count any more.
+      // Before the overwrite, because the overwritten bytes must not be the newest.
       coherence.state().hostOnly();
       context.scrubber().overwrite(backing);
       context.registry().relocated(storage.core());
@@ -55,15 +53,12 @@ public final class StorageEviction {
     }
   }
 
-  /**
-   * Returns whether a copy that is given up would be fetched first, to a place that is there
-   * already.
-   */
+  /** Returns whether an eviction would have to fetch bytes, and memory on the host is present. */
   public boolean canFetchAhead() {
     return hasTwoCopies() && !coherence.state().isHostNewest();
   }
 
-  /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
+  /** Fetches bytes that are newer on the device, so that a later eviction is fast. */
   public void fetchAhead() {
     try (MovingLock _ = coherence.moving().locked()) {
       if (canFetchAhead()) {

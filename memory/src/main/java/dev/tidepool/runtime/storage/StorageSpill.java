@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Moves the bytes of a storage to the spill file and gives all of its memory up, and brings them
- * back before the next access. What users see of the state changes as if a device copy was evicted.
+ * Moves the bytes of a storage to the spill file to release all of its memory, and brings them back
+ * before the next access. The visible state changes as in an eviction of the device's copy.
  *
- * <p><b>Locking.</b> Called while no work uses the storage. Takes the lock {@code moving} of its
- * {@link Coherence}, which brings the bytes back under it.
+ * <p><b>Locking.</b> Called while no other operation uses the storage. {@link #spill} takes the
+ * lock {@code moving} of its {@link Coherence}, which holds it for {@link #bringBack}.
  */
 public final class StorageSpill implements SpilledBytes {
   private final Storage storage;
@@ -30,9 +30,10 @@ public final class StorageSpill implements SpilledBytes {
   }
 
   /**
-   * Writes the newest bytes to a file and gives all memory up; false if the host's bytes must stay.
+   * Writes the newest bytes to a file and releases all memory; returns false if the storage cannot
+   * be spilled.
    *
-   * @throws TransferException if the file takes no more; nothing has changed then
+   * @throws TransferException if the file cannot be written; the storage keeps its memory then
    */
   public boolean spill(SpillFile spilling) {
     BufferCore core = storage.core();
@@ -55,8 +56,7 @@ public final class StorageSpill implements SpilledBytes {
         context.registry().gone(core);
         throw e;
       }
-      // Nothing throws from here on: the state must not say that the bytes are elsewhere before
-      // they are.
+      // Nothing throws from here on: the state must not change before the bytes are in the file.
       Block abandoned = context.scrubber().beyondPools(backing);
       if (!backing.isShared()) {
         coherence.state().hostOnly();
@@ -84,7 +84,7 @@ public final class StorageSpill implements SpilledBytes {
       extent.write(0, backing.host());
       return;
     }
-    // The host has no room for a copy, so the bytes pass through.
+    // Without a host copy, the bytes pass through a staging block.
     Lease staging = context.blocks().forStaging(Math.min(size, context.stagingChunk()));
     try {
       transfers().writeToFile(extent, size, staging);
@@ -98,7 +98,7 @@ public final class StorageSpill implements SpilledBytes {
     SpillFile.Extent extent = Objects.requireNonNull(backing.spilled(), "the extent");
     SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
-    // Before there is a lease that an error here could lose.
+    // Created before the lease, which an error here would lose.
     StorageTransfers transfers = transfers();
     boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =
@@ -112,7 +112,7 @@ public final class StorageSpill implements SpilledBytes {
       backing.attach(lease);
     } catch (RuntimeException | Error e) {
       if (transfers.takesTurns(lease)) {
-        // Whether the host or the device has it is not known for certain.
+        // It is unknown whether the host or the device has acquired the block.
         lease.discard();
       } else {
         lease.release();
@@ -120,10 +120,10 @@ public final class StorageSpill implements SpilledBytes {
       throw e;
     }
     coherence.broughtBack();
-    // First, because it throws nothing.
+    // First, because drop throws nothing.
     extent.drop();
     context.registry().removeWithoutBlock(core);
-    // Last, because a counter may grow.
+    // Last, because the counter may allocate.
     spilling.broughtBack();
   }
 

@@ -24,7 +24,7 @@ final class StorageTransfers {
     this.backing = backing;
   }
 
-  /** Moves ranges from one copy to the other, several of them together. */
+  /** Transfers ranges from one copy to the other, together. */
   TransferWay move(Direction direction, List<DirtyRanges.Range> ranges) {
     List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
     return direction == Direction.HOST_TO_DEVICE
@@ -39,9 +39,9 @@ final class StorageTransfers {
   }
 
   /**
-   * Writes the device's copy to the file through a staging block, because there is no host copy.
+   * Writes the device's copy to the file through a staging block.
    *
-   * @param size how many bytes the storage has
+   * @param size the bytes of the storage
    */
   void writeToFile(SpillFile.Extent extent, long size, Lease staging) {
     MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
@@ -55,7 +55,7 @@ final class StorageTransfers {
     }
   }
 
-  /** Reads the file's bytes into a block that is about to be a copy. */
+  /** Reads the file's bytes into a block that is about to become a copy. */
   void readFromFile(SpillFile.Extent extent, Lease lease) {
     if (takesTurns(lease)) {
       link.acquire(lease.block());
@@ -69,7 +69,7 @@ final class StorageTransfers {
     }
   }
 
-  /** Returns whether host and device take a block in turn that is about to be both copies. */
+  /** Returns whether host and device must use a block in turn that becomes both copies. */
   boolean takesTurns(Lease lease) {
     return backing.isShared() && BackingBlocks.isMapped(lease.block());
   }

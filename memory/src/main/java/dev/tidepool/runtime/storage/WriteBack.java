@@ -14,32 +14,32 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Brings the newest bytes back to memory that outlives its buffer, before the storage frees its
- * blocks. It also knows which threads may wait for that: those that neither run operations of the
+ * blocks. Also decides which threads may wait for that: those that neither run operations of the
  * storage nor close it already.
  *
- * <p>It calls the storage back by functions, so that the two form no cycle of classes.
+ * <p>It calls the storage through functions, so that the two form no cycle of classes.
  *
- * <p><b>Locking.</b> Guarded by the storage's monitor, which each method takes. No bytes move under
- * it.
+ * <p><b>Locking.</b> The fields are guarded by the storage's monitor, which each method takes. No
+ * bytes move under it.
  */
 final class WriteBack {
   private final OrderedResource storage;
   private final ManagerContext context;
   private final Runnable movement;
   private final Function<Throwable, TransferException> lost;
-  // The threads that run operations of the storage now, and the one that closes it.
+  // The threads that run operations of the storage, and the thread that closes it.
   private final List<Thread> runners = new ArrayList<>(1);
   private @Nullable Thread closer;
-  // Whether the host may write after the close, so that the bytes are brought back again later; and
-  // the operation that does so.
+  // Whether the host may write after the close, so that a second write-back is needed; and its
+  // operation.
   private boolean isLate;
   private @Nullable Operation late;
 
   /**
-   * Creates it for a storage.
+   * Creates the write-back of a storage.
    *
    * @param movement moves the bytes
-   * @param lost is told why bytes could not be brought back; returns what to throw
+   * @param lost reports why bytes could not be brought back; returns the exception to throw
    */
   WriteBack(
       OrderedResource storage,
@@ -52,14 +52,14 @@ final class WriteBack {
     this.lost = lost;
   }
 
-  /** The calling thread begins to run an operation of the storage. */
+  /** Notes that the calling thread begins to run an operation of the storage. */
   void operationStarted() {
     synchronized (storage) {
       runners.add(Thread.currentThread());
     }
   }
 
-  /** The calling thread has run the operation. */
+  /** Notes that the calling thread has run the operation. */
   void operationEnded() {
     synchronized (storage) {
       runners.remove(Thread.currentThread());
@@ -81,9 +81,9 @@ final class WriteBack {
   }
 
   /**
-   * The calling thread closes the storage.
+   * Notes that the calling thread closes the storage.
    *
-   * @param late whether the host may go on writing, by an open mapping or a hold
+   * @param late whether the host may continue to write, through an open mapping or a hold
    */
   void closing(boolean late) {
     synchronized (storage) {
@@ -98,9 +98,9 @@ final class WriteBack {
   }
 
   /**
-   * Performs the operation of the closing thread, and waits for it.
+   * Performs the operation of the closing thread and waits for it.
    *
-   * @return what to throw if bytes are lost; else null
+   * @return the exception to throw if bytes are lost; else null
    */
   @Nullable TransferException perform(Operation atClose, boolean here) {
     Throwable failure;
@@ -113,19 +113,19 @@ final class WriteBack {
     return failure == null ? null : lost.apply(failure);
   }
 
-  /** Asks for the operation of the closing thread, which cannot wait for it now. */
+  /** Enters the operation of a closing thread that cannot wait for it now. */
   void request(Operation atClose) {
     try {
       atClose.failing(this::tell).release(false);
     } finally {
       synchronized (storage) {
-        // It may wait later on, when the bytes are not lent any more.
+        // The thread may wait later, when the bytes are no longer lent.
         closer = null;
       }
     }
   }
 
-  /** Returns the operation that comes when the last user has ended; null if none is needed. */
+  /** Returns the write-back after the last user has ended; null if none is needed. */
   @Nullable Operation late() {
     synchronized (storage) {
       if (isLate && late == null) {
@@ -136,9 +136,9 @@ final class WriteBack {
   }
 
   /**
-   * Brings the bytes back and waits, unless the thread that closes the storage does that.
+   * Brings the bytes back and waits, unless the closing thread does so.
    *
-   * @throws RuntimeException what that failed with
+   * @throws RuntimeException the failure of the write-back
    */
   void performIfOpen(boolean here) {
     Throwable failure =

@@ -1,11 +1,11 @@
 /**
- * One buffer without its handles: its bytes, where the newest are, and its life.
+ * One buffer without its handles: its bytes, the place of the newest ones, and its lifetime.
  *
- * <p>A {@code Storage} is made when a buffer is first used, except for short copies and segments of
- * it, which need none; {@code Coherence} keeps its copies coherent. If memory is short, {@code
- * StorageEviction} gives up its copy on the device, and {@code StorageSpill} moves its bytes to a
- * file and back. {@code StorageLifetime} gives its memory back at the end. Handles know storages,
- * storages never know handles, so that an unreachable handle can be noticed.
+ * <p>The first use of a buffer creates its {@code Storage}, except for short copies and segments,
+ * which need none. {@code Coherence} keeps the copies coherent. If memory is short, {@code
+ * StorageEviction} removes the copy on the device, and {@code StorageSpill} moves the bytes to a
+ * file and back. {@code StorageLifetime} frees the memory at the end. Handles refer to storages.
+ * Storages never refer to handles, so that unreachable handles can be detected.
  */
 @NullMarked
 package dev.tidepool.runtime.storage;

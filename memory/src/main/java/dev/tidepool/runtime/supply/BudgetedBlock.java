@@ -3,24 +3,24 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.spi.Block;
 
 /**
- * A block that counts in a budget until it is freed. The device gets the {@linkplain #whole()
- * block} itself.
+ * A block that is charged to a budget until it is freed. The device gets the original {@linkplain
+ * #whole() block}.
  */
 record BudgetedBlock(Block block, Budget budget, long charged) implements ForwardingBlock {
-  /** What counts the bytes of blocks. Never throws. */
+  /** Counts the bytes of blocks. Never throws. */
   @FunctionalInterface
   interface Budget {
-    /** A block is about to be freed. */
+    /** Called before a block is freed. */
     default void freeing(long bytes) {}
 
-    /** A block has been freed, as far as the driver did that. */
+    /** Called after a block was freed, even if the driver failed to do so. */
     void freed(long bytes);
   }
 
   /**
-   * Wraps a block that its caller has just got; frees the block if the heap is full.
+   * Wraps a new block; frees the block if the heap is full.
    *
-   * @param budget an object that is there already
+   * @param budget an existing object, because the heap may be full
    */
   static BudgetedBlock over(Block block, Budget budget, long charged) {
     try {
@@ -31,7 +31,7 @@ record BudgetedBlock(Block block, Budget budget, long charged) implements Forwar
     }
   }
 
-  /** Returns whether it, or the one in it, counts in a budget. */
+  /** Returns whether this block, or one that it wraps, is charged to a budget. */
   boolean countsIn(Budget other) {
     return budget.equals(other) || (block instanceof BudgetedBlock in && in.countsIn(other));
   }

@@ -12,11 +12,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reservation, with the pools that its blocks come from.
+ * A reservation and the pools of its blocks.
  *
  * <p><b>Locking.</b> The monitor of the {@link ReservationLedger} guards its numbers. A block is
- * charged before the driver is asked for it, and until the driver has it back. A block that
- * outlives the close of the reservation goes on to count in the manager's limit.
+ * charged from before its allocation by the driver until after its release. A block that outlives
+ * the reservation still counts in the manager's limit.
  */
 public final class DeviceReservation implements Reservation, BudgetedBlock.Budget {
   private final ReservationLedger ledger;
@@ -48,10 +48,10 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
   }
 
   /**
-   * Reserves.
+   * Creates a reservation.
    *
-   * @param limit in which all of it counts; null for none
-   * @param whenClosed is run after the close, when others may have the bytes
+   * @param limit the limit in which the whole reservation counts; null for none
+   * @param whenClosed runs after the close, when the bytes are available to others
    * @throws dev.tidepool.OutOfDeviceMemoryException if the limit or the device has no room now
    */
   public static DeviceReservation of(
@@ -118,17 +118,17 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
     return manager;
   }
 
-  /** Returns what is thrown where it must be open. */
+  /** Returns the exception for a use of the closed reservation. */
   public IllegalStateException closedException() {
     return new IllegalStateException(this + " is closed; reserve again, or close it later");
   }
 
-  /** Frees its idle blocks; how many bytes. */
+  /** Frees the idle blocks; returns their bytes. */
   public long trim() {
     return pools.stream().mapToLong(MemoryPool::trim).sum();
   }
 
-  /** It closes with the reservation. */
+  /** Adds a pool, which is closed with the reservation. */
   void owns(MemoryPool pool) {
     pools.add(pool);
     if (!isOpen) {
@@ -136,12 +136,12 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
     }
   }
 
-  /** Returns whether it is closed, and all its blocks have been freed. */
+  /** Returns whether the reservation is closed and all its blocks have been freed. */
   boolean hasEnded() {
     return !isOpen && pools.stream().allMatch(pool -> !pool.isBusy() && pool.reservedBytes() == 0);
   }
 
-  /** Returns a source whose blocks count against this until they are freed. */
+  /** Returns a source whose blocks are charged to this until they are freed. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (requested, alignment) -> {
       charge(requested);
@@ -187,7 +187,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
     }
   }
 
-  /** A block has been freed, or was not given. */
+  /** Called after a block was freed, or its allocation failed. */
   @Override
   public void freed(long given) {
     boolean givesBack;

@@ -6,11 +6,11 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A block that is another one, and does something more when it is freed. The device gets the
- * {@linkplain #whole() block} itself.
+ * A block that wraps another one and adds an action to its release. The device gets the original
+ * {@linkplain #whole() block}.
  */
 interface ForwardingBlock extends Block {
-  /** Returns the block that this one stands for. */
+  /** Returns the wrapped block. */
   Block block();
 
   @Override

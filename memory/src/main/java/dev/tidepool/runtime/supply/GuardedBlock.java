@@ -8,15 +8,14 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * A block between two guard zones that are filled with a pattern, as allocators for debugging have
- * them. Freeing overwrites the block, so that a read through a stale address finds no plausible
- * bytes.
+ * A block between two guard zones that are filled with a pattern, as in debugging allocators.
+ * Freeing overwrites the block, so that a read through a stale address finds no plausible bytes.
  */
 public final class GuardedBlock implements ForwardingBlock {
-  /** Bytes of the zone behind the block, and the fewest of the one before it. */
+  /** The bytes of the zone after the block, and the minimum of the zone before it. */
   static final long ZONE = 256;
 
-  /** What closed buffers are full of. */
+  /** The value that fills freed memory. */
   public static final byte FREED = (byte) 0xDD;
 
   /** The longest distance before the block at which a write is detected. */
@@ -25,9 +24,9 @@ public final class GuardedBlock implements ForwardingBlock {
   private static final byte PATTERN = (byte) 0xFD;
 
   /**
-   * Bytes of a zone that are not what they were.
+   * Bytes of a zone that were overwritten.
    *
-   * @param offset the first of them, from the first byte between the zones
+   * @param offset the first of them, relative to the first byte between the zones
    */
   public record Damage(long offset, long bytes) {}
 
@@ -56,7 +55,7 @@ public final class GuardedBlock implements ForwardingBlock {
     return all.asSlice(front + bytes, ZONE);
   }
 
-  /** Returns what is wrong with the zones, the one before first. */
+  /** Returns the damage of the zone before the block; else that of the zone after it. */
   public Optional<Damage> damage() {
     MemorySegment before = before();
     return damage(before, -before.byteSize()).or(() -> damage(behind(), bytes));

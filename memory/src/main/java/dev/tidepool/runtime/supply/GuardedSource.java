@@ -6,12 +6,12 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 
 /**
- * A source that surrounds each block with guard zones, for the paranoid level: another source is
- * asked for more, and what lies between the zones is handed out. The first zone is as long as the
- * block's alignment, so the part between the zones has it too.
+ * A source that surrounds each block with guard zones, for the paranoid level. It requests a larger
+ * block of another source and returns the part between the zones. The first zone is a multiple of
+ * the alignment, so the part is aligned too.
  *
- * <p>Blocks that the host does not reach at all times have none, because they could not be checked.
- * Blocks that would be too large for the device with zones have none either.
+ * <p>Blocks that the host cannot access at all times get no zones, because the zones could not be
+ * checked. Blocks that would be too large for the device get none either.
  */
 record GuardedSource(MemoryPool.Source source, long largest) implements MemoryPool.Source {
   @Override

@@ -6,8 +6,9 @@ import java.util.function.IntFunction;
 
 /**
  * The pools of plain host memory: one for each NUMA node, whose blocks have pages of that node and
- * go to threads that run there. A block that another node's thread gives back returns to its pool.
- * With one node, there is one pool, whose pages come from where they are touched first.
+ * are allocated to threads that run there. A block that a thread of another node frees is returned
+ * to its own pool. On a machine with one node there is one pool; the system places each page on the
+ * first access.
  */
 public final class HostPools implements AutoCloseable {
   private final NodeMemory machine;
@@ -21,13 +22,13 @@ public final class HostPools implements AutoCloseable {
   /**
    * Returns the pools of a machine.
    *
-   * @param ofNode makes the pool of one node
+   * @param ofNode creates the pool of one node
    */
   static HostPools of(NodeMemory machine, IntFunction<MemoryPool> ofNode) {
     return new HostPools(machine, machine.nodes().stream().map(ofNode::apply).toList());
   }
 
-  /** Returns the pool of the first node, which stands for all where no thread asks. */
+  /** Returns the pool of the first node, which represents all pools. */
   MemoryPool first() {
     return byNode.getFirst();
   }
@@ -37,17 +38,17 @@ public final class HostPools implements AutoCloseable {
     return byNode.get(placeOfCaller());
   }
 
-  /** Returns all of them, in the order of {@link NodeMemory#nodes()}. */
+  /** Returns all pools, in the order of {@link NodeMemory#nodes()}. */
   List<MemoryPool> all() {
     return byNode;
   }
 
-  /** Returns the place of the calling thread's node; 0 where there is one. */
+  /** Returns the index of the calling thread's node; 0 if there is one node. */
   int placeOfCaller() {
     return byNode.size() == 1 ? 0 : machine.placeOfCaller();
   }
 
-  /** Ends the pools. */
+  /** Closes the pools. */
   @Override
   public void close() {
     byNode.forEach(MemoryPool::close);

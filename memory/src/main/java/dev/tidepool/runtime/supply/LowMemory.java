@@ -5,11 +5,11 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.spi.Device;
 
 /**
- * When memory is so short that idle blocks go back although they are young: another process, or
- * another user of the device, needs the memory more than the next allocation needs the speed.
+ * Decides when memory is so short that even recently used idle blocks are freed: other processes or
+ * users of the device need the memory more than the next allocation needs a fast block.
  */
 public final class LowMemory {
-  /** Less than one part in so many is free. */
+  /** Memory is short if less than 1 / {@code PART} of it is free. */
   private static final int PART = 16;
 
   private LowMemory() {}
@@ -18,10 +18,7 @@ public final class LowMemory {
     return memory.totalBytes() > 0 && memory.freeBytes() < memory.totalBytes() / PART;
   }
 
-  /**
-   * Returns whether a device's memory is short; a device that does not answer any more has no
-   * memory.
-   */
+  /** Returns whether a device's memory is short; false if the device fails to answer. */
   public static boolean on(Device device) {
     try {
       return in(device.memory());

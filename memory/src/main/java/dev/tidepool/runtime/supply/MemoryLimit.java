@@ -8,12 +8,13 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a manager may hold of drivers and system at most: bytes are reserved before a driver is
- * asked and given back after it has the block again, so the limit is never exceeded. What lies idle
- * in the manager's pools stays reserved, and a pool's hit costs nothing here.
+ * The maximum of memory that a manager may hold of drivers and the system. Bytes are reserved
+ * before a driver allocates a block and released after it has freed the block, so the limit is
+ * never exceeded. Idle memory in the manager's pools stays reserved, so a pool hit costs nothing
+ * here.
  *
- * <p><b>Locking.</b> Its monitor guards two numbers and the marks of {@link PressureMonitor}, for
- * some nanoseconds; no driver and no listener is called under it.
+ * <p><b>Locking.</b> The monitor guards two numbers and the marks of {@link PressureMonitor}. It is
+ * held for some nanoseconds; no driver and no listener is called under it.
  */
 public final class MemoryLimit {
   private final @Nullable PressureMonitor pressure;
@@ -24,9 +25,9 @@ public final class MemoryLimit {
   private long usedBytes;
 
   /**
-   * Creates a limit with nothing used.
+   * Creates a limit of which nothing is used.
    *
-   * @param pressure is told how much is used; null for none
+   * @param pressure gets the used bytes; null for none
    */
   public MemoryLimit(long limitBytes, @Nullable PressureMonitor pressure) {
     this.limitBytes = limitBytes;
@@ -46,11 +47,11 @@ public final class MemoryLimit {
   }
 
   /**
-   * Sets another limit. Threads that do so wait for one another.
+   * Changes the limit. Concurrent changes wait for one another.
    *
-   * @param idle how many of the used bytes lie idle in pools now
-   * @param trim gives back what is idle, if that is needed
-   * @throws IllegalArgumentException if more is in use; nothing is changed then
+   * @param idle the used bytes that are idle in pools now
+   * @param trim frees idle bytes, if needed
+   * @throws IllegalArgumentException if more is in use; the limit is unchanged then
    */
   public void set(long bytes, LongSupplier idle, Runnable trim) {
     changing.lock();
@@ -88,8 +89,8 @@ public final class MemoryLimit {
   }
 
   /**
-   * Trims below the lower limit: above it, other threads would fill the pools again as fast. The
-   * limit is what it was if that does not suffice.
+   * Trims under the new limit: under the old one, other threads could refill the pools as fast.
+   * Restores the old limit if the trim does not suffice.
    */
   private boolean lowered(long bytes, LongSupplier idle, Runnable trim) {
     long before;
@@ -125,7 +126,7 @@ public final class MemoryLimit {
     observe();
   }
 
-  /** Reports the present level. It is read under the monitor, so levels are reported in order. */
+  /** Reports the current level. Levels are read under the monitor, and so reported in order. */
   private void observe() {
     if (pressure != null) {
       List<MemoryPressure> reached;
@@ -136,7 +137,7 @@ public final class MemoryLimit {
     }
   }
 
-  /** Returns a source whose blocks count until they are freed. */
+  /** Returns a source whose blocks count in the limit until they are freed. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (bytes, alignment) -> {
       reserve(bytes);

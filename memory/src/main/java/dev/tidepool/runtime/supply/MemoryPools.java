@@ -32,21 +32,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pools of one manager, one for each kind of memory. Plain memory of the host comes from {@link
- * HostPools} that managers share.
+ * The pools of one manager, one for each kind of memory. Plain host memory comes from {@link
+ * HostPools}, which managers may share.
  */
 public final class MemoryPools implements AutoCloseable {
-  /** What a block is made of. */
+  /** The kinds of memory of a block. */
   public enum Kind {
     DEVICE,
     UNIFIED,
     HOST,
-    /** What users ask for as PINNED. */
+    /** Memory that users request as PINNED. */
     PINNED,
-    /** Bytes of a transfer: always reachable by the host, page-locked where that is available. */
+    /** Staging memory of transfers: always accessible to the host, page-locked if available. */
     STAGING;
 
-    /** Returns whether the device gives it, and not the host. */
+    /** Returns whether the device allocates it, and not the host. */
     public boolean isOfDevice() {
       return this == DEVICE || this == UNIFIED;
     }
@@ -64,10 +64,10 @@ public final class MemoryPools implements AutoCloseable {
   private final Map<Kind, MemoryPool> pools = new EnumMap<>(Kind.class);
   private final List<MemoryPool> own = new CopyOnWriteArrayList<>();
 
-  // For blocks that are told where to lie: made when first asked for.
+  // Pools of blocks with a placement, created on demand.
   private final Map<Placed, MemoryPool> placed = new ConcurrentHashMap<>();
 
-  // For blocks that count against a reservation: until it is closed and they are freed.
+  // Pools of blocks of reservations, until the reservation is closed and they are freed.
   private final Map<Reserved, MemoryPool> reserved = new ConcurrentHashMap<>();
 
   private volatile boolean closed;
@@ -75,11 +75,10 @@ public final class MemoryPools implements AutoCloseable {
   /**
    * Creates the pools for a device.
    *
-   * @param shared blocks of plain host memory, for several managers and outliving them; null to
-   *     have an own pool of them
-   * @param limit what all of them together may hold; null for as much as there is
-   * @param reservations what is reserved of the device's memory
-   * @param hostReservations what is reserved of the host's
+   * @param shared the pools of plain host memory that several managers share; null for own pools
+   * @param limit the maximum of all pools together; null for none
+   * @param reservations the reservations of the device's memory
+   * @param hostReservations the reservations of the host's memory
    */
   public MemoryPools(
       Device device,
@@ -122,9 +121,7 @@ public final class MemoryPools implements AutoCloseable {
     };
   }
 
-  /**
-   * Returns what lies idle of page-locked memory, without the plain blocks that stand in for some.
-   */
+  /** Returns the idle page-locked blocks, without plain blocks that replace such blocks. */
   public Stream<ReclaimHandle> idlePinned() {
     return device.info().can(Capability.PINNED_MEMORY)
         ? ofKinds(kind -> kind == Kind.PINNED || kind == Kind.STAGING)
@@ -144,21 +141,21 @@ public final class MemoryPools implements AutoCloseable {
     }
   }
 
-  /** An alignment that such blocks do not have anyway; else 1. */
+  /** Returns the alignment if it exceeds the usual one; else 1. */
   private long beyondUsual(Kind kind, long bytes, long alignment) {
     return alignment <= factory.usualAlignment(kind, bytes) ? 1 : alignment;
   }
 
   /**
-   * Takes a block that lies where it is told to, if it is told. Page-locked ones of a node have a
-   * pool, because the driver takes long to make them; others that are told are not kept.
+   * Takes a block with a placement, if there is one. Page-locked blocks of a node are pooled,
+   * because the driver takes long to allocate them; other placed blocks are not kept.
    */
   public PooledBlock takePlaced(
       Kind kind, long bytes, long alignment, boolean pooled, Placement placement) {
     if (placement.isAnywhere()) {
       return take(kind, bytes, alignment, pooled);
     }
-    // Refuses a node that does not exist, whatever the kind, before it gets a pool.
+    // Rejects a missing node, for each kind, before a pool is created.
     var _ = HostRequest.of(bytes).placed(placement);
     boolean kept = kind == Kind.PINNED && placement.isOnlyNode();
     if (kept && placement.node().equals(device.numaNode())) {
@@ -168,7 +165,7 @@ public final class MemoryPools implements AutoCloseable {
         placed.computeIfAbsent(
             new Placed(kind, placement), _ -> owned(factory.placedPool(kind, placement, kept)));
     if (closed) {
-      // The manager ended meanwhile: what comes back is not kept.
+      // The manager closed meanwhile: returned blocks are not kept.
       pool.close();
     }
     return kept
@@ -177,7 +174,7 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Takes a block of the device that counts against a reservation.
+   * Takes a block of the device that is charged to a reservation.
    *
    * @throws IllegalStateException if the reservation is closed
    */
@@ -207,7 +204,7 @@ public final class MemoryPools implements AutoCloseable {
     return pool;
   }
 
-  /** Forgets the pools of reservations that have ended. */
+  /** Removes the pools of reservations that have ended. */
   public void forgetEnded() {
     reserved
         .entrySet()
@@ -222,8 +219,8 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Takes a block that the limit does not count, for bytes that are on their way: at the limit they
-   * must still get where memory is freed. Not kept.
+   * Takes a staging block that the limit does not count, because transfers that free memory must
+   * succeed at the limit too. Not kept.
    */
   public PooledBlock takeInTransit(long bytes) {
     return transit.take(Math.max(1, bytes), 1, false);
@@ -239,13 +236,13 @@ public final class MemoryPools implements AutoCloseable {
     return pool.equals(hosts.first()) ? hosts.here() : pool;
   }
 
-  /** Returns the pools of a kind: one, or one for each node. */
+  /** Returns the pools of a kind: a single one, or one for each node. */
   private Stream<MemoryPool> everyPool(Kind kind) {
     MemoryPool pool = pool(kind);
     return pool.equals(hosts.first()) ? hosts.all().stream() : Stream.of(pool);
   }
 
-  /** Returns the first kind of buffers at a location. */
+  /** Returns the kind of a buffer's first block at a location. */
   public Kind kindOf(MemoryLocation location) {
     boolean shared = device.info().can(Capability.SHARED_MEMORY);
     return switch (location) {
@@ -256,10 +253,7 @@ public final class MemoryPools implements AutoCloseable {
     };
   }
 
-  /**
-   * Returns the pools that buffers are allocated from: for each NUMA node, by their location's
-   * ordinal.
-   */
+  /** Returns the pools of new buffers, for each NUMA node by the ordinal of the location. */
   public MemoryPool[][] poolsByLocation() {
     return hosts.all().stream()
         .map(
@@ -271,31 +265,31 @@ public final class MemoryPools implements AutoCloseable {
         .toArray(MemoryPool[][]::new);
   }
 
-  /** Returns the place of the calling thread's NUMA node in {@link #poolsByLocation}. */
+  /** Returns the index of the calling thread's NUMA node in {@link #poolsByLocation}. */
   public int placeOfCaller() {
     return hosts.placeOfCaller();
   }
 
-  /** Returns how often plain memory took the place of page-locked memory. */
+  /** Returns how often plain memory replaced page-locked memory. */
   public long fallbacks() {
     return factory.fallbacks();
   }
 
-  /** Bytes of the largest block of a kind that lies on the device. */
+  /** Returns the maximum bytes of a block of a kind of device memory. */
   public long largest(Kind kind) {
     return factory.largest(kind);
   }
 
   /**
-   * Page-locks memory of the caller where it lies, and keeps its arena open.
+   * Page-locks memory of the caller in place, and keeps its arena open.
    *
-   * @return what ends both and throws nothing; null if it cannot be locked
+   * @return undoes both and throws nothing; null if the memory cannot be locked
    */
   public @Nullable Runnable lock(MemorySegment memory) {
     return factory.lock(memory);
   }
 
-  /** Frees blocks that found no room when they came back. */
+  /** Frees returned blocks that their pools had no room for. */
   public void drain() {
     all().forEach(MemoryPool::drain);
   }
@@ -313,7 +307,7 @@ public final class MemoryPools implements AutoCloseable {
     return bytes;
   }
 
-  /** Trims what lies in the host's memory, or what lies in the device's own. */
+  /** Trims the pools of host memory, or those of the device's own memory. */
   public void trim(boolean onHost) {
     boolean shared = device.info().can(Capability.SHARED_MEMORY);
     Predicate<Kind> there = kind -> (shared || !kind.isOfDevice()) == onHost;
@@ -337,7 +331,7 @@ public final class MemoryPools implements AutoCloseable {
     trim("age", all(), pool -> pool.trimIdleSince(nanoTime));
   }
 
-  /** Returns what each pool has and has done, the shared one included. */
+  /** Returns the statistics of each pool, including shared ones. */
   public List<PoolStatistics> statistics() {
     return all().map(MemoryPool::statistics).toList();
   }
@@ -350,12 +344,12 @@ public final class MemoryPools implements AutoCloseable {
     return all().mapToLong(MemoryPool::largestIdleBytes).max().orElse(0);
   }
 
-  /** Bytes that the driver and the system have given and not got back. */
+  /** Returns the bytes that the driver and the system have allocated and not freed. */
   public long reservedBytes() {
     return sum(MemoryPool::reservedBytes);
   }
 
-  /** Moves what lies in pools of the device's memory together; how many bytes went back. */
+  /** Compacts the pools of the device's memory; returns the bytes that were freed. */
   public long compactDevice(BlockMover mover) {
     return lent().mapToLong(pool -> pool.compact(mover)).sum();
   }
@@ -365,13 +359,13 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Returns how many of the idle bytes cannot go back, because others of their slabs are in use.
+   * Returns the idle bytes that cannot be freed, because other blocks of their slabs are in use.
    */
   public long boundDeviceBytes() {
     return lent().mapToLong(MemoryPool::boundBytes).sum();
   }
 
-  /** Returns what pools of the device's memory hold of the driver. */
+  /** Returns the bytes that the driver has allocated for the pools of the device's memory. */
   public long reservedDeviceBytes() {
     return lent().mapToLong(MemoryPool::reservedBytes).sum();
   }
@@ -382,33 +376,29 @@ public final class MemoryPools implements AutoCloseable {
         reserved.values().stream());
   }
 
-  /** The sum of what each pool has held at most. */
+  /** Returns the sum of the peaks of all pools. */
   public long peakReservedBytes() {
     return sum(MemoryPool::peakReservedBytes);
   }
 
-  /**
-   * Returns a figure of all pools; once this manager is closed, the shared pool is no longer
-   * counted.
-   */
+  /** Returns the sum of a figure over all pools; after the close, only over own pools. */
   private long sum(ToLongFunction<MemoryPool> figure) {
     return (closed ? own.stream() : all()).mapToLong(figure).sum();
   }
 
-  /** This manager's own pools, and the one that it shares. */
+  /** Returns this manager's own pools and the shared ones. */
   public Stream<MemoryPool> all() {
     return Stream.concat(own.stream(), shared == null ? Stream.empty() : shared.all().stream());
   }
 
-  /** Shows the blocks that are taken, by other managers too where pools are shared. */
+  /** Visits the blocks in use; in shared pools, also those of other managers. */
   public void forEachTaken(Consumer<PooledBlock> action) {
     all().forEach(pool -> pool.forEachTaken(action));
   }
 
   /**
-   * Returns whether a thread has just taken a block that has no visible owner yet, or gives one
-   * back, or waits for a driver or the system to allocate or free one: such memory belongs to
-   * neither a pool nor a buffer.
+   * Returns whether a thread has taken a block that has no visible owner yet, or returns a block,
+   * or waits for its allocation or release. Neither a pool nor a buffer counts this memory.
    */
   public boolean anyInTransition() {
     boolean[] any = new boolean[1];
@@ -422,9 +412,9 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Waits until each block of the shared pool that is on its way right now has arrived. A thread
-   * that takes one later sees what the caller did before. Own pools need no such care, because
-   * their blocks count as {@linkplain #isInUse in use} without a tenant too.
+   * Waits for each block of the shared pools that is in transition now. A thread that takes a block
+   * later sees the caller's earlier writes. Own pools need no wait: their blocks count as
+   * {@linkplain #isInUse in use} even without a tenant.
    */
   public void awaitTenants() {
     if (shared == null) {
@@ -446,7 +436,7 @@ public final class MemoryPools implements AutoCloseable {
     }
   }
 
-  /** Waits until every block of this manager's own pools, which are closed, has come back. */
+  /** Waits until every block has been returned to this manager's own pools, which are closed. */
   public void awaitReturned() {
     for (int tries = 0; isInUse(tenant -> false); tries++) {
       ShortWait.pause(tries);
@@ -454,13 +444,13 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Returns whether a block of this manager's own pools is taken by anything but what {@code
-   * spared} says.
+   * Returns whether a block of this manager's own pools is in use by a tenant that {@code spared}
+   * does not accept.
    */
   public boolean isInUse(Predicate<@Nullable Object> spared) {
     boolean[] found = new boolean[1];
     for (MemoryPool pool : own) {
-      // Before, for a block that is enrolled only now; and after, for one that is being freed.
+      // Before, for a block that is being added; and after, for one that is being freed.
       found[0] |= pool.isBusy();
       pool.forEachTaken(block -> found[0] |= !spared.test(block.tenant()));
       found[0] |= pool.isBusy();
@@ -468,7 +458,7 @@ public final class MemoryPools implements AutoCloseable {
     return found[0];
   }
 
-  /** Ends this manager's own pools. */
+  /** Closes this manager's own pools. */
   @Override
   public void close() {
     closed = true;

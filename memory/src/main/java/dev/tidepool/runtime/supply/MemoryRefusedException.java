@@ -3,17 +3,17 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.ByteSize;
 import dev.tidepool.OutOfDeviceMemoryException;
 
-/** A limit or a reservation refuses what the driver might give. */
+/** Thrown if a limit or a reservation refuses memory that the driver might provide. */
 public final class MemoryRefusedException extends OutOfDeviceMemoryException {
   private static final long serialVersionUID = 1L;
 
-  /** What refuses. */
+  /** The reason of the refusal. */
   public enum Source {
     /** The limit of a manager. */
     LIMIT,
-    /** A reservation that has no room for a buffer of its own. */
+    /** A reservation is too full for one of its own buffers. */
     FULL_RESERVATION,
-    /** What the device has free is kept for reservations. */
+    /** The free memory of the device is kept for reservations. */
     RESERVED
   }
 

@@ -10,25 +10,25 @@ import java.util.List;
 import java.util.function.IntSupplier;
 
 /**
- * The NUMA nodes of the machine, from which pools of host memory are filled. Tests bind an emulated
- * machine to {@link EmulatedNodes#MACHINE}, which takes its place. Thread-safe.
+ * The NUMA nodes of the machine, which provide the memory of host pools. Tests bind an emulated
+ * machine to {@link EmulatedNodes#MACHINE}. Thread-safe.
  */
 public interface NodeMemory {
   /** Returns the numbers of the nodes, at least one. */
   List<Integer> nodes();
 
   /**
-   * Returns the place in {@link #nodes()} of the node that the calling thread runs on. Called for
-   * each allocation where there are several nodes, and never where there is one.
+   * Returns the index in {@link #nodes()} of the calling thread's node. Called for each allocation
+   * if there are several nodes, and never if there is one.
    */
   int placeOfCaller();
 
-  /** Returns a block with pages of a node, while the node has room. */
+  /** Returns a block with pages of a node; of other nodes if the node is full. */
   default HostBlock allocate(MemoryAllocator allocator, HostRequest request, int node) {
     return allocator.allocate(request.from(NumaPolicy.preferred(node)));
   }
 
-  /** Returns the memory of the machine that this thread sees: the real one, or an emulated one. */
+  /** Returns the nodes of the real machine, or of the one that this thread emulates. */
   static NodeMemory current() {
     return EmulatedNodes.MACHINE.isBound() ? EmulatedNodes.MACHINE.get() : ofThisMachine();
   }
@@ -49,10 +49,10 @@ public interface NodeMemory {
   }
 
   /**
-   * Nodes and where threads are.
+   * The nodes, and the lookup of the calling thread's node.
    *
    * @param nodes their numbers
-   * @param place returns that of the calling thread
+   * @param place returns the index of the calling thread's node
    */
   record Nodes(List<Integer> nodes, IntSupplier place) implements NodeMemory {
     @Override

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The link of a manager to its device, opened when something first moves. */
+/** The link of a manager to its device, which is opened for the first transfer. */
 public final class OnDemandLink implements Supplier<DeviceLink> {
   private final Device device;
   private final StagingAllocator staging;
@@ -25,10 +25,11 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   /**
    * Creates a link that is not open.
    *
-   * @param staging gives blocks for bytes on their way
-   * @param helpers help to fill and empty them
-   * @param chunk bytes of one of them
-   * @param calibrate measures what the ways cost, where that is worth its time
+   * @param staging provides staging blocks
+   * @param helpers help to fill and empty the staging blocks
+   * @param chunk the bytes of a staging block
+   * @param calibrate measures the cost of the transfer ways; run before the first transfer that is
+   *     worth it
    */
   public OnDemandLink(
       Device device,
@@ -68,13 +69,13 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
     return Objects.requireNonNull(open.get()).link;
   }
 
-  /** Returns what the ways of the device cost; null before that is measured. */
+  /** Returns the measured cost of the device's transfer ways; null before the measurement. */
   public @Nullable TransferCalibration calibration() {
     Open present = open.get();
     return present == null ? null : present.link.calibration();
   }
 
-  /** Closes the queues of the link, and forgets it. */
+  /** Closes the queues of the link. A later use opens a new link. */
   public void end() {
     Open last = open.getAndSet(null);
     if (last != null) {

@@ -10,35 +10,35 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * Page-locked memory within the budget that all managers of a session share: what lies idle in the
- * pools of one of them must not keep a buffer of another from being page-locked.
+ * Reserves page-locked memory within the budget that all managers of a session share. Idle memory
+ * in the pools of one manager must not prevent the page-locking of another manager's buffer.
  *
- * <p>Thread-safe, and holds no lock: blocks of other managers are claimed as by their own trimming.
- * The devices stay open, because the caller counts as busy in its own pool.
+ * <p>Thread-safe, and holds no lock: blocks of other managers are freed as by their own trim. The
+ * devices stay open meanwhile, because the caller's pool counts as busy.
  */
 public final class PinnedReclaimer {
   private final PinnedBudget budget;
   private final Supplier<Stream<ReclaimHandle>> idlePinned;
 
   /**
-   * Creates it for a part of a budget.
+   * Creates the reclaimer of a budget.
    *
-   * @param idlePinned what lies idle of it in the pools of all managers that share it
+   * @param idlePinned the idle page-locked blocks in the pools of all managers that share the
+   *     budget
    */
   public PinnedReclaimer(PinnedBudget budget, Supplier<Stream<ReclaimHandle>> idlePinned) {
     this.budget = budget;
     this.idlePinned = idlePinned;
   }
 
-  /** Reserves bytes, if so many are left. */
+  /** Reserves bytes if enough are left; returns whether it did. */
   boolean reserve(long bytes) {
     return budget.reserve(bytes);
   }
 
   /**
-   * Reserves bytes, for which idle blocks of all managers are freed if necessary, the oldest first;
-   * none, if all of them were not enough. Other threads that reserve at the same time may take what
-   * was freed.
+   * Reserves bytes, and frees idle blocks of all managers for that if necessary, the oldest first.
+   * Frees none if all of them would not suffice. Other threads may reserve the freed bytes first.
    *
    * @param asker the accelerator that needs them
    */
@@ -70,8 +70,8 @@ public final class PinnedReclaimer {
     try {
       event.trimmed(asker, "budget", freed);
     } catch (OutOfMemoryError e) {
-      // A missing event does less harm than a reservation without an owner. No test can fill the
-      // heap of the recorder.
+      // A missing event is better than a reservation without an owner. No test can fill the
+      // recorder's heap.
       return;
     }
   }

@@ -9,14 +9,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory of a caller, page-locked where it lies. A driver goes on taking an address for locked
- * after the memory is gone, and would read what lay there before: so its arena is held open
- * meanwhile.
+ * Page-locks memory of a caller in place, and keeps its arena open. If the memory were freed, a
+ * driver would still treat its address as locked and read the old pages.
  */
 final class PinnedRegistration {
   private PinnedRegistration() {}
 
-  /** Returns what unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
+  /** Returns the unlocking action, which throws nothing; null if the memory cannot be locked. */
   static @Nullable Runnable lock(
       Device device, PinnedReclaimer reclaimer, SessionResources resources, MemorySegment memory) {
     long bytes = memory.byteSize();
@@ -27,8 +26,8 @@ final class PinnedRegistration {
     @Nullable Runnable unlocking = null;
     try {
       held = ArenaKeepAlive.of(memory);
-      // What has a file behind it may vanish, and is never given to drivers. Asked while the scope
-      // is held, so that the answer stays true.
+      // Memory of a mapped file may vanish, and is never passed to drivers. Checked while the arena
+      // is kept open, so that the result stays true.
       if (OwnMemory.containsOrIsAnonymous(memory)) {
         unlocking = device.lock(memory);
       }
@@ -47,7 +46,7 @@ final class PinnedRegistration {
     Runnable driver = unlocking;
     @Nullable Runnable unlock = null;
     try {
-      // Refers to nothing of the session, which the budget is of.
+      // Must not refer to the session, and therefore not to the budget.
       unlock = resources.foreign(() -> unlock(driver, scope));
       return unlockingOnce(unlock, reclaimer, bytes);
     } catch (Throwable e) {

@@ -23,8 +23,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the pools of one manager: what their blocks are, what counts and guards them, and what the
- * pools may keep. Page-locked memory that cannot be had is replaced by plain memory.
+ * Creates the pools of one manager: the sources of their blocks, with limit and guard zones, and
+ * the limits of idle memory. Plain memory replaces page-locked memory that is not available.
  */
 public final class PoolFactory {
   private static final long LARGEST_POOL = 4L << 30;
@@ -36,7 +36,7 @@ public final class PoolFactory {
   private final MemoryAllocator allocator;
   private final SessionResources resources;
   private final PinnedReclaimer pinned;
-  // One object, which tells the blocks that count there from all others.
+  // A single object, whose identity marks the blocks that count in the budget.
   private final BudgetedBlock.Budget unlocked;
   private final @Nullable MemoryLimit limit;
   private final ReservationLedger reservations;
@@ -44,10 +44,10 @@ public final class PoolFactory {
   private final LongAdder fallbacks = new LongAdder();
 
   /**
-   * Creates it for a device.
+   * Creates the factory for a device.
    *
-   * @param limit what all pools together may hold; null for as much as there is
-   * @param reservations what is reserved of the device's memory
+   * @param limit the maximum of all pools together; null for none
+   * @param reservations the reservations of the device's memory
    */
   PoolFactory(
       Device device,
@@ -68,9 +68,8 @@ public final class PoolFactory {
   }
 
   /**
-   * Makes the pools of plain host memory, of one manager or for all with these options.
-   *
-   * @param limit what all pools of the manager together may hold; null for as much as there is
+   * Creates the pools of plain host memory, of one manager or for all with these options. @param
+   * limit the maximum of all pools of the manager together; null for none
    */
   public static HostPools hostPools(
       MemoryAllocator allocator,
@@ -99,7 +98,7 @@ public final class PoolFactory {
         });
   }
 
-  /** Makes the pool of a kind, whose blocks lie anywhere. */
+  /** Creates the pool of a kind, whose blocks have no placement. */
   MemoryPool pool(Kind kind) {
     long totalBytes = (kind.isOfDevice() ? device.memory() : HostMemory.now()).totalBytes();
     return pool(
@@ -115,7 +114,7 @@ public final class PoolFactory {
         kept ? pinnedLimits(options, HostMemory.now().totalBytes()) : NOTHING_KEPT);
   }
 
-  /** Makes a pool of blocks that the limit does not count and that are not kept. */
+  /** Creates a pool of blocks that the limit does not count and that are not kept. */
   MemoryPool transitPool() {
     return new MemoryPool(
         "bytes on their way",
@@ -123,7 +122,7 @@ public final class PoolFactory {
         NOTHING_KEPT);
   }
 
-  /** Makes a pool of exact sizes, whose blocks count against a reservation. */
+  /** Creates a pool of exact sizes, whose blocks are charged to a reservation. */
   MemoryPool reservedPool(Kind kind, Placement placement, DeviceReservation reservation) {
     return MemoryPool.ofExactSizes(
         device.info().id() + " " + kind + " of " + reservation,
@@ -158,15 +157,15 @@ public final class PoolFactory {
         allocate(kind, bytes, Math.max(alignment, usualAlignment(kind, bytes)), placement);
   }
 
-  /** Bytes of the largest block of a kind that lies on the device. */
+  /** Returns the maximum bytes of a block of a kind of device memory. */
   long largest(Kind kind) {
     return device.largestBlock(kind == Kind.UNIFIED ? BlockKind.UNIFIED : BlockKind.DEVICE);
   }
 
   /**
-   * Returns what all blocks of a kind and size are aligned to. Large ones that the host sees are
-   * aligned to pages although the pool does not know it; many a device aligns its own memory to
-   * less than pages and says so.
+   * Returns the alignment of all blocks of a kind and size. Large blocks that the host can access
+   * are aligned to pages, although the pool does not know it. Many devices align their own memory
+   * to less than a page.
    */
   long usualAlignment(Kind kind, long bytes) {
     boolean deviceAlone = kind.isOfDevice() && !device.info().can(Capability.SHARED_MEMORY);
@@ -187,7 +186,7 @@ public final class PoolFactory {
         : limitsOf(options, options.pinnedPoolBytes());
   }
 
-  // The first memory-limit bounds a pool for good: the size of its slabs goes by what it may keep.
+  // The initial memory-limit bounds a pool permanently: its slabs depend on the bound.
   private static PoolLimits limitsOf(MemoryOptions options, long wanted) {
     long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
     return new PoolLimits(
@@ -244,7 +243,7 @@ public final class PoolFactory {
     return resources.opened(device.allocate(bytes, alignment, kind, placement));
   }
 
-  /** Page-locked memory while there is some, else null. */
+  /** Returns page-locked memory; null if none is available. */
   private @Nullable Block allocateLocked(
       Kind kind, long bytes, long alignment, Placement placement) {
     if (!locksPages()) {
@@ -268,12 +267,12 @@ public final class PoolFactory {
     return null;
   }
 
-  /** Returns whether a block is page-locked and counts in the budget. */
+  /** Returns whether a block is page-locked and counts in the budget of page-locked memory. */
   boolean isLocked(Block block) {
     return block instanceof BudgetedBlock charged && charged.countsIn(unlocked);
   }
 
-  /** Page-locked memory lies on the node that the buffer names, else on the device's. */
+  /** Allocates page-locked memory on the node that the buffer names, else on the device's. */
   private Block fromItsNode(Placement placement, Supplier<Block> allocation) {
     OptionalInt node = placement.node().isPresent() ? placement.node() : device.numaNode();
     return node.isPresent()
@@ -282,9 +281,9 @@ public final class PoolFactory {
   }
 
   /**
-   * Page-locks memory of the caller where it lies, and keeps its arena open.
+   * Page-locks memory of the caller in place, and keeps its arena open.
    *
-   * @return what ends both and throws nothing; null if it cannot be locked
+   * @return undoes both and throws nothing; null if the memory cannot be locked
    */
   @Nullable Runnable lock(MemorySegment memory) {
     Runnable unlocking =
@@ -295,20 +294,20 @@ public final class PoolFactory {
     return unlocking;
   }
 
-  /** Plain memory, which kernels of a device that shares the host's must be able to use. */
+  /** Allocates plain memory, which kernels of a shared-memory device must be able to use. */
   private Block inPlaceOfPinned(HostRequest request, Placement placement) {
     Block plain =
         device.info().can(Capability.SHARED_MEMORY)
             ? allocate(BlockKind.DEVICE, request.bytes(), request.alignment(), placement)
             : resources.opened(allocator.allocate(request));
-    // Counted after the allocation: a request that finds no memory throws, and is made again.
+    // Counted after the allocation: a request that fails is repeated.
     fallbacks.increment();
     return plain;
   }
 
   /**
-   * Says that there is no page-locked memory for staging, so that a block of the shared pool takes
-   * its place. A signal between two methods, on a way that allocations take: without a trace.
+   * Signals that there is no page-locked memory for staging, so that a block of the shared pool
+   * replaces it. Has no stack trace, because allocations may throw it often.
    */
   static final class NothingLocked extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -318,12 +317,12 @@ public final class PoolFactory {
     }
   }
 
-  /** Returns how often plain memory took the place of page-locked memory. */
+  /** Returns how often plain memory replaced page-locked memory. */
   long fallbacks() {
     return fallbacks.sum();
   }
 
-  /** Plain memory has taken the place of page-locked memory for staging. */
+  /** Counts plain memory that replaced page-locked memory for staging. */
   void fellBack() {
     fallbacks.increment();
   }

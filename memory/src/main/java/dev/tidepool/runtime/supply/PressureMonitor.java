@@ -11,18 +11,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells a listener when memory reaches a watermark: once, until it has fallen clearly below, so
- * that a level that goes up and down around the mark is told once.
+ * Notifies a listener when memory use reaches a watermark. Notifies again only after the level was
+ * clearly below the mark, so that a level that oscillates around the mark is reported once.
  *
- * <p>The caller orders the levels of one source: it passes each one before the next is reached. An
- * old level that came late would arm a mark again that a newer one had reached. The listener is
- * called on a thread of its own.
+ * <p>The caller passes the levels of one source in their order. A late, old level would rearm a
+ * mark that a newer level has reached. The listener is called on a thread of its own.
  */
 public final class PressureMonitor {
-  /** A device is nearly full. */
+  /** The watermark of a device. */
   private static final double DEVICE_MARK = 0.9;
 
-  /** How far below a mark, as a part of the total, the level must fall to be told again. */
+  /** How far below a mark the level must fall to rearm it, as a part of the total. */
   private static final double HYSTERESIS = 0.05;
 
   private static final class Mark {
@@ -33,7 +32,7 @@ public final class PressureMonitor {
       this.part = part;
     }
 
-    /** Returns whether a level reaches the mark, and none has since it was clearly below. */
+    /** Returns whether a level reaches the mark, for the first time since it was clearly below. */
     boolean isReachedBy(long used, long total) {
       boolean above = used >= part * total;
       boolean reached = above && armed;
@@ -64,10 +63,10 @@ public final class PressureMonitor {
   }
 
   /**
-   * Returns the marks of a manager's options, which are parts of what it may hold; null without a
+   * Returns the monitor for a manager's options, whose marks are parts of its limit; null without a
    * listener.
    *
-   * @param executor calls the listener
+   * @param executor the executor that calls the listener
    */
   public static @Nullable PressureMonitor of(
       MemoryOptions options, String accelerator, Executor executor) {
@@ -77,12 +76,12 @@ public final class PressureMonitor {
         .orElse(null);
   }
 
-  /** Returns the marks that are reached by what the manager holds now, for {@link #tell}. */
+  /** Returns the marks that the manager's memory reaches now, for {@link #tell}. */
   public List<MemoryPressure> ofManager(long usedBytes, long totalBytes) {
     return reached(MemoryPressure.Source.MANAGER, ofManager, usedBytes, totalBytes);
   }
 
-  /** Returns the marks that are reached by what is in use of the device now, for {@link #tell}. */
+  /** Returns the marks that the device's used memory reaches now, for {@link #tell}. */
   public List<MemoryPressure> ofDevice(MemoryInfo info) {
     return reached(
         MemoryPressure.Source.DEVICE,
@@ -103,7 +102,7 @@ public final class PressureMonitor {
     return reached;
   }
 
-  /** Lets the listener know. To be called under no lock. */
+  /** Notifies the listener. Must be called without a lock. */
   public void tell(List<MemoryPressure> reached) {
     reached.forEach(this::tell);
   }

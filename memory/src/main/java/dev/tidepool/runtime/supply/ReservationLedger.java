@@ -12,17 +12,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
- * The reservations of one device, of all managers of a session: the holders with their bytes, and
- * the waiting requests.
+ * The reservations of one device by all managers of a session, and the waiting requests.
  *
- * <p>No other request gets what is reserved and unused: a pool asks the driver for a block only if
- * that many bytes stay free. A request counts as pending before the driver is asked and until the
- * driver's figure has it. A block of a reservation counts as used after the driver has given it,
- * and as unused before the driver gets it back. So errors of the sum are on the safe side, and
- * nothing is counted twice while no reservation exists.
+ * <p>Other requests cannot use reserved bytes: a pool requests a block of the driver only if the
+ * unused bytes of reservations stay free. A request is pending from before the driver's call until
+ * the driver's figure includes it. A block of a reservation counts as used after the driver has
+ * allocated it, and as unused before the driver frees it. So errors of the sum are on the safe
+ * side, and nothing is counted twice while no reservation exists.
  *
- * <p><b>Locking.</b> The monitor guards all numbers, those of the {@link DeviceReservation}s too.
- * Under it the device is asked for its memory, and nothing else.
+ * <p><b>Locking.</b> The monitor guards all numbers, including those of the {@link
+ * DeviceReservation}s. Under it, the only call to the device is the query of its memory.
  */
 public final class ReservationLedger {
   private final Device device;
@@ -37,11 +36,11 @@ public final class ReservationLedger {
     this.device = device;
   }
 
-  /** A place in the queue of requests that wait for a reservation; the first one may try. */
+  /** A place in the queue of requests that wait for a reservation. The first request may try. */
   public final class Place implements AutoCloseable {
     private Place() {}
 
-    /** Returns whether no request waits longer. */
+    /** Returns whether no other request has waited longer. */
     public boolean isFirst() {
       synchronized (ReservationLedger.this) {
         return this.equals(queue.peekFirst());
@@ -56,7 +55,7 @@ public final class ReservationLedger {
     }
   }
 
-  /** Enters the queue, as the last. */
+  /** Enters the queue at its end. */
   public Place enter() {
     Place place = new Place();
     synchronized (this) {
@@ -65,17 +64,17 @@ public final class ReservationLedger {
     return place;
   }
 
-  /** Bytes of the device's memory. */
+  /** Returns the bytes of the device's memory. */
   public long totalBytes() {
     return device.memory().totalBytes();
   }
 
-  /** Returns a source that keeps what is reserved free. */
+  /** Returns a source that keeps reserved bytes free. */
   MemoryPool.Source over(MemoryPool.Source source) {
     return (bytes, alignment) -> {
       pending.addAndGet(bytes);
       try {
-        // A reservation that is granted from here on sees what is pending.
+        // A reservation that is granted from here on sees the pending bytes.
         if (unused > 0) {
           checkFree(bytes);
         }
@@ -87,7 +86,7 @@ public final class ReservationLedger {
   }
 
   private synchronized void checkFree(long bytes) {
-    // In this order: a request that is no longer pending is in the driver's figure.
+    // In this order: the driver's figure includes a request that is no longer pending.
     long kept = unused + pending.get() - bytes;
     MemoryInfo memory = device.memory();
     if (memory.freeBytes() - kept < bytes) {
@@ -99,7 +98,7 @@ public final class ReservationLedger {
   /**
    * Grants a reservation.
    *
-   * @throws MemoryRefusedException if the device has less free
+   * @throws MemoryRefusedException if the device has not enough free memory
    */
   synchronized void grant(DeviceReservation reservation) {
     unused += reservation.bytes();
@@ -115,7 +114,7 @@ public final class ReservationLedger {
     }
   }
 
-  /** So many bytes of an open reservation have become unused; negative if used. */
+  /** Adds to the unused bytes of open reservations; negative if bytes become used. */
   void unused(long bytes) {
     synchronized (this) {
       unused += bytes;
@@ -128,7 +127,7 @@ public final class ReservationLedger {
     }
   }
 
-  /** Returns the reservations that are open, the oldest first. */
+  /** Returns the open reservations, the oldest first. */
   public synchronized List<DeviceReservation> open() {
     return List.copyOf(open);
   }

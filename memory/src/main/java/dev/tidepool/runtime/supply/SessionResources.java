@@ -20,23 +20,23 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one session has opened of drivers and the system and not closed yet: devices, queues,
- * programs, blocks, foreign memory that buffers hold open, and management beans.
+ * The resources of drivers and the system that one session has opened and not closed: devices,
+ * queues, programs, blocks, foreign memory that buffers keep open, and management beans.
  *
- * <p><b>Why it exists.</b> A session that becomes unreachable without being closed takes its
- * managers, pools and buffers with it, but not what they have opened. This object remembers that
- * and refers to nothing of the session. The {@code SessionMaintenance} thread keeps it, notices
- * that the session is gone, and closes what is left. Nothing uses it then: every handle, every
- * queued operation and every thread that runs one reaches the session.
+ * <p><b>Why it exists.</b> A session may become unreachable without a close, and its managers,
+ * pools and buffers with it, but their resources stay open. This object lists them and refers to
+ * nothing of the session. The {@code SessionMaintenance} thread references it, detects that the
+ * session is unreachable, and closes the rest. Nothing uses the resources then: every handle, every
+ * queued operation and every thread that runs one references the session.
  *
  * <p>Thread-safe.
  */
 public final class SessionResources {
   /**
-   * The classes that {@link #closeForgotten} and its caller use first. They are loaded with this
-   * class, because a class loader may be closed before the end of its session is noticed.
+   * Classes that {@link #closeForgotten} and its caller use first. They are loaded with this class,
+   * because a class loader may be closed before the end of its session is detected.
    */
-  @SuppressWarnings("UnusedVariable") // to name the classes is enough
+  @SuppressWarnings("UnusedVariable") // naming the classes loads them
   private static final List<Class<?>> USED_AT_END =
       List.of(Shutdown.class, UnclosedReport.class, Closing.class, FailureLog.class, Tracked.class);
 
@@ -44,7 +44,7 @@ public final class SessionResources {
   private final DiagnosticSink reports;
   private final String site;
   private final @Nullable AllocationTrace trace;
-  // By identity: closing one removes it.
+  // Elements are compared by identity; closing one removes it.
   private final Set<Tracked> queues = ConcurrentHashMap.newKeySet();
   private final Set<Program> programs = ConcurrentHashMap.newKeySet();
   private final Set<TrackedBlock> blocks = ConcurrentHashMap.newKeySet();
@@ -52,9 +52,9 @@ public final class SessionResources {
   private final Set<Tracked> beans = ConcurrentHashMap.newKeySet();
 
   /**
-   * Nothing but devices, and perhaps a trace.
+   * Creates the resources of a new session: its devices, and a trace if there is one.
    *
-   * @param reports are told if the session is forgotten
+   * @param reports gets a report if the session was not closed
    * @param site the stack that opened the session
    */
   public SessionResources(
@@ -66,8 +66,8 @@ public final class SessionResources {
   }
 
   /**
-   * Something open, and what ends it, once; again if the heap was full or the stack too short.
-   * Compared by identity.
+   * An open resource. Runs the action that closes it once, or again after a full heap or a short
+   * stack. Compared by identity.
    */
   private static final class Tracked implements Runnable {
     private final Set<Tracked> open;
@@ -80,7 +80,7 @@ public final class SessionResources {
       try {
         open.add(this);
       } catch (OutOfMemoryError e) {
-        // The set may have this, and no room to count it.
+        // The set may contain this without having counted it.
         open.remove(this);
         throw e;
       }
@@ -107,24 +107,24 @@ public final class SessionResources {
   }
 
   /**
-   * Remembers queues.
+   * Adds queues.
    *
-   * @param some to which more may come
-   * @return what closes them all
+   * @param some a collection that may grow
+   * @return the action that closes them all
    */
   Runnable queues(Collection<Queue> some) {
     return new Tracked(queues, () -> Closing.each("a queue", some, Queue::close));
   }
 
-  /** Remembers what holds foreign memory open. Returns the action that the caller runs instead. */
+  /** Adds the release of foreign memory. Returns the action that the caller runs instead. */
   public Runnable foreign(Runnable ending) {
     return new Tracked(foreign, ending);
   }
 
   /**
-   * Forgets foreign memory, which stays its owner's: what holds it open does not run any more.
+   * Removes foreign memory, which stays with its owner and will not be released.
    *
-   * @param ending what {@link #foreign} returned
+   * @param ending the action that {@link #foreign} returned
    */
   public void forget(Runnable ending) {
     if (ending instanceof Tracked tracked) {
@@ -132,23 +132,23 @@ public final class SessionResources {
     }
   }
 
-  /** Remembers the registration of a management bean. Returns the action that ends it. */
+  /** Adds the registration of a management bean. Returns the action that ends it. */
   public Runnable registered(AutoCloseable bean) {
     return new Tracked(beans, () -> Closing.surviving("the management bean", bean));
   }
 
-  /** Remembers a program that was just compiled, until it is closed. */
+  /** Adds a new program, until it is closed. */
   public void opened(Program program) {
     try {
       programs.add(program);
     } catch (Throwable e) {
-      // The heap may be full, and the set may have the program all the same.
+      // The heap may be full, even if the set contains the program.
       close(program);
       throw e;
     }
   }
 
-  /** Closes a program, and forgets it, unless the heap was full or the stack too short. */
+  /** Closes a program and removes it, unless the heap was full or the stack too short. */
   public void close(Program program) {
     boolean again = false;
     try {
@@ -163,7 +163,7 @@ public final class SessionResources {
     }
   }
 
-  /** Remembers a block that a driver or the system has just given, until it is freed. */
+  /** Adds a new block of a driver or the system, until it is freed. */
   public Block opened(Block block) {
     TrackedBlock tracked = null;
     try {
@@ -171,7 +171,7 @@ public final class SessionResources {
       blocks.add(tracked);
       return tracked;
     } catch (Throwable e) {
-      // The heap may be full, and the set may have the block all the same.
+      // The heap may be full, even if the set contains the block.
       if (tracked != null) {
         blocks.remove(tracked);
       }
@@ -180,14 +180,14 @@ public final class SessionResources {
     }
   }
 
-  /** Forgets a block, which is about to be freed. */
+  /** Removes a block that is about to be freed. */
   public void closed(TrackedBlock block) {
     blocks.remove(block);
   }
 
   /**
-   * Closes everything, the devices last. Nothing may use it any more. Where a full heap or a short
-   * stack stops it, it may be called again.
+   * Closes all resources, the devices last. Nothing may use them any more. May be called again
+   * after a full heap or a short stack.
    */
   public void closeAll() {
     Closing.each("management beans", beans, Tracked::run);
@@ -198,7 +198,7 @@ public final class SessionResources {
     Closing.each("a device", devices, Device::close);
   }
 
-  /** Closes what a session left that is unreachable and was not closed, and reports it. */
+  /** Closes and reports the resources of a session that became unreachable without a close. */
   public void closeForgotten() {
     if (Shutdown.hasBegun()) {
       return;

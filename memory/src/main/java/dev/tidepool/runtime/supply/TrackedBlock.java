@@ -3,8 +3,8 @@ package dev.tidepool.runtime.supply;
 import dev.tidepool.spi.Block;
 
 /**
- * A block that a session's resources remember until it is freed. The device gets the {@linkplain
- * #whole() block} itself. Compared by identity.
+ * A block that a session's resources list until it is freed. The device gets the original
+ * {@linkplain #whole() block}. Compared by identity.
  */
 final class TrackedBlock implements ForwardingBlock {
   private final SessionResources resources;
@@ -25,7 +25,7 @@ final class TrackedBlock implements ForwardingBlock {
     try {
       resources.closed(this);
     } finally {
-      // Also if the heap has no room for the counters of the set, which no test can make happen.
+      // Even if the heap is too full for the counters of the set, which no test can provoke.
       block.free();
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Where blocks come from: the pools of a manager, the chain of sources below them, and what a
- * session has opened.
+ * The supply of blocks: the pools of a manager, the chain of sources below them, and the resources
+ * that a session has opened.
  *
  * <p>A source adds a limit, guard zones or a budget to the one below it.
  */
