@@ -4,7 +4,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 
-/** Memory that is not the library's, which kernels use in place. */
+/** Memory that the library does not own and that kernels use directly. */
 record AdoptedBlock(MemorySegment segment) implements Block {
   @Override
   public long byteSize() {
@@ -16,7 +16,7 @@ record AdoptedBlock(MemorySegment segment) implements Block {
     return HostAccess.DIRECT;
   }
 
-  /** The memory is its owner's. */
+  /** Does nothing: the memory belongs to its owner. */
   @Override
   public void free() {}
 }

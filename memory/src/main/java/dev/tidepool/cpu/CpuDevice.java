@@ -25,10 +25,10 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** The host's own processor. Blocks are plain memory of the host, which all code can reach. */
+/** The host's own processor. Blocks are ordinary memory of the host. */
 public final class CpuDevice implements Device {
   private final MemoryAllocator allocator = new MemoryAllocator();
-  // The runtime keeps the budget of all managers; what reaches this device may be locked.
+  // The runtime keeps the budget of all managers, so every request that reaches this device passes.
   private final PinnedBudget granted = new PinnedBudget(Long.MAX_VALUE);
   private final DeviceInfo info;
 
@@ -56,17 +56,18 @@ public final class CpuDevice implements Device {
 
   /**
    * Runs work whose kernels on the CPU stay on the calling thread. For callers that keep every
-   * processor busy themselves: threads that would help a kernel could only wait for theirs.
+   * processor busy themselves: other threads could not help with a kernel.
    */
   public static void computeAlone(Runnable work) {
     CpuThreads.alone(work);
   }
 
   /**
-   * Runs work for all items on the threads that kernels run on, the calling one included; returns
-   * when all is done. A thread takes {@code grain} items at a time; one that is alone takes all.
+   * Runs work for all items on the threads of kernels, including the calling one. Returns when all
+   * is done. A thread takes {@code grain} items at a time; if there is only one thread, it takes
+   * all.
    *
-   * @throws RuntimeException what the first piece that failed threw
+   * @throws RuntimeException the exception of the first piece that failed
    */
   public static void spread(long items, long grain, RangeTask work) {
     CpuThreads.spread(items, grain, work);
@@ -142,7 +143,7 @@ public final class CpuDevice implements Device {
     return other instanceof CpuDevice;
   }
 
-  /** Nothing is held: blocks are freed by their owners. */
+  /** Does nothing: the owners of blocks free them. */
   @Override
   public void close() {}
 }

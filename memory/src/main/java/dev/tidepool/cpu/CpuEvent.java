@@ -3,7 +3,7 @@ package dev.tidepool.cpu;
 import dev.tidepool.spi.Event;
 import org.jspecify.annotations.Nullable;
 
-/** The end of a command that ran on the calling thread. */
+/** The event of a command that has ended on the calling thread. */
 record CpuEvent(@Nullable RuntimeException failure) implements Event {
   @Override
   public boolean isDone() {

@@ -11,9 +11,10 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Runs each command on the calling thread, before it returns: in order for each caller. Commands of
- * several callers may run at the same time, because they use different bytes. No lock is held,
- * because a kernel's body may use this queue, and may wait for others that do.
+ * Runs each command on the calling thread, before the method returns. So the commands of one caller
+ * are in order. Commands of several callers may run at the same time, because they use different
+ * bytes. No lock is held, because the body of a kernel may use this queue, and may wait for others
+ * that use it.
  */
 final class CpuQueue implements Queue {
   @Override
@@ -66,7 +67,7 @@ final class CpuQueue implements Queue {
     return new CpuEvent(null);
   }
 
-  /** Every command has ended when its call returned. */
+  /** Does nothing: every command has ended when its method has returned. */
   @Override
   public void finish() {}
 
@@ -85,12 +86,12 @@ final class CpuQueue implements Queue {
     } catch (RuntimeException e) {
       return new CpuEvent(e);
     } catch (InternalError e) {
-      // The virtual machine's answer when the bytes of a mapped file vanish under an access.
+      // The virtual machine throws this if bytes of a mapped file vanish during an access.
       return new CpuEvent(
           new TransferException(
               "a command failed: a mapped file became shorter, or its disk failed", e));
     } catch (Error e) {
-      // From a kernel's body: it fails its launch and nothing else.
+      // From the body of a kernel: only its launch fails.
       return new CpuEvent(new TidepoolException("a command failed: " + e, e));
     }
   }

@@ -17,14 +17,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads that kernels spread over: one for each processor, the caller's included, shared by
- * all launches of the process.
+ * The threads that run kernels: one for each processor, including the caller's. All launches of the
+ * process share them.
  *
- * <p>A launch's items are claimed in pieces by the threads that are free. The caller claims too and
- * could do all of them alone, so a launch never depends on a thread that another launch keeps busy.
+ * <p>Free threads claim the items of a launch in pieces. The caller claims pieces too and could run
+ * all of them alone. So a launch never depends on a thread that is busy with another launch.
  */
 final class CpuThreads {
-  /** Threads of one launch at most, the caller's included. */
+  /** The most threads of one launch, including the caller. */
   static final int THREADS = Runtime.getRuntime().availableProcessors();
 
   private static final AtomicInteger NAMES = new AtomicInteger();
@@ -53,11 +53,11 @@ final class CpuThreads {
   }
 
   /**
-   * Runs a piece over all items, in ranges of {@code grain} items or less; returns when all are
+   * Runs a task over all items, in ranges of {@code grain} items or less. Returns when all are
    * done.
    *
-   * @throws RuntimeException what the first piece that failed threw; pieces not yet begun are left
-   *     out
+   * @throws RuntimeException the exception of the first range that failed; ranges not begun by then
+   *     are skipped
    */
   static void spread(long items, long grain, RangeTask piece) {
     long pieces = (items + grain - 1) / grain;
@@ -75,14 +75,14 @@ final class CpuThreads {
         WORKERS.execute(help);
       }
     } catch (OutOfMemoryError e) {
-      // No thread could be made; the caller and the workers that there are do without it.
+      // No thread can be started. The caller and the existing workers run the launch.
       FailureLog.debug("a kernel runs on fewer threads", e);
     }
     spread.run();
     if (owner == null) {
       spread.awaitPieces();
     } else {
-      // A body may wait for other kernels, for which the calling thread may be needed.
+      // A body may wait for other kernels, which may need the calling thread.
       spread.awaitPiecesReplaced();
     }
     spread.surface();
@@ -93,7 +93,7 @@ final class CpuThreads {
     ScopedValue.where(ALONE, true).run(work);
   }
 
-  /** One launch under way. */
+  /** One launch in progress. */
   private static final class Spread implements Runnable, ForkJoinPool.ManagedBlocker {
     private final long items;
     private final long grain;
@@ -102,7 +102,7 @@ final class CpuThreads {
     private final AtomicLong next = new AtomicLong();
     private final AtomicLong unfinished;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    // Whether a thread other than the caller failed first; written before the piece counts as done.
+    // Whether a thread other than the caller failed first. Written before its piece counts as done.
     private boolean hasFailedElsewhere;
 
     Spread(long items, long grain, long pieces, RangeTask piece) {
@@ -132,16 +132,16 @@ final class CpuThreads {
     }
 
     private long claim() {
-      // A late worker may claim past the end, a few times at most, so the sum does not overflow.
+      // Late workers may claim past the end, but only a few times, so the sum does not overflow.
       return next.get() >= items ? items : next.getAndAdd(grain);
     }
 
-    /** {@link #awaitPieces} while another thread takes the place of this one in its pool. */
+    /** Like {@link #awaitPieces}, but another thread replaces this one in its pool meanwhile. */
     void awaitPiecesReplaced() {
       try {
         ForkJoinPool.managedBlock(this);
       } catch (RejectedExecutionException | IllegalStateException | OutOfMemoryError e) {
-        // No thread takes its place. The pieces use the launch's memory, so it waits all the same.
+        // No thread replaces it. The pieces use the launch's memory, so it must wait anyway.
         FailureLog.debug("a pool does without one of its threads", e);
         awaitPieces();
       } catch (InterruptedException e) {
@@ -160,7 +160,7 @@ final class CpuThreads {
       return unfinished.get() == 0;
     }
 
-    /** Waits for the pieces that others claimed. An interrupt stays set. */
+    /** Waits for the pieces that other threads claimed. An interrupt stays set. */
     void awaitPieces() {
       boolean interrupted = false;
       while (unfinished.get() > 0) {
@@ -172,7 +172,7 @@ final class CpuThreads {
       }
     }
 
-    /** Throws what the first piece that failed threw. */
+    /** Throws the exception of the first piece that failed, if any. */
     void surface() {
       Throwable thrown = failure.get();
       if (thrown != null && hasFailedElsewhere) {
@@ -190,8 +190,9 @@ final class CpuThreads {
     }
 
     /**
-     * Shows where the launch was asked for, which the stack of another thread does not. A pool's
-     * thread was not asked by the code on its stack. A body may throw one exception many times.
+     * Adds the caller's stack, which the stack of another thread does not show. Not if the caller
+     * is a pool's thread, whose stack does not show the launching code. Only once, because a body
+     * may throw the same exception many times.
      */
     private void addLaunch(Throwable thrown) {
       if (!(caller instanceof ForkJoinWorkerThread)

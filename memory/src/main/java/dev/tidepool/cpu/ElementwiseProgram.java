@@ -11,14 +11,15 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** An expression as a loop over the arguments' memory. */
+/** Runs an expression as a loop over the arguments' memory. */
 final class ElementwiseProgram implements CpuProgram {
   /**
-   * Elements that one thread takes at a time: enough to hide the claim, few enough to share out.
+   * The elements that one thread takes at a time: enough to hide the cost of a claim, and few
+   * enough to balance the threads.
    */
   private static final long GRAIN = 64 << 10;
 
-  /** Bytes of all arrays from which no cache of one processor's share holds them. */
+  /** From this size of all arrays together, one processor's share does not fit in its cache. */
   private static final long STREAMED_FROM = 64L << 20;
 
   private final TypedProgram program;
@@ -33,7 +34,7 @@ final class ElementwiseProgram implements CpuProgram {
   private final boolean anyScalar;
   private final int bytesOfItem;
 
-  /** The values of the uniforms where no argument is a scalar. All launches share them. */
+  /** The values of the uniforms if no argument is a scalar. All launches share them. */
   private volatile long @Nullable [] constants;
 
   ElementwiseProgram(TypedProgram program, List<KernelParameter> parameters) {

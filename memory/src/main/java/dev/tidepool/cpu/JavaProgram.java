@@ -11,8 +11,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * A body in Java, run for each item. Threads take whole groups; the items of a group run in order,
- * the first dimension fastest.
+ * Runs a Java body for each item. A thread takes whole groups and runs the items of a group in
+ * order, the first dimension fastest.
  */
 record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements CpuProgram {
   @Override
@@ -40,7 +40,7 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
         });
   }
 
-  /** Where one thread stands. */
+  /** The current item of one thread. */
   private static final class Cursor implements WorkItem {
     private final GroupGrid grid;
     private final MemorySegment[] arrays;

@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A Java method, as code that loops over the items. Threads take whole groups. */
+/** Runs a Java method, compiled to code that loops over the items. A thread takes whole groups. */
 final class MethodProgram implements CpuProgram {
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
 
@@ -34,7 +34,7 @@ final class MethodProgram implements CpuProgram {
       switch (launch.arguments().get(i)) {
         case KernelArgument.Array array -> {
           arrays[i] = CpuProgram.segment(array);
-          // The launch holds its blocks; memory of others can end while the kernel runs.
+          // The launch holds the library's blocks. Other memory can end while the kernel runs.
           held &= array.block().whole() instanceof HostBlock block && block.isAllocated();
         }
         case KernelArgument.Scalar(Object value) -> scalars[i] = value;

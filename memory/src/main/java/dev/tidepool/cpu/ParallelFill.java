@@ -5,23 +5,23 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Sets memory of the host, large parts of it with all processors, since one alone does not keep the
- * memory busy.
+ * Fills memory of the host. Large memory is filled by all processors, because one alone does not
+ * use the whole memory bandwidth.
  */
 public final class ParallelFill {
-  /** Bytes from which waking other threads takes less than they save. */
+  /** The size from which waking other threads costs less than they save. */
   private static final long LARGE = 8 << 20;
 
-  /** About how many bytes one thread sets at a time. */
+  /** The approximate number of bytes that one thread fills at a time. */
   private static final long PIECE = 2 << 20;
 
-  /** About how many bytes are repeated. They stay in the caches. */
+  /** The approximate number of bytes that are copied repeatedly. They stay in the caches. */
   private static final long FRONT = 64 << 10;
 
   private ParallelFill() {}
 
   /**
-   * Repeats a pattern; the last repetition may be cut. Returns when all is set.
+   * Fills memory with a pattern; the last repetition may be cut. Returns when all is filled.
    *
    * @param target memory that all threads may access
    * @param pattern at least one byte

@@ -1,9 +1,8 @@
 /**
- * The CPU as an accelerator: always there, computing in the host's memory, so that nothing is
+ * The CPU as an accelerator. It is always present and computes in the host's memory, so nothing is
  * copied.
  *
- * <p>Queues run their commands on the calling thread; kernels spread over threads that all queues
- * share.
+ * <p>Queues run their commands on the calling thread. Kernels run on threads that all queues share.
  */
 @NullMarked
 package dev.tidepool.cpu;

@@ -8,14 +8,14 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The counters behind {@link AllocatorStatistics}. */
+/** The counters for {@link AllocatorStatistics}. */
 final class AllocatorCounters {
   private final UsageCounter.Gauge allocated = new UsageCounter.Gauge();
   private final Map<PageKind, UsageCounter.Gauge> pages = new EnumMap<>(PageKind.class);
   private final UsageCounter.Gauge locked = new UsageCounter.Gauge();
   private final Map<Integer, UsageCounter.Gauge> nodes = new ConcurrentHashMap<>();
   private final UsageCounter.Gauge wrapped = new UsageCounter.Gauge();
-  // No adders, which may allocate: these count while the caller holds a block.
+  // Not LongAdders, which may allocate: these count while the caller holds a block.
   private final AtomicLong refusedHugePages = new AtomicLong();
   private final AtomicLong refusedPolicies = new AtomicLong();
   private final AtomicLong refusedLocks = new AtomicLong();
@@ -26,12 +26,12 @@ final class AllocatorCounters {
     }
   }
 
-  /** What a gauge does with bytes: adds or removes them. */
+  /** Adds bytes to a gauge, or removes them. */
   private interface Change {
     void to(UsageCounter.Gauge gauge, long bytes);
   }
 
-  /** Counts a block. If the heap has no room for the gauge of a node, nothing is counted. */
+  /** Counts a block. If the heap has no room for the gauge of a node, counts nothing. */
   void add(GrantedMemory backing) {
     for (int node : backing.numa().nodes()) {
       nodes.computeIfAbsent(node, _ -> new UsageCounter.Gauge());
@@ -57,7 +57,7 @@ final class AllocatorCounters {
     }
   }
 
-  /** Compares what a block got with what was wanted. */
+  /** Counts the requested properties that a block did not get. */
   void countRefusals(HostRequest request, GrantedMemory got) {
     if (request.bytes() == 0) {
       return;
@@ -74,7 +74,7 @@ final class AllocatorCounters {
     refusedLocks.incrementAndGet();
   }
 
-  /** Counts memory of others. */
+  /** Returns the gauge of memory that the allocator does not own. */
   UsageCounter.Gauge wrapped() {
     return wrapped;
   }

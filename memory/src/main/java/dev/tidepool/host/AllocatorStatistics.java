@@ -3,17 +3,18 @@ package dev.tidepool.host;
 import java.util.Map;
 
 /**
- * What one {@link MemoryAllocator} gave, by what the blocks really got, and what it was refused.
+ * The blocks that one {@link MemoryAllocator} has allocated, by the properties they really have,
+ * and the refusals.
  *
- * @param allocated all blocks but the wrapped ones
- * @param pages the same by the kind of their pages; every kind has its entry
- * @param locked those of them whose pages stay in memory
- * @param nodes those of them that have a NUMA policy, by node; a block of several nodes counts at
- *     each, with its share of the bytes
- * @param wrapped memory of others that was wrapped or adopted
- * @param refusedHugePages blocks that wanted huge pages and got simpler ones than they wanted
- * @param refusedPolicies blocks that wanted a NUMA policy and got none
- * @param refusedLocks blocks that were to be locked and were not, by the budget or by the system
+ * @param allocated all blocks except wrapped ones
+ * @param pages these blocks by the kind of their pages; every kind has an entry
+ * @param locked the blocks among them whose pages stay in memory
+ * @param nodes the blocks among them with a NUMA policy, by node; a block of several nodes counts
+ *     at each of them, with its share of the bytes
+ * @param wrapped memory of other owners that was wrapped or adopted
+ * @param refusedHugePages blocks that got simpler pages than the huge ones requested
+ * @param refusedPolicies blocks that did not get the requested NUMA policy
+ * @param refusedLocks blocks that the budget or the system refused to lock
  */
 public record AllocatorStatistics(
     UsageCounter allocated,

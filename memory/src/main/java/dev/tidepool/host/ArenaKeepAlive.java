@@ -17,12 +17,12 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps memory of a caller from ending: until this is closed, the arena that it is of cannot be
- * closed, which is an {@link IllegalStateException} there. Java holds an arena open for no longer
- * than a native call that takes the memory; so a thread makes one, of the C library's {@code
- * bsearch}, whose comparison comes back to Java and waits. The function itself touches nothing.
+ * Keeps memory of a caller alive. Until this is closed, closing the memory's arena throws an {@link
+ * IllegalStateException}. Java keeps an arena open only during a native call that takes the memory.
+ * So a thread calls the C library's {@code bsearch}, whose comparison calls back into Java and
+ * waits there. The function itself accesses nothing.
  *
- * <p>Costs a platform thread: for few and long-lived memories. Thread-safe.
+ * <p>Costs a platform thread, so it is meant for few and long-lived memories. Thread-safe.
  */
 public final class ArenaKeepAlive implements AutoCloseable {
   private static final int STACK_BYTES = 128 << 10;
@@ -44,10 +44,10 @@ public final class ArenaKeepAlive implements AutoCloseable {
   private ArenaKeepAlive() {}
 
   /**
-   * Holds what a segment is of, which must be accessible to all threads.
+   * Keeps the arena of a segment open. All threads must have access to the segment.
    *
-   * @throws IllegalStateException if its arena has been closed
-   * @throws UnsupportedOperationException if Java may not call native functions here, or cannot
+   * @throws IllegalStateException if the arena has been closed
+   * @throws UnsupportedOperationException if Java may not, or cannot, call native functions here
    */
   public static ArenaKeepAlive of(MemorySegment memory) {
     ArenaKeepAlive keepAlive = new ArenaKeepAlive();
@@ -78,7 +78,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
       MemorySegment stub = Linker.nativeLinker().upcallStub(comparison, Calls.COMPARISON, arena);
       var _ = (MemorySegment) Calls.BSEARCH.invokeExact(memory, memory, 1L, 1L, stub);
     } catch (IllegalStateException closedAlready) {
-      // The waiting thread reports it.
+      // The waiting thread reports this.
     } catch (Throwable unexpected) {
       failure = unexpected;
     } finally {
@@ -87,7 +87,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
     }
   }
 
-  /** Compares, called by {@code bsearch}: meanwhile the memory is held. */
+  /** Compares two elements for {@code bsearch}. The memory is held during this call. */
   int compare(MemorySegment key, MemorySegment element) {
     held = true;
     begun.countDown();
@@ -95,7 +95,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
     return key.address() == element.address() ? 0 : 1;
   }
 
-  /** Lets go; after it the arena may be closed. Idempotent, and throws nothing. */
+  /** Releases the memory. Its arena may be closed afterwards. Idempotent; never throws. */
   @Override
   public void close() {
     over.countDown();

@@ -25,34 +25,34 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Files that save work in the next run, in a folder that only its owner may enter: a user that can
- * write there decides what a program reads. A file appears whole or not at all, and one that is
- * damaged counts as none. Nothing here fails; at worst the work is done once more.
+ * Files that save work in the next run, in a folder to which only its owner may write: a user who
+ * can write there decides what a program reads. A file appears complete or not at all, and a
+ * damaged file counts as absent. No method fails; at worst the work is repeated.
  *
- * @param path null keeps nothing
+ * @param path the folder, or null to keep nothing
  */
 public record CacheFolder(@Nullable Path path) {
   private static final long MAGIC = 0x54_49_44_45_43_55_44_41L;
   private static final int HEADER_BYTES = 16;
   private static final int MOST_FILES = 2000;
 
-  /** What is larger was not written here, and might not even fit into an array. */
+  /** Larger files were not written by this class, and might not fit into an array. */
   private static final long MOST_BYTES = 1 << 28;
 
-  /** Ends the names of these files; others in a folder that a user chose are not deleted. */
+  /** The ending of the file names. Other files, in a folder that a user chose, are not deleted. */
   private static final String ENDING = ".kept";
 
-  /** Returns a folder of this user's caches, by its name within {@code tidepool}. */
+  /** Returns a folder in this user's cache folder, by its name within {@code tidepool}. */
   public static CacheFolder named(String name) {
     return named(name, System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }
 
   /**
-   * Like {@link #named(String)}, but for a user with the given environment variables: {@code
-   * tidepool} in {@code XDG_CACHE_HOME} or else in the system's folder for caches.
+   * Like {@link #named(String)}, but for a user with the given environment variables: the folder is
+   * {@code tidepool} in {@code XDG_CACHE_HOME}, or else in the system's cache folder.
    *
-   * @param home where it is not absolute the user has none, as many a container's, and nothing is
-   *     kept unless the variables name a folder
+   * @param home the home folder. If it is not absolute, the user has none, as in many containers.
+   *     Nothing is kept then unless the variables name a folder.
    */
   public static CacheFolder named(String name, Map<String, String> environment, Path home) {
     return named(name, environment, home, Platform.CURRENT.system());
@@ -74,7 +74,7 @@ public record CacheFolder(@Nullable Path path) {
     };
   }
 
-  /** Returns what was kept under a key, if it is whole. */
+  /** Returns the content that was kept under a key, if the file is complete. */
   public Optional<byte[]> get(String key) {
     if (path == null || !isSafe(path)) {
       return Optional.empty();
@@ -90,7 +90,7 @@ public record CacheFolder(@Nullable Path path) {
           || bytes.getLong() != checksum(bytes)) {
         return Optional.empty();
       }
-      // What is used stays when the oldest go.
+      // Marks the file as used, so that it stays when the oldest files are deleted.
       Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis()));
       byte[] content = new byte[bytes.remaining()];
       bytes.get(content);
@@ -100,7 +100,7 @@ public record CacheFolder(@Nullable Path path) {
     }
   }
 
-  /** Keeps something under a key that can be a file's name; the oldest go when it is too much. */
+  /** Keeps content under a key that can be a file name. Deletes the oldest files if too many. */
   public void put(String key, byte[] content) {
     if (path == null || content.length > MOST_BYTES - HEADER_BYTES) {
       return;
@@ -148,7 +148,7 @@ public record CacheFolder(@Nullable Path path) {
     return folder.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
-  /** Returns whether it is this user's, and no other user may write there. */
+  /** Returns whether the folder belongs to this user and no other user may write to it. */
   private static boolean isSafe(Path folder) {
     try {
       if (!Files.isDirectory(folder)) {
@@ -177,7 +177,7 @@ public record CacheFolder(@Nullable Path path) {
               .toList();
     }
     if (files.size() > MOST_FILES) {
-      // Other processes use files while they are sorted.
+      // Other processes may use the files while they are sorted.
       RankedSort.by(File::lastModified, files.stream().map(Path::toFile)).stream()
           .limit(files.size() - MOST_FILES)
           .forEach(File::delete);

@@ -9,17 +9,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory limit that Linux control groups set for this process, versions 1 and 2: inside a
- * container the machine's memory is not ours to use.
+ * The memory limit that Linux control groups set for this process, versions 1 and 2. Inside a
+ * container, the process may not use all memory of the machine.
  *
- * @param limitBytes what the tightest group may use
- * @param freeBytes what is left of it; cached file contents count as free
+ * @param limitBytes the smallest limit of the groups
+ * @param freeBytes the unused bytes of the limit; cached file contents count as free
  */
 record Cgroup(long limitBytes, long freeBytes) {
-  /** Version 1 says "no limit" with a number near the largest; so do some containers. */
+  /** Version 1, and some containers, report "no limit" as a number near the largest one. */
   private static final long NO_LIMIT = 1L << 60;
 
-  /** The names of the files that one version of control groups has. */
+  /** The file names in one version of control groups. */
   private record Names(String limit, String usage, List<String> reclaimable) {}
 
   private static final Names V2 =
@@ -56,13 +56,13 @@ record Cgroup(long limitBytes, long freeBytes) {
     }
   }
 
-  /** Found once: a limit may change, but a process that runs is hardly moved to another group. */
+  /** Found once: a limit may change, but a running process is rarely moved to another group. */
   private static final class OfThisProcess {
     static final List<Group> GROUPS =
         groups(Path.of("/proc/self/cgroup"), Path.of("/sys/fs/cgroup"));
   }
 
-  /** Returns the limit of this process; null if it has none. */
+  /** Returns the limit of this process, or null if it has none. */
   static @Nullable Cgroup ofThisProcess() {
     return tightest(OfThisProcess.GROUPS);
   }
@@ -93,7 +93,7 @@ record Cgroup(long limitBytes, long freeBytes) {
     return List.copyOf(groups);
   }
 
-  /** A container may see its own group at the mount's root, whatever path its membership names. */
+  /** Adds the groups from a path up to the root, where a container may see its own group. */
   private static void addOnTheWayUp(Path root, String path, Names names, List<Group> groups) {
     Path base = root.normalize();
     Path folder = base.resolve(path.replaceFirst("^/+", "")).normalize();

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Freed blocks whose segments a native call or an I/O operation still holds open.
  *
- * <p>A daemon thread tries them again until each is gone; it exists only while there are any. One
- * lock guards the queue, and nothing waits or frees while it is held. To queue a block takes no
- * memory: the blocks are linked.
+ * <p>A daemon thread retries them until each is freed. It exists only while there are such blocks.
+ * One lock guards the queue; no thread waits or frees memory while it holds the lock. The queue
+ * links the blocks, so that adding one allocates nothing.
  */
 final class DeferredFrees {
   private static final long FIRST_PAUSE_MILLIS = 1;
@@ -33,7 +33,7 @@ final class DeferredFrees {
     }
   }
 
-  /** Queues a block; the lock is held. */
+  /** Queues a block. The caller holds the lock. */
   private static void append(HostBlock block) {
     if (last == null) {
       first = block;
@@ -43,7 +43,7 @@ final class DeferredFrees {
     last = block;
   }
 
-  /** Takes the first block; null if there is none. The lock is held. */
+  /** Removes the first block, or returns null if there is none. The caller holds the lock. */
   private static @Nullable HostBlock poll() {
     HostBlock block = first;
     if (block != null) {
@@ -54,7 +54,7 @@ final class DeferredFrees {
     return block;
   }
 
-  /** Starts the thread; if the system gives none, the next block that comes asks again. */
+  /** Starts the thread. If that fails, the next block that is added tries again. */
   private static void start() {
     try {
       Thread.ofPlatform().daemon().name("tidepool-deferred-frees").start(DeferredFrees::drain);
@@ -89,8 +89,8 @@ final class DeferredFrees {
   }
 
   /**
-   * Returns whether the block is gone; one that the system refuses to take back counts as gone.
-   * Throws nothing, because there is one thread for all blocks.
+   * Returns whether the block is freed. A block that the system refuses to take back counts as
+   * freed. Never throws, because there is only one thread for all blocks.
    */
   private static boolean ended(HostBlock block) {
     try {
@@ -105,7 +105,7 @@ final class DeferredFrees {
     try {
       Thread.sleep(millis);
     } catch (InterruptedException e) {
-      // No other code has this thread to interrupt it. The next round looks again.
+      // No other code can interrupt this thread. The next round tries again.
       return;
     }
   }

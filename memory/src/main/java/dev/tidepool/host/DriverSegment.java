@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Memory of a driver as a segment whose scope ends with the memory, so that a segment that is held
- * too long fails with an exception instead of reaching freed bytes.
+ * A driver's memory as a segment whose scope ends with the memory. So access through a segment that
+ * is kept too long fails with an exception and never reaches freed bytes.
  */
 public final class DriverSegment {
   private static final long LONGEST_WAIT_NANOS = 5_000_000_000L;
@@ -17,26 +17,26 @@ public final class DriverSegment {
   private final MemorySegment segment;
 
   /**
-   * Views all of the memory.
+   * Creates a view of all the memory.
    *
-   * @param memory without a scope of its own; allocated by a driver for this library, so that its
-   *     bytes cannot vanish before the view is closed
+   * @param memory without a scope of its own. A driver allocated it for this library, so its bytes
+   *     cannot vanish before the view is closed.
    */
   public DriverSegment(MemorySegment memory) {
     segment = memory.reinterpret(memory.byteSize(), arena, null);
     OwnMemory.add(segment);
   }
 
-  /** Returns the view, which all threads reach. Always returns one object. */
+  /** Returns the view, which all threads may access. Always returns the same object. */
   public MemorySegment segment() {
     return segment;
   }
 
   /**
-   * Ends the scope. A native call that uses the segment at this moment, such as a read of a file
-   * into it, holds the scope open, and is waited for.
+   * Ends the scope. Waits for native calls that use the segment at this moment, such as a file
+   * read, because they hold the scope open.
    *
-   * @throws TidepoolException if such a call does not end; the memory must then be left to leak
+   * @throws TidepoolException if such a call does not end. The memory must then never be freed.
    */
   public void close() {
     long start = System.nanoTime();

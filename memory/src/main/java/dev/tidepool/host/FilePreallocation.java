@@ -16,21 +16,21 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The disk space of a shared file, allocated when the file is made: a hole in a full file system
- * would be an error at some later access.
+ * Allocates the disk space of a shared file when the file is created. Otherwise a hole in a full
+ * file system would cause an error at a later access.
  */
 final class FilePreallocation {
   private static final int ZEROS = 1 << 20;
 
-  /** From here on, memory that is certainly not there is refused before it is tried. */
+  /** From this size, requests for more memory than the host has are refused without an attempt. */
   private static final long CHECKED_FROM = 64L << 20;
 
   private FilePreallocation() {}
 
   /**
-   * Writes a header, and zeros for all elements.
+   * Writes the header, and zeros for all elements.
    *
-   * @param path where the file will be
+   * @param path the future path of the file
    * @throws OutOfDeviceMemoryException if there is no room for them
    */
   static void fill(FileChannel channel, SharedHeader header, Path path) throws IOException {
@@ -41,7 +41,7 @@ final class FilePreallocation {
       throw full(bytes, space, "", null);
     }
     if (bytes >= CHECKED_FROM && bytes > HostMemory.obtainableBytes() && isMemory(folder)) {
-      // Without this the system would kill a process, and not refuse.
+      // The system would not refuse such a request, but kill a process.
       throw full(bytes, space, ", but they are memory and the host has less", null);
     }
     try {
@@ -50,7 +50,7 @@ final class FilePreallocation {
     } catch (ClosedByInterruptException e) {
       throw e;
     } catch (IOException e) {
-      // Others were faster, or a quota or a limit of the process is reached.
+      // Another process took the space, or a quota or a limit of the process is reached.
       throw full(bytes, space, " after '" + FileErrors.reason(e) + "'", e);
     }
   }

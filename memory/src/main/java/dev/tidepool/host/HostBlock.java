@@ -10,11 +10,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A block of host memory, and what it is made of.
+ * A block of host memory, and its properties.
  *
- * <p>Ownership: the arena is the block's own and is closed first; then the memory goes back. While
- * a native call or an I/O operation holds the arena open, it cannot be closed and the memory must
- * stay: such a block waits in {@link DeferredFrees}, and is neither freed early nor forgotten.
+ * <p><b>Ownership.</b> The block owns its arena, which is closed before the memory is returned. A
+ * native call or an I/O operation can hold the arena open. The block then waits in {@link
+ * DeferredFrees}, so that its memory is neither freed early nor lost.
  */
 public final class HostBlock implements Block {
   private static final VarHandle FREED;
@@ -36,16 +36,16 @@ public final class HostBlock implements Block {
   @SuppressWarnings("unused") // through FREED
   private volatile boolean freed;
 
-  /** The next block that waits to be given back; guarded by the lock of {@link DeferredFrees}. */
+  /** The next block that waits to be freed. Guarded by the lock of {@link DeferredFrees}. */
   @Nullable HostBlock nextDeferred;
 
   /**
    * Creates a block over memory.
    *
-   * @param allocated whether the memory is there until this block is freed
-   * @param arena the arena of the segment, of this block alone; null if the segment ends with its
-   *     owner's memory
-   * @param giveBack returns the memory; runs once, after the arena was closed
+   * @param allocated whether the memory exists until this block is freed
+   * @param arena the arena of the segment, which this block alone owns; null if the segment's scope
+   *     belongs to another owner
+   * @param giveBack returns the memory; run once, after the arena was closed
    */
   HostBlock(
       boolean allocated,
@@ -76,31 +76,32 @@ public final class HostBlock implements Block {
   }
 
   /**
-   * Returns whether the memory was allocated for this block, so that it is there until the block is
-   * freed. Memory of others can end before.
+   * Returns whether the memory was allocated for this block, so that it exists until the block is
+   * freed. Memory of other owners can end earlier.
    */
   public boolean isAllocated() {
     return allocated;
   }
 
-  /** Returns what the block is made of. */
+  /** Returns the properties of the memory. */
   public GrantedMemory backing() {
     return backing;
   }
 
   /**
-   * Where its bytes lie now. Reads what the system says of the whole process: some milliseconds.
+   * Returns where the bytes are now. Reads the system's data of the whole process, which takes some
+   * milliseconds.
    *
-   * @return empty if the system does not tell of this block alone: it keeps no such books, the
+   * @return empty if the system has no data about this block alone: the system keeps none, the
    *     block shares its pages with others, or the block is freed. Blocks of a {@link HostRequest}
-   *     with pages or a NUMA policy, and locked ones, have pages of their own
+   *     with pages or a NUMA policy, and locked blocks, have pages of their own.
    */
   public Optional<PageResidency> residence() {
     return freed ? Optional.empty() : PageResidency.of(segment.address(), backing.bytes());
   }
 
   /**
-   * Gives the memory back, later if a native call still uses the segment.
+   * Returns the memory to the system, later if a native call still uses the segment.
    *
    * @throws IllegalStateException if it was freed before
    */
@@ -116,8 +117,8 @@ public final class HostBlock implements Block {
   }
 
   /**
-   * Ends the segment and gives the memory back; false while a call holds the segment open, or there
-   * is no heap or stack to end it now.
+   * Closes the segment's arena and returns the memory. Returns false while a call holds the arena
+   * open, or if the heap or stack is too small to close it now.
    */
   boolean tryEnd() {
     if (arena != null) {

@@ -11,34 +11,31 @@ import java.nio.file.Path;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** How much memory this process may use, and how much of it is free now. */
+/** The memory that this process may use, and how much of it is free now. */
 public final class HostMemory {
   private static final HeldFile MEMINFO = new HeldFile(Path.of("/proc/meminfo"));
 
   private HostMemory() {}
 
   /**
-   * Returns the machine's memory, or its control group's if that allows less. Asks the system each
-   * time: some tens of microseconds.
+   * Returns the machine's memory, or the memory of the control group if that is less. Queries the
+   * system at each call, which takes some tens of microseconds.
    *
    * <p>On Linux free memory is what is available without swapping. On macOS it is computed from the
-   * kernel's counts of pages, and elsewhere it is what the Java platform tells; both are marked as
-   * estimates. Where nothing is known, the numbers are those of the Java heap.
+   * kernel's counts of pages, and elsewhere the Java platform reports it; both are marked as
+   * estimates. If nothing is known, the numbers are those of the Java heap.
    */
   public static MemoryInfo now() {
     return reading().info;
   }
 
-  /**
-   * Returns the bytes that are available now, swap included where it may be used. Requests for more
-   * are refused.
-   */
+  /** Returns the available bytes, usable swap included. Large requests for more are refused. */
   static long obtainableBytes() {
     Reading reading = reading();
     return reading.info.freeBytes() + reading.freeSwap;
   }
 
-  /** The machine's memory, and the swap that is free. */
+  /** The machine's memory, and the free swap. */
   record Reading(MemoryInfo info, long freeSwap) {}
 
   private static Reading reading() {
@@ -58,17 +55,17 @@ public final class HostMemory {
         : new Reading(within(machine, Cgroup.ofThisProcess()), kilobytes(meminfo, "SwapFree:"));
   }
 
-  /** Returns what the kernel of macOS tells; null if it does not. */
+  /** Returns the memory as the macOS kernel reports it, or null if it does not. */
   static @Nullable Reading ofMacOs(OptionalLong total, OptionalLong obtainable) {
     if (total.isEmpty() || obtainable.isEmpty()) {
       return null;
     }
     long free = Math.min(obtainable.getAsLong(), total.getAsLong());
-    // The system makes swap files as it needs them, so that what is in use can make room.
+    // The system creates swap files as needed, so memory in use can be swapped out.
     return new Reading(new MemoryInfo(total.getAsLong(), free, true), total.getAsLong() - free);
   }
 
-  /** Returns the machine's memory as far as a control group allows it. */
+  /** Returns the part of the machine's memory that a control group allows. */
   static MemoryInfo within(MemoryInfo machine, @Nullable Cgroup group) {
     return group == null || group.limitBytes() >= machine.totalBytes()
         ? machine
@@ -78,7 +75,7 @@ public final class HostMemory {
             machine.freeIsEstimate());
   }
 
-  /** Returns what {@code /proc/meminfo} says; null if it lacks the total. */
+  /** Returns the memory according to {@code /proc/meminfo}, or null if the total is missing. */
   static @Nullable MemoryInfo ofMeminfo(String meminfo) {
     long total = kilobytes(meminfo, "MemTotal:");
     if (total == 0) {
@@ -103,15 +100,13 @@ public final class HostMemory {
     return ProcFiles.parse(words[0], 0) * 1024;
   }
 
-  /**
-   * Where the line goes on behind a key; less than 0 if there is none. By search: it is quicker.
-   */
+  /** Returns the index behind a key, or -1. A search is faster than splitting lines. */
   private static int find(String meminfo, String key) {
     int at = meminfo.startsWith(key) ? 0 : meminfo.indexOf("\n" + key) + 1;
     return meminfo.startsWith(key, at) ? at + key.length() : -1;
   }
 
-  /** By reflection, so that the module jdk.management may be absent. */
+  /** Returns the memory by reflection, so that the module jdk.management may be absent. */
   static MemoryInfo ofJavaPlatform() {
     try {
       Class<?> factory = Class.forName("java.lang.management.ManagementFactory");

@@ -15,28 +15,28 @@ import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
- * What this machine offers to memory; what it lacks, or does not tell, is empty or zero.
+ * The memory features of this machine. A feature that is absent or unknown is empty or zero.
  *
  * @param system the operating system with its version
- * @param architecture of the processor, as Java calls it
- * @param processor its model, if the system tells
- * @param processors how many this process may use
+ * @param architecture of the processor, as Java names it
+ * @param processor its model, if known
+ * @param processors the number of processors that this process may use
  * @param pageBytes bytes of a page
  * @param hugePageBytes bytes of a transparent huge page; 0 if the system has none
- * @param transparentHugePages when they are used, as the system calls it: {@code always}, {@code
- *     madvise} or {@code never}
- * @param explicitHugePages the sizes of explicit huge pages, and how many are set aside; largest
- *     first, empty if the system has none
- * @param numaNodes the numbers of the nodes whose memory this process may use; one where the system
- *     knows of none
- * @param numaPolicies whether this process may say from which nodes memory comes
+ * @param transparentHugePages the mode in which they are used, as the system names it: {@code
+ *     always}, {@code madvise} or {@code never}
+ * @param explicitHugePages the sizes of explicit huge pages and the numbers that are reserved, the
+ *     largest first; empty if the system has none
+ * @param numaNodes the numbers of the nodes whose memory this process may use; one node if the
+ *     system knows none
+ * @param numaPolicies whether this process may choose the nodes of its memory
  * @param pageLocking whether this process may lock a page now
- * @param lockLimitBytes bytes that it may lock, {@link Long#MAX_VALUE} if not limited or privileged
- *     to ignore the limit
- * @param lockLimitSetting what an administrator changes to raise the limit; empty if not known
- * @param addressMap whether the system tells what lies at the addresses of this process. If not,
- *     wrapped memory is never page-locked, and blocks do not tell their pages
- * @param nativeAllocation whether blocks come from the system; else from arenas of Java
+ * @param lockLimitBytes the bytes that it may lock; {@link Long#MAX_VALUE} if there is no limit or
+ *     the process may ignore it
+ * @param lockLimitSetting the setting that raises the limit; empty if not known
+ * @param addressMap whether the system has a map of this process's addresses. If not, wrapped
+ *     memory is never page-locked, and blocks do not know their pages.
+ * @param nativeAllocation whether the system allocates blocks; otherwise Java arenas do
  */
 public record HostPlatform(
     String system,
@@ -58,8 +58,8 @@ public record HostPlatform(
    * Explicit huge pages of one size.
    *
    * @param pageBytes bytes of a page
-   * @param reserved pages that the administrator has set aside
-   * @param free pages of them that no process uses or has reserved
+   * @param reserved pages that the administrator has reserved
+   * @param free pages among them that no process uses or has claimed
    */
   public record ExplicitHugePages(long pageBytes, long reserved, long free) {
     static ExplicitHugePages of(long pageBytes) {
@@ -74,13 +74,13 @@ public record HostPlatform(
 
   private static final String LOCK_LIMIT = "Max locked memory";
 
-  /** Larger limits are not tested, because there are not so many addresses. */
+  /** Larger limits are not tested, because the address space is too small. */
   private static final long LARGEST_TRIED = 1L << 40;
 
   /** The largest page that Linux uses on any processor. */
   private static final long LARGEST_PAGE = 256 << 10;
 
-  /** Returns what the system says now. */
+  /** Returns the current features of this machine. */
   public static HostPlatform probe() {
     return new HostPlatform(
         System.getProperty("os.name") + " " + System.getProperty("os.version"),
@@ -100,7 +100,7 @@ public record HostPlatform(
         LibC.hasAlignedAllocation());
   }
 
-  /** Describes the platform for people: names, and what each is or why it is absent. */
+  /** Describes the platform for people: the value of each feature, or the effect of its absence. */
   public Map<String, String> describe() {
     Map<String, String> lines = new LinkedHashMap<>();
     lines.put("system", system + ", " + architecture);
@@ -153,17 +153,16 @@ public record HostPlatform(
   }
 
   /**
-   * The numbers of the NUMA nodes whose memory this process may use; one where the system knows of
-   * none. Cheaper than {@link #probe()}.
+   * Returns the numbers of the NUMA nodes whose memory this process may use; one node if the system
+   * knows none. Cheaper than {@link #probe()}.
    */
   public static List<Integer> usableNumaNodes() {
     return NumaNodes.usable();
   }
 
   /**
-   * Returns whether this process may lock pages, as far as its limit says; where the limit does not
-   * say yes, a page is locked for a moment to find out. Cheaper than {@link #probe()}, which always
-   * tries.
+   * Returns whether this process may lock pages. If the process's limit does not allow it, locks a
+   * page for a moment to find out. Cheaper than {@link #probe()}, which always does so.
    */
   public static boolean mayLockPages() {
     if (!LibC.hasLocking()) {
@@ -172,9 +171,7 @@ public record HostPlatform(
     return lockLimit(ProcFiles.lines(Path.of("/proc/self/limits"))) >= LARGEST_PAGE || canLock();
   }
 
-  /**
-   * Returns what {@code /proc/self/limits} says of bytes that may be locked; 0 if it does not tell.
-   */
+  /** Returns the bytes that may be locked according to {@code /proc/self/limits}; 0 if unknown. */
   static long lockLimit(List<String> limits) {
     for (String line : limits) {
       if (line.startsWith(LOCK_LIMIT)) {
@@ -185,14 +182,14 @@ public record HostPlatform(
     return 0;
   }
 
-  /** Returns the processor's model, if the system tells. */
+  /** Returns the processor's model, if known. */
   public static Optional<String> processorName() {
     return Platform.CURRENT.isMacOs()
         ? MacCalls.text("machdep.cpu.brand_string")
         : processorName(ProcFiles.lines(Path.of("/proc/cpuinfo")));
   }
 
-  /** Returns the processor's model by the lines of {@code /proc/cpuinfo}. */
+  /** Returns the processor's model from the lines of {@code /proc/cpuinfo}. */
   static Optional<String> processorName(List<String> cpuinfo) {
     return cpuinfo.stream()
         .filter(line -> line.startsWith("model name") || line.startsWith("Model"))
@@ -202,7 +199,8 @@ public record HostPlatform(
   }
 
   /**
-   * Returns the limit, unless this process may ignore it: one page more is locked then, untouched.
+   * Returns the limit, unless this process may ignore it. To find out, locks one page more than the
+   * limit, without touching it.
    */
   private static OptionalLong lockLimit() {
     OptionalLong limit = smaller(LibC.lockLimit(), MacCalls.number("vm.user_wire_limit"));
@@ -226,7 +224,7 @@ public record HostPlatform(
     return OptionalLong.of(Math.min(one.getAsLong(), other.getAsLong()));
   }
 
-  /** Returns what an administrator changes to raise the limit of locked memory. */
+  /** Returns the setting that raises the limit of locked memory. */
   static Optional<String> lockLimitSetting(OperatingSystem system) {
     return switch (system) {
       case LINUX -> Optional.of("ulimit -l");

@@ -4,19 +4,19 @@ import dev.tidepool.spi.Placement;
 import java.util.Optional;
 
 /**
- * What is asked of {@link MemoryAllocator}; each option answers with a copy.
+ * A request for a block of a {@link MemoryAllocator}. Each option returns a copy.
  *
  * <p>A request with pages or a NUMA policy gives the block a mapping of its own, of whole pages,
- * with inaccessible pages around it: this takes some microseconds more, and what the system tells
- * of the mapping is true of the block.
+ * with inaccessible pages around it. This takes some microseconds more, and the system's data about
+ * the mapping applies to the block alone.
  *
- * @param bytes at least 0; a block of none is legal
+ * @param bytes at least 0; a block may be empty
  * @param alignment of the first byte, a power of two up to {@link #LARGEST_ALIGNMENT}
- * @param pages the kind that is wanted; if empty, transparent huge pages from their size up. What
- *     the system lacks becomes the next simpler kind. Wanted huge pages are whole: the block takes
- *     up to 2 MiB more for that, or an eighth of its size, and smaller pages where that is not
- *     enough
- * @param numa where the pages come from; where the system knows no policies, from anywhere
+ * @param pages the requested kind. If empty, blocks from the size of a transparent huge page on use
+ *     such pages. If the system lacks a kind, the next simpler one is used. Requested huge pages
+ *     are whole: for this the block takes up to 2 MiB more, or an eighth of its size. If that is
+ *     not enough, it has smaller pages.
+ * @param numa the source of the pages; any node if the system has no policies
  */
 public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, NumaPolicy numa) {
   /** The largest alignment, in bytes. */
@@ -25,8 +25,8 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
   /**
    * Checks sizes and nodes.
    *
-   * @throws IllegalArgumentException if bytes are negative, the alignment is no such power of two,
-   *     or a node does not exist
+   * @throws IllegalArgumentException if bytes are negative, the alignment is not a power of two in
+   *     range, or a node does not exist
    */
   public HostRequest {
     if (bytes < 0) {
@@ -43,7 +43,7 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
     NumaNodes.check(numa);
   }
 
-  /** Returns a block with the {@linkplain MemoryAllocator#defaultAlignment default alignment}. */
+  /** Returns a request with the {@linkplain MemoryAllocator#defaultAlignment default alignment}. */
   public static HostRequest of(long bytes) {
     return new HostRequest(bytes, defaultAlignment(bytes), Optional.empty(), NumaPolicy.LOCAL);
   }
@@ -55,17 +55,17 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
         : MemoryAllocator.SMALL_ALIGNMENT;
   }
 
-  /** Returns a copy with another alignment in bytes. */
+  /** Returns a copy with another alignment, in bytes. */
   public HostRequest aligned(long alignment) {
     return new HostRequest(bytes, alignment, pages, numa);
   }
 
-  /** Returns a copy that asks for a kind of pages. */
+  /** Returns a copy that requests a kind of pages. */
   public HostRequest on(PageKind pages) {
     return new HostRequest(bytes, alignment, Optional.of(pages), numa);
   }
 
-  /** Returns a copy that asks for memory of certain nodes. */
+  /** Returns a copy that requests memory of certain nodes. */
   public HostRequest from(NumaPolicy numa) {
     return new HostRequest(bytes, alignment, pages, numa);
   }
@@ -79,7 +79,7 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
         placement.node().isPresent() ? NumaPolicy.preferred(placement.node().getAsInt()) : numa);
   }
 
-  /** Returns the kind that is wanted, or that goes with the size. */
+  /** Returns the requested kind, or the default for the size. */
   PageKind pagesOrDefault() {
     boolean huge = PageSizes.HUGE_BYTES > 0 && bytes >= PageSizes.HUGE_BYTES;
     return pages.orElse(huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);

@@ -5,28 +5,28 @@ import dev.tidepool.host.system.LibC;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stretch of the system's memory and how it goes back. Addresses end here.
+ * A range of memory from the system, and how to return it.
  *
- * @param address where it starts
- * @param origin which call it came from
- * @param mapBase where the mapping starts, which may be before the aligned address
+ * @param address the start
+ * @param origin the call that allocated it
+ * @param mapBase the start of the mapping, which may be before the aligned address
  * @param mapBytes bytes of the mapping
- * @param backing what it is made of
+ * @param backing the properties of the memory
  */
 record MappedRegion(
     long address, Origin origin, long mapBase, long mapBytes, GrantedMemory backing) {
-  /** Above this, pages are mapped for the block alone and go back to the system with it. */
+  /** From this size on, pages are mapped for the block alone and returned to the system with it. */
   static final long MAPPED_FROM = 2L << 20;
 
   /**
-   * From this size on, addresses of one huge page after the block stay unused. The system places
-   * mappings next to each other. Blocks of 256 MiB would lie 256 MiB apart, and where a loop reads
-   * one and writes the other at the same index, both may fall into one bank of the memory: such a
+   * From this size on, the addresses of one huge page after the block stay unused. The system
+   * places mappings next to each other. Blocks of 256 MiB would be 256 MiB apart. If a loop reads
+   * one and writes the other at the same index, both may be in the same bank of the memory. Such a
    * loop took 1.5 times as long.
    */
   private static final long STAGGERED_FROM = 32L << 20;
 
-  /** Above this, the heap would take far more than the block to align it. */
+  /** Above this alignment, the heap would use far more memory than the block. */
   private static final long MAPPED_ALIGNMENT = 64L << 10;
 
   enum Origin {
@@ -35,14 +35,14 @@ record MappedRegion(
   }
 
   /**
-   * Memory from the C library's heap or from a mapping, as size and alignment ask; null if there is
-   * none.
+   * Allocates memory from the C library's heap or from a mapping, depending on size and alignment.
+   * Returns null if there is none.
    */
   static @Nullable MappedRegion allocate(long bytes, long alignment) {
     if (LibC.hasMapping() && (bytes >= MAPPED_FROM || alignment > MAPPED_ALIGNMENT)) {
       return mapped(bytes, alignment);
     }
-    // aligned_alloc wants at least a pointer's alignment, and a size that is a multiple of it.
+    // aligned_alloc requires at least a pointer's alignment, and a size that is a multiple of it.
     long aligned = Math.max(alignment, 16);
     GrantedMemory backing = GrantedMemory.plain(bytes);
     long address = LibC.alignedAllocate(PageSizes.roundUp(bytes, aligned), aligned);
@@ -55,7 +55,7 @@ record MappedRegion(
   }
 
   private static @Nullable MappedRegion mapped(long bytes, long alignment) {
-    // A huge page only fits where the block starts at a multiple of its size.
+    // A huge page fits only if the block starts at a multiple of its size.
     boolean huge = PageSizes.HUGE_BYTES > 0 && bytes >= PageSizes.HUGE_BYTES;
     long wanted = Math.max(alignment, huge ? PageSizes.HUGE_BYTES : PageSizes.BYTES);
     long length = PageSizes.roundUp(bytes, PageSizes.BYTES);
@@ -83,7 +83,7 @@ record MappedRegion(
     }
   }
 
-  /** Throws unless a mapping was refused because there is no memory. */
+  /** Throws an exception unless a mapping was refused for lack of memory. */
   static void checkRefusal(LibC.Mapped refused, long bytes) {
     if (refused.errno() != LibC.ENOMEM) {
       throw new AcceleratorException(
@@ -91,9 +91,9 @@ record MappedRegion(
     }
   }
 
-  /** Locks its pages; null if the system does not allow it, or does not have them. */
+  /** Locks the pages. Returns null if the system does not allow this or has no memory for them. */
   @Nullable MappedRegion locked() {
-    // Explicit huge pages never leave memory, and locking them would only use up the limit.
+    // Explicit huge pages always stay in memory. Locking them would only use up the limit.
     boolean stays =
         backing.pages() == PageKind.EXPLICIT_HUGE || LibC.lock(address, backing.bytes());
     return stays
@@ -101,12 +101,12 @@ record MappedRegion(
         : null;
   }
 
-  /** Gives it back; nothing may use it any more. */
+  /** Returns the memory to the system. No code may use it afterwards. */
   void free() {
     switch (origin) {
       case HEAP -> {
         if (backing.locked()) {
-          // A mapping is unlocked by its end; pages of the heap must not stay locked.
+          // Unmapping unlocks a mapping, but pages of the heap must not stay locked.
           LibC.unlock(address, backing.bytes());
         }
         LibC.alignedFree(address);

@@ -13,7 +13,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks of the host's memory, aligned, contents undefined.
+ * Allocates aligned blocks of the host's memory, with undefined contents.
  *
  * {@snippet :
  * MemoryAllocator allocator = new MemoryAllocator();
@@ -22,16 +22,16 @@ import org.jspecify.annotations.Nullable;
  * block.free();
  * }
  *
- * <p>Up to 2 MiB they come from the C library's heap; larger ones are pages mapped for the block
- * alone, huge ones where the system has them, because the first write to fresh small pages takes
- * four times as long. A {@link HostRequest} can ask for more: huge pages that were set aside, and
- * NUMA nodes; page locking needs a {@link PinnedBudget}. What is not available is replaced by the
- * next simpler thing and counted, and each block tells what it really got. Where the C library
+ * <p>Blocks below 2 MiB come from the C library's heap. Larger blocks have pages of their own.
+ * These are huge pages if the system has them, because the first write to fresh small pages takes
+ * four times as long. A {@link HostRequest} can request explicit huge pages and NUMA nodes. Page
+ * locking needs a {@link PinnedBudget}. A property that is not available is replaced by the next
+ * simpler one and counted. Each block knows the properties that it really has. If the C library
  * cannot be called, blocks come from Java arenas.
  *
  * <p>A block's segment works until the block is freed, and then fails with an {@link
- * IllegalStateException}. Making and freeing a block costs 50 to 150 microseconds, nearly all of it
- * for ending the segment on every thread: keep blocks in a pool. Thread-safe.
+ * IllegalStateException}. Allocating and freeing a block costs 50 to 150 microseconds, mostly for
+ * closing the segment for every thread. So keep blocks in a pool. Thread-safe.
  */
 public final class MemoryAllocator {
   /** The alignment of small blocks, in bytes: a cache line. */
@@ -40,26 +40,26 @@ public final class MemoryAllocator {
   /** The alignment of blocks from {@link #LARGE_FROM} up, in bytes: a page of most systems. */
   public static final long LARGE_ALIGNMENT = 4096;
 
-  /** From how many bytes on a block has the large alignment. */
+  /** The size, in bytes, from which a block has the large alignment. */
   public static final long LARGE_FROM = 64L << 10;
 
-  /** Above this, a request is held against the memory that is free before the system is asked. */
+  /** From this size, a request is compared with the free memory before the system is called. */
   private static final long CHECKED_FROM = 64L << 20;
 
   private final boolean nativeAllocation;
   private final AllocatorCounters counters = new AllocatorCounters();
 
-  /** Creates an allocator; all of a process share the system's memory, each counts what it gave. */
+  /** Creates an allocator. Each allocator counts only its own blocks. */
   public MemoryAllocator() {
     this(LibC.hasAlignedAllocation());
   }
 
-  /** Creates an allocator that may be told to do without the C library. */
+  /** Creates an allocator that may use Java arenas instead of the C library. */
   MemoryAllocator(boolean nativeAllocation) {
     this.nativeAllocation = nativeAllocation;
   }
 
-  /** The alignment that a block of this size gets when none is asked for. */
+  /** Returns the alignment that a block of this size has by default. */
   public static long defaultAlignment(long bytes) {
     return HostRequest.defaultAlignment(bytes);
   }
@@ -75,10 +75,10 @@ public final class MemoryAllocator {
   }
 
   /**
-   * Returns a block. What it really got is its {@link HostBlock#backing()}.
+   * Allocates a block. {@link HostBlock#backing()} has the properties that it really has.
    *
-   * @throws OutOfDeviceMemoryException if the system has no room, or certainly will not have it
-   *     once the block is written
+   * @throws OutOfDeviceMemoryException if the system has no room, or would certainly have none when
+   *     the block is written
    */
   public HostBlock allocate(HostRequest request) {
     checkRoom(request);
@@ -94,19 +94,19 @@ public final class MemoryAllocator {
   }
 
   /**
-   * Returns a block whose pages stay in memory, or a plain one if {@link #tryAllocateLocked} gives
-   * none.
+   * Returns a block whose pages stay in memory, or a plain block if {@link #tryAllocateLocked}
+   * returns none.
    *
-   * @throws OutOfDeviceMemoryException if the system has no room for a plain one either
+   * @throws OutOfDeviceMemoryException if the system has no room for a plain block either
    */
   public HostBlock allocateLocked(HostRequest request, PinnedBudget budget) {
     return tryAllocateLocked(request, budget).orElseGet(() -> allocate(request));
   }
 
   /**
-   * Returns a block whose pages stay in memory; empty, and counted, if the budget or the system
-   * says no, or the system has no page locking, or there are no bytes to lock. All it occupies
-   * counts against the budget until it is freed.
+   * Returns a block whose pages stay in memory. Returns empty, and counts a refusal, if the budget
+   * or the system refuses, the system has no page locking, or the block is empty. All occupied
+   * bytes count against the budget until the block is freed.
    */
   public Optional<HostBlock> tryAllocateLocked(HostRequest request, PinnedBudget budget) {
     MappedRegion locked = nativeAllocation ? locked(request, budget) : null;
@@ -119,7 +119,7 @@ public final class MemoryAllocator {
       counters.countRefusals(request, block.backing());
       return Optional.of(block);
     } catch (Throwable e) {
-      // Likewise.
+      // The heap may be full. The caller gets no block.
       block.free();
       throw e;
     }
@@ -127,7 +127,7 @@ public final class MemoryAllocator {
 
   private static @Nullable MappedRegion locked(HostRequest request, PinnedBudget budget) {
     long bytes = request.bytes();
-    // Without room for it the system would kill a process, and not refuse.
+    // Without room for the block, the system would not refuse, but kill a process.
     if (!LibC.hasLocking()
         || bytes == 0
         || bytes > budget.limitBytes() - budget.usedBytes()
@@ -151,10 +151,10 @@ public final class MemoryAllocator {
   }
 
   /**
-   * Returns a block over memory that stays its owner's: freeing the block leaves the memory alone,
-   * and the block must not outlive it.
+   * Returns a block over memory of another owner. Freeing the block does not free the memory. The
+   * block must not outlive the memory.
    *
-   * @param memory writable and native, and open to all threads
+   * @param memory writable and native, and accessible to all threads
    * @throws IllegalArgumentException if it is not
    */
   public HostBlock wrap(MemorySegment memory) {
@@ -163,15 +163,16 @@ public final class MemoryAllocator {
   }
 
   /**
-   * Returns a block over memory that the block owns from now on.
+   * Returns a block over memory, which the block then owns.
    *
-   * @param memory writable and native, and open to all threads. If nothing else ends it (it is of
-   *     the global scope, as those that foreign functions return are), its segment in the block
-   *     ends before the release
-   * @param release gives the memory back; run exactly once, when the block is freed, and where it
-   *     is the block that ends the segment, not before calls that use it are over. Closing an arena
-   *     fails while such a call lasts, and is not tried again. What it throws is logged
-   * @throws IllegalArgumentException if the memory is not like that; it is still the caller's then
+   * @param memory writable and native, and accessible to all threads. If it has the global scope,
+   *     like memory that foreign functions return, the block has a segment of its own, which ends
+   *     before the release.
+   * @param release returns the memory; run exactly once, when the block is freed. If the segment is
+   *     the block's own, it runs after all calls that use the segment have ended. Otherwise, a
+   *     release that closes an arena fails during such a call and is not retried. Exceptions are
+   *     logged.
+   * @throws IllegalArgumentException if the memory is not like that; the caller then still owns it
    */
   public HostBlock adopt(MemorySegment memory, Runnable release) {
     checkForeign(memory);
@@ -215,7 +216,7 @@ public final class MemoryAllocator {
     }
   }
 
-  /** Returns what this allocator gave and was refused. */
+  /** Returns the allocated blocks and the refusals of this allocator. */
   public AllocatorStatistics statistics() {
     return counters.statistics();
   }
@@ -237,7 +238,7 @@ public final class MemoryAllocator {
   private HostBlock ofSystem(HostRequest request) {
     long bytes = request.bytes();
     if (bytes == 0) {
-      // An address that is aligned as asked, and that nothing can be read from.
+      // An address with the requested alignment, from which nothing can be read.
       Arena arena = Arena.ofShared();
       MemorySegment nothing = MemorySegment.ofAddress(request.alignment()).reinterpret(arena, null);
       return tracked(arena, nothing, GrantedMemory.plain(0), () -> {});
@@ -256,8 +257,8 @@ public final class MemoryAllocator {
   }
 
   /**
-   * Returns a block over memory that the system has just given. If this throws, the memory has gone
-   * back.
+   * Returns a block over memory that the system has just allocated. If this throws, the memory is
+   * returned to the system.
    *
    * @param budget that the memory is charged to; null for none
    */
@@ -300,9 +301,7 @@ public final class MemoryAllocator {
     return tracked(arena, segment, GrantedMemory.plain(bytes), () -> {});
   }
 
-  /**
-   * Returns a block that is counted. If this throws, the arena is closed and nothing is counted.
-   */
+  /** Returns a block and counts it. If this throws, the arena is closed and nothing is counted. */
   private HostBlock tracked(
       Arena arena, MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
     try {

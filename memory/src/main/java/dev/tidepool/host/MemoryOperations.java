@@ -25,21 +25,21 @@ import java.lang.foreign.MemorySegment;
  * double sum = MemoryOperations.sum(ElementType.FLOAT, ones.asSlice(0, 400)); // 100.0
  * }
  *
- * <p>Segments may be native, mapped or of the heap, and start at any address. To work on a part,
- * slice the segment. Sizes and offsets are in bytes, indices and counts in elements, elements are
- * in the platform's byte order unless their bytes are swapped. Empty segments are legal.
+ * <p>Segments may be native, mapped or on the heap, and may start at any address. To work on a part
+ * of a segment, slice it. Sizes and offsets are in bytes; indices and counts are in elements.
+ * Elements are in the platform's byte order unless their bytes are swapped. Segments may be empty.
  *
  * <p><b>Checks</b> are made once, before the first byte is written. Every method throws
  *
  * <ul>
  *   <li>{@link IndexOutOfBoundsException} if a destination is too small, or an offset or an index
- *       out of range. A destination may be larger: its front is written;
+ *       is out of range. If a destination is larger than needed, its front is written;
  *   <li>{@link IllegalArgumentException} if a destination is read-only, a segment does not hold
- *       whole elements, or segments overlap where that makes no sense;
+ *       whole elements, or segments overlap in an operation that does not allow it;
  *   <li>{@link IllegalStateException} if a segment is closed, {@link WrongThreadException} if it
  *       belongs to another thread;
  *   <li>{@link TransferException} if the bytes of a mapped file vanished, because the file was
- *       truncated; what was written by then stays.
+ *       truncated. Bytes written by then stay.
  * </ul>
  *
  * <p><b>Speed.</b> Conversions, byte swaps, reductions, {@link #split} and {@link #join} copy
@@ -53,12 +53,12 @@ public final class MemoryOperations {
 
   private MemoryOperations() {}
 
-  /** Copies all of {@code source} to the front of {@code destination}; they may overlap. */
+  /** Copies all of {@code source} to the front of {@code destination}. They may overlap. */
   public static void copy(MemorySegment source, MemorySegment destination) {
     copy(source, 0, destination, 0, source.byteSize());
   }
 
-  /** Copies {@code bytes} bytes; the ranges may overlap. */
+  /** Copies {@code bytes} bytes. The ranges may overlap. */
   public static void copy(
       MemorySegment source,
       long sourceOffset,
@@ -75,36 +75,36 @@ public final class MemoryOperations {
         () -> MemorySegment.copy(source, sourceOffset, destination, destinationOffset, bytes));
   }
 
-  /** Sets every byte. */
+  /** Sets every byte to a value. */
   public static void fill(MemorySegment destination, byte value) {
     OperandChecks.writable(DESTINATION, destination);
     OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
-  /** Repeats a pattern of two bytes. */
+  /** Fills a segment with a pattern of two bytes. */
   public static void fill(MemorySegment destination, short value) {
     fillable(destination, Short.BYTES);
     OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
-  /** Repeats a pattern of four bytes. */
+  /** Fills a segment with a pattern of four bytes. */
   public static void fill(MemorySegment destination, int value) {
     fillable(destination, Integer.BYTES);
     OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
-  /** Repeats a pattern of eight bytes. */
+  /** Fills a segment with a pattern of eight bytes. */
   public static void fill(MemorySegment destination, long value) {
     fillable(destination, Long.BYTES);
     OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
-  /** Repeats a float, its bits unchanged. */
+  /** Fills a segment with a float, whose bits are not changed. */
   public static void fill(MemorySegment destination, float value) {
     fill(destination, Float.floatToRawIntBits(value));
   }
 
-  /** Repeats a double, its bits unchanged. */
+  /** Fills a segment with a double, whose bits are not changed. */
   public static void fill(MemorySegment destination, double value) {
     fill(destination, Double.doubleToRawLongBits(value));
   }
@@ -115,22 +115,22 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the offset of the first byte that differs; the size of the shorter segment if it is the
-   * front of the longer one; -1 if they are equal.
+   * Returns the offset of the first byte that differs. If one segment is the front of the other,
+   * returns the size of the shorter one. Returns -1 if they are equal.
    */
   public static long mismatch(MemorySegment left, MemorySegment right) {
     comparable(left, right);
     return OperandChecks.answering(left, right, () -> Comparisons.mismatch(left, right));
   }
 
-  /** Returns whether both have the same size and bytes. */
+  /** Returns whether both segments have the same size and bytes. */
   public static boolean equal(MemorySegment left, MemorySegment right) {
     return mismatch(left, right) < 0;
   }
 
   /**
-   * Returns the order of the first bytes that differ, taken as unsigned; else the shorter one comes
-   * first.
+   * Compares two segments by the first bytes that differ, as unsigned numbers. If none differ, the
+   * shorter segment is less.
    *
    * @return negative, 0 or positive
    */
@@ -140,9 +140,9 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the order of the first elements that differ; else the shorter one comes first.
-   * Floating-point elements are ordered as by {@link Double#compare}: -0.0 before 0.0, all
-   * not-a-numbers equal and last; booleans false before true.
+   * Compares two segments by the first elements that differ. If none differ, the shorter segment is
+   * less. Floating-point elements are ordered as by {@link Double#compare}: -0.0 before 0.0, all
+   * NaNs equal and last. The boolean false is before true.
    *
    * @param type a signed primitive, or {@code BOOLEAN}
    * @return negative, 0 or positive
@@ -161,7 +161,7 @@ public final class MemoryOperations {
   }
 
   /**
-   * Reverses the order of bytes within each element.
+   * Reverses the byte order of each element.
    *
    * @param elementBytes 2, 4 or 8
    */
@@ -170,8 +170,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * Copies elements with the order of their bytes reversed. Source and destination may be the same
-   * bytes; other overlaps are refused.
+   * Copies elements and reverses their byte order. Source and destination may be the same bytes;
+   * other overlaps are refused.
    *
    * @param elementBytes 2, 4 or 8
    */
@@ -192,12 +192,13 @@ public final class MemoryOperations {
   }
 
   /**
-   * Converts elements with the meaning of Java's casts: integers keep their low bits; what is not
-   * an integer is cut towards zero, not-a-number becomes 0 and what is too large the nearest {@code
-   * int} or {@code long}, whose low bits are kept for shorter types; other numbers are rounded to
-   * the nearest. A boolean is 0 or 1; what is not zero, not-a-number too, is true.
+   * Converts elements like Java's casts. An integer keeps its low bits. A floating-point number
+   * that becomes an integer is rounded towards zero; NaN becomes 0, and a number out of range
+   * becomes the nearest {@code int} or {@code long}, whose low bits are kept for shorter types.
+   * Other numbers are rounded to the nearest. A boolean is 0 or 1; every number other than zero,
+   * also NaN, is true.
    *
-   * <p>If elements of both types have one size, source and destination may be the same bytes; other
+   * <p>If both types have the same size, source and destination may be the same bytes; other
    * overlaps are refused.
    *
    * @param from a signed primitive, or {@code BOOLEAN}
@@ -224,21 +225,21 @@ public final class MemoryOperations {
   /**
    * Sets element i of {@code destination} to element {@code indices[i]} of {@code source}.
    *
-   * @param elementBytes of one element, any positive number
+   * @param elementBytes bytes of one element, at least 1
    */
   public static void gather(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
     GatherScatter.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
-  /** As {@link #gather(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
+  /** Like {@link #gather(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void gather(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
     GatherScatter.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
-   * As {@link #gather(long, MemorySegment, int[], MemorySegment)}, with indices in memory.
+   * Like {@link #gather(long, MemorySegment, int[], MemorySegment)}, with indices in memory.
    *
    * @param indexType {@code INT} or {@code LONG}
    */
@@ -252,24 +253,24 @@ public final class MemoryOperations {
   }
 
   /**
-   * Sets element {@code indices[i]} of {@code destination} to element i of {@code source}. Of
-   * several with one index the last stays; elements without an index are left as they are.
+   * Sets element {@code indices[i]} of {@code destination} to element i of {@code source}. If
+   * several have the same index, the last one stays. Elements without an index are not changed.
    *
-   * @param elementBytes of one element, any positive number
+   * @param elementBytes bytes of one element, at least 1
    */
   public static void scatter(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
     GatherScatter.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
-  /** As {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
+  /** Like {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void scatter(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
     GatherScatter.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
-   * As {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with indices in memory.
+   * Like {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with indices in memory.
    *
    * @param indexType {@code INT} or {@code LONG}
    */
@@ -283,10 +284,10 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the sum of floating-point elements, 0 for none. Computed in double, in one order
-   * wherever it runs: 16 lanes within 4096 elements, these pairwise. The error of n elements is at
-   * most {@code (260 + log2(n / 4096)) * 2^-53} of the sum of their magnitudes, and typically a few
-   * units in the last place.
+   * Returns the sum of floating-point elements, or 0 if there are none. The sum is computed in
+   * double, in the same order on every machine: in 16 lanes within blocks of 4096 elements, and
+   * pairwise over the blocks. The error of n elements is at most {@code (260 + log2(n / 4096)) *
+   * 2^-53} of the sum of their magnitudes, and typically a few units in the last place.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    */
@@ -295,8 +296,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the least of floating-point elements, as by {@link Math#min(double, double)}:
-   * not-a-number if there is one.
+   * Returns the least floating-point element, as by {@link Math#min(double, double)}. Returns NaN
+   * if any element is NaN.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    * @throws IllegalArgumentException if there is no element
@@ -306,8 +307,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the greatest of floating-point elements, as by {@link Math#max(double, double)}:
-   * not-a-number if there is one.
+   * Returns the greatest floating-point element, as by {@link Math#max(double, double)}. Returns
+   * NaN if any element is NaN.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    * @throws IllegalArgumentException if there is no element
@@ -318,7 +319,7 @@ public final class MemoryOperations {
 
   /**
    * Returns the sum of the products of floating-point elements, in the order of {@link #sum}.
-   * Products of floats are exact, those of doubles are rounded before they are added.
+   * Products of floats are exact. Products of doubles are rounded before they are added.
    *
    * @param type {@code FLOAT} or {@code DOUBLE}
    * @throws IllegalArgumentException if the segments have different sizes
@@ -328,8 +329,8 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the sum of integers, 0 for none, modulo 2 to the 64th; the number of trues for
-   * booleans.
+   * Returns the sum of integers modulo 2 to the 64th, or 0 if there are none. For booleans, returns
+   * the number of elements that are true.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    */
@@ -338,7 +339,7 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the least of integers.
+   * Returns the least integer.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    * @throws IllegalArgumentException if there is no element
@@ -348,7 +349,7 @@ public final class MemoryOperations {
   }
 
   /**
-   * Returns the greatest of integers.
+   * Returns the greatest integer.
    *
    * @param type {@code BYTE}, {@code SHORT}, {@code INT}, {@code LONG} or {@code BOOLEAN}
    * @throws IllegalArgumentException if there is no element
@@ -368,10 +369,10 @@ public final class MemoryOperations {
   }
 
   /**
-   * Copies one field of each struct to the front of {@code column}, one after the other.
+   * Copies one field of each struct to the front of {@code column}, one after another.
    *
    * @param structs structs of {@code structBytes} each
-   * @param structBytes from one struct to the next
+   * @param structBytes the distance from one struct to the next
    * @param fieldOffset of the field in its struct
    * @param fieldBytes of the field
    */
@@ -385,8 +386,9 @@ public final class MemoryOperations {
   }
 
   /**
-   * Sets one field of each struct from {@code column}, the way back of {@link #readField}; other
-   * bytes of the structs are left as they are. There may be more structs than elements.
+   * Copies the elements of {@code column} to one field of each struct; the reverse of {@link
+   * #readField}. Other bytes of the structs are not changed. There may be more structs than
+   * elements.
    */
   public static void writeField(
       MemorySegment column,
@@ -399,23 +401,24 @@ public final class MemoryOperations {
 
   /**
    * Converts an array of structs to a struct of arrays: the i-th component of each struct goes to
-   * the front of the i-th column. Components that are structs themselves are kept whole, or taken
-   * apart too, as the number of columns says.
+   * the front of the i-th column. Components that are structs themselves stay whole or are split
+   * too, depending on the number of columns.
    *
    * @param struct from {@link ElementType#struct(Class)}
-   * @param columns one for each component, or one for each primitive within, apart from each other
-   *     and from the structs
+   * @param columns one for each component, or one for each primitive within; they overlap neither
+   *     each other nor the structs
    */
   public static void split(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
     StructFields.split(struct, structs, columns);
   }
 
   /**
-   * Converts a struct of arrays to an array of structs, the way back of {@link #split}. The first
-   * column says how many structs there are; the bytes between components are left as they are.
+   * Converts a struct of arrays to an array of structs; the reverse of {@link #split}. The first
+   * column determines the number of structs. Bytes between components are not changed.
    *
    * @param struct from {@link ElementType#struct(Class)}
-   * @param columns one for each component, or one for each primitive within, apart from the structs
+   * @param columns one for each component, or one for each primitive within; they do not overlap
+   *     the structs
    */
   public static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
     StructFields.join(struct, structs, columns);

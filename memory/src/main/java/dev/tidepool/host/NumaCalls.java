@@ -15,27 +15,27 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Linux's calls for NUMA policies, by number, so that no library is needed: the C library has no
- * functions for them.
+ * Linux's system calls for NUMA policies. The C library has no functions for them, so they are
+ * called by number.
  *
- * <p>Policies are given to address ranges with {@code mbind}. A thread is given one with {@code
- * set_mempolicy} only for the time of one call of a driver ({@link ThreadNumaPolicy}): else it
- * would follow the thread to memory that is none of ours. Containers often forbid these calls; then
- * they count as absent.
+ * <p>{@code mbind} sets the policy of an address range. {@code set_mempolicy} sets the policy of a
+ * thread, only for the duration of one driver call ({@link ThreadNumaPolicy}). Otherwise the policy
+ * would also affect other memory that the thread allocates. Containers often forbid these calls;
+ * they then count as absent.
  */
 final class NumaCalls {
   private static final long MPOL_F_ADDR = 2;
   private static final int MPOL_MODE_FLAGS = 0xE000;
 
-  /** Bits of a node mask, above what any kernel is built for. */
+  /** The bits of a node mask, more than any kernel supports. */
   private static final int MASK_BITS = 1024;
 
-  /** The kernel takes one bit less than it is told. */
+  /** The kernel reads one bit less than the given number. */
   private static final long MAX_NODE = MASK_BITS + 1L;
 
   private static final boolean AVAILABLE = LibC.hasNumaCalls() && answers();
 
-  /** The functions, {@code syscall} with the arguments that each call takes. */
+  /** The function {@code syscall} with the arguments of each call. */
   private static final class Calls {
     private static final Linker.Option VARIADIC = Linker.Option.firstVariadicArg(1);
     static final Platform.Numa NUMBERS = Platform.CURRENT.numa().orElseThrow();
@@ -60,13 +60,13 @@ final class NumaCalls {
 
   private NumaCalls() {}
 
-  /** Returns whether the system has these calls and lets this process make them. */
+  /** Returns whether the system has these calls and this process may make them. */
   static boolean available() {
     return AVAILABLE;
   }
 
   /**
-   * Gives untouched pages a policy; whether the system took it.
+   * Sets the policy of untouched pages. Returns whether the system accepted it.
    *
    * @param bytes whole pages
    */
@@ -87,7 +87,7 @@ final class NumaCalls {
     }
   }
 
-  /** Gives the calling thread a policy; whether the system took it. */
+  /** Sets the policy of the calling thread. Returns whether the system accepted it. */
   static boolean setThreadPolicy(NumaPolicy policy) {
     try (Arena arena = Arena.ofConfined()) {
       return policy.nodes().getLast() < MASK_BITS
@@ -95,14 +95,14 @@ final class NumaCalls {
     }
   }
 
-  /** Returns the policy of the calling thread; LOCAL also for those that have no name here. */
+  /** Returns the policy of the calling thread. Policies that this class does not know are LOCAL. */
   static NumaPolicy threadPolicy() {
     try (ThreadPolicy policy = ThreadPolicy.ofThisThread()) {
       return policy(policy.mode.get(JAVA_INT, 0), nodesOf(policy.mask));
     }
   }
 
-  /** The calling thread's policy at one time, just as the system tells it. */
+  /** The policy of the calling thread at one time, as the system reports it. */
   static final class ThreadPolicy implements AutoCloseable {
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment mode = arena.allocate(JAVA_INT);
@@ -110,12 +110,12 @@ final class NumaCalls {
 
     static ThreadPolicy ofThisThread() {
       ThreadPolicy policy = new ThreadPolicy();
-      // Cannot fail where the calls are available; if it did, it would stand for the default.
+      // Cannot fail if the calls are available. After a failure this would be the default policy.
       var _ = get(policy.mode, policy.mask, 0, 0);
       return policy;
     }
 
-    /** Gives it back to the calling thread; whether the system took it. */
+    /** Restores this policy of the calling thread. Returns whether the system accepted it. */
     boolean restore() {
       return set(mode.get(JAVA_INT, 0), mask);
     }
@@ -144,7 +144,7 @@ final class NumaCalls {
     }
   }
 
-  /** The policy that the system has for an address; LOCAL also for those that have no name here. */
+  /** Returns the system's policy for an address. A policy that has no name here is LOCAL. */
   static NumaPolicy policyAt(long address) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment mode = arena.allocate(JAVA_INT);
@@ -155,7 +155,7 @@ final class NumaCalls {
     }
   }
 
-  /** Returns what the system calls so: without nodes it prefers the local one, or has no policy. */
+  /** Returns a policy by its number. Without nodes, the system uses the local node: LOCAL. */
   static NumaPolicy policy(int mode, List<Integer> nodes) {
     for (NumaPolicy.Mode known : NumaPolicy.Mode.values()) {
       if (!nodes.isEmpty() && code(known) == (mode & ~MPOL_MODE_FLAGS)) {

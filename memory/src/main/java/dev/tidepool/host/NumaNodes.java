@@ -4,14 +4,14 @@ import dev.tidepool.host.system.ProcFiles;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The nodes of memory that this process may use. */
+/** The NUMA nodes whose memory this process may use. */
 final class NumaNodes {
   private static final Path NODES = Path.of("/sys/devices/system/node");
   private static final String ALLOWED = "Mems_allowed_list:";
 
   private NumaNodes() {}
 
-  /** Their numbers, ascending: those with memory which the process's CPU set allows. */
+  /** Returns the nodes, ascending, that have memory and that the process's CPU set allows. */
   static List<Integer> usable() {
     List<Integer> nodes = withMemory();
     if (nodes.size() == 1) {
@@ -32,14 +32,14 @@ final class NumaNodes {
         return ProcFiles.numbers(lines.getFirst());
       }
     }
-    // A system that tells of no nodes has one.
+    // A system that reports no nodes has one.
     return List.of(0);
   }
 
   /**
-   * Refuses nodes that are not there.
+   * Checks that the nodes of a policy exist.
    *
-   * @throws IllegalArgumentException naming those that are
+   * @throws IllegalArgumentException if one does not; the message lists the nodes
    */
   static void check(NumaPolicy policy) {
     if (policy.nodes().isEmpty()) {
@@ -57,7 +57,7 @@ final class NumaNodes {
     }
   }
 
-  /** Returns what nodes have free together, file caches included; Long.MAX_VALUE if untold. */
+  /** Returns the free memory of nodes, file caches included; Long.MAX_VALUE if not known. */
   static long freeBytes(List<Integer> nodes) {
     long free = 0;
     for (int node : nodes) {
@@ -70,7 +70,7 @@ final class NumaNodes {
     return free;
   }
 
-  /** Returns what the lines of a node's file have free. */
+  /** Returns the free memory according to the lines of a node's file. */
   static long freeBytes(List<String> lines, int node) {
     long free = 0;
     for (String line : lines) {

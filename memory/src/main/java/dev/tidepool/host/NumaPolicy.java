@@ -4,31 +4,31 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The NUMA nodes that a block's pages come from. {@link HostPlatform#numaNodes()} lists the nodes
- * of this machine.
+ * The NUMA nodes of a block's pages. {@link HostPlatform#numaNodes()} lists the nodes of this
+ * machine.
  *
- * @param mode how the nodes are meant
+ * @param mode how the nodes are used
  * @param nodes their numbers, ascending, each once; none for {@link Mode#LOCAL}, one for {@link
  *     Mode#PREFERRED}
  */
 public record NumaPolicy(Mode mode, List<Integer> nodes) {
-  /** What every process starts with. */
+  /** The policy with which a process starts. */
   public static final NumaPolicy LOCAL = new NumaPolicy(Mode.LOCAL, List.of());
 
-  /** How the nodes of a policy are meant. */
+  /** How the nodes of a policy are used. */
   public enum Mode {
-    /** The node of the processor that touches a page first, or as the process was started. */
+    /** The node of the processor that first touches a page, or the default of the process. */
     LOCAL,
     /** The node while it has room, then others. */
     PREFERRED,
-    /** All nodes in turn, page by page, for the bandwidth of all. */
+    /** All nodes in turn, page by page, for the bandwidth of all of them. */
     INTERLEAVE,
-    /** These nodes only; there is no room once they are full. */
+    /** Only these nodes. If they are full, there is no room. */
     BIND
   }
 
   /**
-   * Checks the form. Whether the nodes exist is checked when memory is allocated.
+   * Checks the number of nodes. Their existence is checked when memory is allocated.
    *
    * @throws IllegalArgumentException if there are too many nodes or too few, or one is negative
    */
@@ -49,17 +49,17 @@ public record NumaPolicy(Mode mode, List<Integer> nodes) {
     }
   }
 
-  /** From this node while it has room. */
+  /** Returns the policy to use this node while it has room. */
   public static NumaPolicy preferred(int node) {
     return new NumaPolicy(Mode.PREFERRED, List.of(node));
   }
 
-  /** From these nodes in turn, page by page. */
+  /** Returns the policy to use these nodes in turn, page by page. */
   public static NumaPolicy interleave(int... nodes) {
     return new NumaPolicy(Mode.INTERLEAVE, boxed(nodes));
   }
 
-  /** From these nodes only. */
+  /** Returns the policy to use only these nodes. */
   public static NumaPolicy bind(int... nodes) {
     return new NumaPolicy(Mode.BIND, boxed(nodes));
   }

@@ -8,13 +8,13 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Where the bytes of a block lie at one moment, as the system counts them. What was never touched
- * lies nowhere.
+ * The location of a block's bytes at one moment, as the system counts them. Bytes that were never
+ * touched count nowhere.
  *
- * @param residentBytes in memory
- * @param hugeBytes of them on huge pages, transparent or explicit
- * @param lockedBytes of them that stay there, those on explicit huge pages included
- * @param bytesByNode of them on each NUMA node; empty if the system does not tell
+ * @param residentBytes bytes in memory
+ * @param hugeBytes resident bytes on huge pages, transparent or explicit
+ * @param lockedBytes resident bytes that stay in memory, including those on explicit huge pages
+ * @param bytesByNode resident bytes on each NUMA node; empty if not known
  */
 public record PageResidency(
     long residentBytes, long hugeBytes, long lockedBytes, Map<Integer, Long> bytesByNode) {
@@ -22,14 +22,14 @@ public record PageResidency(
   private static final Path NODES = Path.of("/proc/self/numa_maps");
 
   /**
-   * Returns the residency of the addresses of a mapping; empty if the system merged them with
-   * others, or does not tell.
+   * Returns the residency of the addresses of a mapping. Returns empty if the system has merged the
+   * mapping with others, or has no data.
    */
   static Optional<PageResidency> of(long address, long bytes) {
     return read(address, bytes, ProcFiles.lines(MAPS), ProcFiles.lines(NODES));
   }
 
-  /** Returns what the lines of the two files say. */
+  /** Returns the residency according to the lines of the two files. */
   static Optional<PageResidency> read(
       long address, long bytes, List<String> maps, List<String> nodes) {
     long resident = 0;
@@ -68,7 +68,7 @@ public record PageResidency(
         : Optional.empty();
   }
 
-  /** Adds what a mapping has on each node: {@code N0=12} counts its pages there. */
+  /** Adds the bytes of a mapping on each node. {@code N0=12} means 12 pages on node 0. */
   private static void count(String start, List<String> nodes, Map<Integer, Long> byNode) {
     for (String line : nodes) {
       if (!line.startsWith(start + " ")) {

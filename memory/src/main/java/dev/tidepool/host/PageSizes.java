@@ -12,17 +12,17 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
-/** The sizes of this system's pages, which do not change while it runs. */
+/** The page sizes of this system, which do not change while it runs. */
 final class PageSizes {
   private static final Path TRANSPARENT_HUGE = Path.of("/sys/kernel/mm/transparent_hugepage");
   private static final Path EXPLICIT_HUGE = Path.of("/sys/kernel/mm/hugepages");
   private static final String FOLDER_START = "hugepages-";
   private static final String FOLDER_END = "kB";
 
-  /** A huge page that is wanted may cost this much more than the bytes asked for... */
+  /** A requested huge page may cost this many bytes more than the request, ... */
   private static final long WASTE_ALLOWED = 2L << 20;
 
-  /** ... or the bytes divided by this. */
+  /** ... or the bytes of the request divided by this. */
   private static final long WASTE_DIVISOR = 8;
 
   private static final boolean HAVE_HUGE =
@@ -30,7 +30,7 @@ final class PageSizes {
 
   static final long BYTES = LibC.pageSize().orElse(4096);
 
-  /** Bytes of a transparent huge page; 0 if there are none. */
+  /** The bytes of a transparent huge page, or 0 if there are none. */
   static final long HUGE_BYTES =
       HAVE_HUGE ? ProcFiles.number(TRANSPARENT_HUGE.resolve("hpage_pmd_size"), 0) : 0;
 
@@ -41,7 +41,7 @@ final class PageSizes {
     return Math.addExact(bytes, multiple - 1) & -multiple;
   }
 
-  /** The sizes of explicit huge pages, largest first; a class of its own, because few ask. */
+  /** The sizes of explicit huge pages, largest first. Loaded only if needed, which is rare. */
   private static final class Explicit {
     static final List<Long> SIZES = sizes();
 
@@ -65,33 +65,33 @@ final class PageSizes {
   }
 
   /**
-   * Returns the sizes of explicit huge pages in bytes, largest first, whether any are set aside or
-   * not.
+   * Returns the sizes of explicit huge pages in bytes, largest first, including sizes of which no
+   * pages are reserved.
    */
   static List<Long> explicitSizes() {
     return HAVE_HUGE ? Explicit.SIZES : List.of();
   }
 
-  /** Returns what a file of one size's folder counts. */
+  /** Returns the number in a file of one page size. */
   static long explicitPages(long pageBytes, String file) {
     return ProcFiles.number(
         EXPLICIT_HUGE.resolve(FOLDER_START + pageBytes / 1024 + FOLDER_END).resolve(file), 0);
   }
 
-  /** Returns whether a block that wants huge pages is rounded up to whole ones of this size. */
+  /** Returns whether a block with requested huge pages is rounded up to pages of this size. */
   static boolean worthRoundingUp(long bytes, long pageBytes) {
     long waste = roundUp(bytes, pageBytes) - bytes;
     return waste <= Math.max(WASTE_ALLOWED, bytes / WASTE_DIVISOR);
   }
 
-  /** When transparent huge pages are used, as the system calls it: always, madvise or never. */
+  /** Returns the system's mode of transparent huge pages: always, madvise or never. */
   static Optional<String> transparentMode() {
     return ProcFiles.lines(TRANSPARENT_HUGE.resolve("enabled")).stream()
         .flatMap(line -> bracketed(line).stream())
         .findFirst();
   }
 
-  /** Returns the mode in force, from a file that lists all modes and has that one in brackets. */
+  /** Returns the current mode, from a line of all modes with the current one in brackets. */
   static Optional<String> bracketed(String line) {
     int from = line.indexOf('[');
     int to = line.indexOf(']', from + 1);

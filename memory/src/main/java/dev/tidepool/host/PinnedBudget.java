@@ -3,15 +3,15 @@ package dev.tidepool.host;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much memory may be page-locked, by all managers that share the budget: locked pages are taken
- * from every other program on the machine. Thread-safe.
+ * The limit of page-locked memory for all managers that share the budget. Locked pages are not
+ * available to other programs on the machine. Thread-safe.
  */
 public final class PinnedBudget {
   private final long limitBytes;
   private final AtomicLong used = new AtomicLong();
 
   /**
-   * Creates a budget with nothing used.
+   * Creates an unused budget.
    *
    * @param limitBytes at least 0
    */
@@ -22,17 +22,17 @@ public final class PinnedBudget {
     this.limitBytes = limitBytes;
   }
 
-  /** Bytes that may be locked in all. */
+  /** Returns the most bytes that may be locked. */
   public long limitBytes() {
     return limitBytes;
   }
 
-  /** Bytes that are locked now, or about to be. */
+  /** Returns the bytes that are locked, or about to be. */
   public long usedBytes() {
     return used.get();
   }
 
-  /** Takes bytes of the budget if that many are left; the caller must {@link #giveBack} them. */
+  /** Reserves bytes if that many are left. The caller later calls {@link #giveBack}. */
   public boolean reserve(long bytes) {
     for (; ; ) {
       long now = used.get();

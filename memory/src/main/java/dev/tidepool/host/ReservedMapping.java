@@ -6,18 +6,18 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pages that are one block's alone: for page locking, for the huge pages or the NUMA nodes that a
- * request names, and for alignments that the system does not give by itself.
+ * A mapping of one block alone: for page locking, for requested huge pages or NUMA nodes, and for
+ * alignments that the system does not provide by itself.
  *
- * <p>Addresses are reserved first, more than are needed; the block is opened inside of them, and
- * what is left around it stays inaccessible. So the system cannot merge the block with a neighbour,
- * and what it tells of the mapping is true of the block. Pages get their policy before they are
+ * <p>First, more addresses are reserved than needed. The block is opened within them, and the
+ * addresses around it stay inaccessible. So the system cannot merge the block with a neighbour, and
+ * its data about the mapping applies to the block alone. Pages get their policy before they are
  * touched.
  */
 final class ReservedMapping {
   private ReservedMapping() {}
 
-  /** Memory as the request has it, or of the next simpler pages; null if there is none. */
+  /** Allocates memory as requested, or with simpler pages. Returns null if there is none. */
   static @Nullable MappedRegion of(HostRequest request) {
     long bytes = request.bytes();
     if (!LibC.hasMapping()) {
@@ -59,7 +59,7 @@ final class ReservedMapping {
   }
 
   /**
-   * Ordinary memory between inaccessible pages.
+   * Allocates ordinary memory between inaccessible pages.
    *
    * @param alignment at least a page
    */
@@ -82,7 +82,7 @@ final class ReservedMapping {
     }
   }
 
-  /** Opens a part of reserved addresses; null if the system has no memory for it. */
+  /** Opens a part of reserved addresses. Returns null if the system has no memory for it. */
   private static @Nullable MappedRegion opened(
       long base, long reserved, long length, long alignment, PageKind kind) {
     long address = PageSizes.roundUp(base + PageSizes.BYTES, alignment);
@@ -101,24 +101,24 @@ final class ReservedMapping {
   }
 
   /**
-   * Returns what memory is whose advice to use huge pages was taken: the system may still have them
-   * off.
+   * Returns the properties of memory for which the system accepted the advice to use huge pages.
+   * They may still be switched off.
    */
   static GrantedMemory transparent(GrantedMemory plain) {
     return TransparentMode.OFF ? plain : plain.of(PageKind.TRANSPARENT_HUGE, PageSizes.HUGE_BYTES);
   }
 
-  /** Whether no mapping of this process gets any; read once, because every large block asks. */
+  /** Whether this process gets no transparent huge pages. Read once: every large block needs it. */
   private static final class TransparentMode {
     static final boolean OFF =
         PageSizes.transparentMode().orElse("never").equals("never")
             || ProcFiles.lines(Path.of("/proc/self/status")).contains("THP_enabled:\t0");
   }
 
-  /** Huge pages that were set aside; null if too few of this size are left. */
+  /** Allocates explicit huge pages. Returns null if too few of this size are left. */
   private static @Nullable MappedRegion explicit(HostRequest request, long pageBytes) {
     long length = PageSizes.roundUp(request.bytes(), pageBytes);
-    // The system aligns to the page; for more, take more addresses and trim.
+    // The system aligns to the page size. For a larger alignment, map more and trim.
     boolean aligned = request.alignment() <= pageBytes;
     long mapped = aligned ? length : length + request.alignment();
     LibC.Mapped map = LibC.mapHuge(mapped, pageBytes, aligned);
@@ -139,8 +139,8 @@ final class ReservedMapping {
                   length,
                   GrantedMemory.plain(length).of(PageKind.EXPLICIT_HUGE, pageBytes)),
               request.numa());
-      // The pages may be other nodes', or a control group's limit may be below them, and then the
-      // first touch would kill the process. Kernels before 5.14 can't tell, and are not trusted.
+      // The pages may be on other nodes, or exceed a control group's limit. The first touch would
+      // then kill the process. Kernels before 5.14 cannot check this, so their pages are not used.
       memory = LibC.advise(address, length, LibC.Advice.POPULATE) ? pages : null;
       return memory;
     } finally {
@@ -156,7 +156,7 @@ final class ReservedMapping {
     }
   }
 
-  /** Gives untouched memory its policy, and reads back what the system made of it. */
+  /** Sets the policy of untouched memory. Returns the region with the policy it really has. */
   private static MappedRegion placed(MappedRegion memory, NumaPolicy policy) {
     if (policy.mode() == NumaPolicy.Mode.LOCAL
         || !NumaCalls.available()

@@ -24,30 +24,30 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file that this process shares with others, mapped: how it begins, is found, and ends.
+ * A mapped file that this process shares with others: its creation, opening, and end.
  *
- * <p><b>Locks tell which processes use a file.</b> Every process that uses one holds a shared lock
- * on it, from before it trusts the contents until after it has unmapped them; the system releases
- * the locks of a process that dies. A process that gets the exclusive lock knows that no other uses
- * the file, and deletes it before it gives the lock up: that is how the last user leaves, and how
- * what killed processes left is swept.
+ * <p><b>Locks.</b> Every process that uses a file holds a shared lock on it, from before it trusts
+ * the contents until after it has unmapped them. The system releases the locks of a process that
+ * dies. A process that gets the exclusive lock knows that no other process uses the file, and
+ * deletes the file before it releases the lock. In this way the last user deletes its file, and the
+ * files of killed processes are deleted.
  *
- * <p>Between the opening of a path and the lock, another process may delete the file, and create
- * another one. So a thread that has a lock checks that the path still names the file that it named
- * before the opening; if not, it starts again. A file is made under a name that no other process
- * takes, locked, and linked to its own name when it is whole.
+ * <p>Between opening a path and locking the file, another process may delete the file and create
+ * another one. So after locking, a thread checks that the path still names the same file as before
+ * opening. If not, it starts again. A new file gets a name that no other process uses. It is
+ * locked, and linked to its own name when it is complete.
  *
- * <p><b>Threads.</b> Locks belong to the process, and all of them on a file go when the process
- * closes any channel to it. So there is one channel, and one mapping, however often the process has
- * opened a name, and {@link SharedFileTable} lets one thread at a time do what is here with a path,
- * and leaves alone what is in use. A thread that is interrupted in a channel closes it: the
- * interrupt is taken down for the time of the work, and the work is done again if one came in
- * between.
+ * <p><b>Threads.</b> Locks belong to the process. When the process closes any channel to a file,
+ * all its locks on the file are released. So there is one channel and one mapping, however often
+ * the process has opened a name. {@link SharedFileTable} admits one thread at a time to the
+ * operations here on a path, and leaves files in use alone. An interrupt of a thread in a channel
+ * operation closes the channel. So the interrupt is cleared during the work, and the work is
+ * repeated if one came meanwhile.
  */
 final class SharedFile {
   private static final System.Logger LOG = System.getLogger(SharedFile.class.getName());
 
-  // Far behind the bytes, because Windows would stop others from reading locked bytes.
+  // Far behind the bytes, because Windows prevents others from reading locked bytes.
   private static final long LOCK_AT = Long.MAX_VALUE - 1;
   private static final long PATIENCE_NANOS = 10_000_000_000L;
   private static final long PAUSE_NANOS = 100_000;
@@ -83,16 +83,16 @@ final class SharedFile {
     return elements;
   }
 
-  /** Tells the file from others, whatever their names; null where the system has no such thing. */
+  /** Returns the identity of the file, independent of its names, or null if the system has none. */
   @Nullable Object key() {
     return key;
   }
 
   /**
-   * Returns a new file of zeros.
+   * Creates a file of zeros.
    *
-   * @param begun the name that it is made under, which no other process takes
-   * @throws FileAlreadyExistsException if there is one that is in use, or none of ours
+   * @param begun the temporary name of the file, which no other process uses
+   * @throws FileAlreadyExistsException if a file exists that is in use or not ours
    * @throws OutOfDeviceMemoryException if there is no room
    */
   static SharedFile create(Path path, Path begun, SharedHeader header) throws IOException {
@@ -106,10 +106,10 @@ final class SharedFile {
         });
   }
 
-  /** Null if another process took the file for one that was left behind, before it was locked. */
+  /** Creates a file. Returns null if another process deleted it as unused before it was locked. */
   private static @Nullable SharedFile tryCreate(Path path, Path begun, SharedHeader header)
       throws IOException {
-    // Another process may be at it just now, and hold the lock for that moment.
+    // Another process may be checking the file, and hold the lock for that moment.
     for (int i = 0; !discardIfUnused(path); i++) {
       if (i == LOOKS) {
         throw new FileAlreadyExistsException(path.toString());
@@ -143,7 +143,7 @@ final class SharedFile {
     }
   }
 
-  /** Gives a whole file its own name; false if it was deleted under the other one. */
+  /** Links a complete file to its own name. Returns false if its temporary name was deleted. */
   private static boolean link(Path path, Path begun) throws IOException {
     try {
       Files.createLink(path, begun);
@@ -156,11 +156,11 @@ final class SharedFile {
   }
 
   /**
-   * Returns a file that others use.
+   * Opens a file that others use.
    *
-   * @throws NoSuchFileException if there is none, or it was not used any more
+   * @throws NoSuchFileException if there is none, or no process used it any more
    * @throws IllegalArgumentException if it holds elements of another type
-   * @throws TransferException if it is not this user's, damaged, or another version's
+   * @throws TransferException if it belongs to another user, is damaged, or has another version
    */
   static SharedFile open(Path path, ElementType<?> type, String what) throws IOException {
     return Uninterruptibly.reopening(
@@ -183,7 +183,7 @@ final class SharedFile {
         });
   }
 
-  /** Null if the file is just being deleted or replaced. */
+  /** Opens a file. Returns null if the file is being deleted or replaced. */
   private static @Nullable SharedFile tryOpen(Path path, ElementType<?> type, String what)
       throws IOException {
     String flaw = SharedFolder.flaw(path, false);
@@ -202,7 +202,7 @@ final class SharedFile {
             what + " is a file that Tidepool did not make; remove it, or take another name", null);
       }
       if (unused) {
-        // Its users were killed. Leaving deletes it.
+        // Its users were killed. Abandoning the file deletes it.
         throw new NoSuchFileException(path.toString());
       }
       if (channel.tryLock(LOCK_AT, 1, true) != null
@@ -242,10 +242,10 @@ final class SharedFile {
   }
 
   /**
-   * Ends this process's use of the file: unmaps it, later if a native call still holds it, and
-   * deletes it unless others use it. Never throws.
+   * Ends this process's use of the file. Unmaps it, later if a native call still holds it, and
+   * deletes it unless other processes use it. Never throws.
    *
-   * @param whenGone is run when this process has finished with the path
+   * @param whenGone runs when this process no longer uses the path
    */
   void close(Runnable whenGone) {
     new HostBlock(
@@ -260,15 +260,17 @@ final class SharedFile {
         .free();
   }
 
-  /** Gives the lock up, and deletes the file unless others use it. Never throws. */
+  /** Releases the lock, and deletes the file unless other processes use it. Never throws. */
   void leave() {
     abandon(channel, key, path);
   }
 
   /**
-   * Closes the channel of a locked file, and deletes the file unless others use it. Never throws.
+   * Closes the channel of a locked file, and deletes the file unless other processes use it. Never
+   * throws.
    *
-   * @param ours the file if it is known to be ours, even if its contents do not tell any more
+   * @param ours the key of the file if it is known to be ours, even if its contents no longer show
+   *     it
    */
   private static void abandon(FileChannel channel, @Nullable Object ours, Path... paths) {
     try {
@@ -292,7 +294,7 @@ final class SharedFile {
     }
   }
 
-  /** Describes the owner of a file that is in the way. */
+  /** Describes the file that occupies a name. */
   static String holder(Path path) {
     try (FileChannel channel = FileChannel.open(path, existing())) {
       ByteBuffer front = read(channel, SharedHeader.GRANULE);
@@ -304,7 +306,7 @@ final class SharedFile {
     }
   }
 
-  /** Deletes a file of ours that is not in use; whether the path is free now. */
+  /** Deletes a file of ours that is not in use. Returns whether the path is free now. */
   static boolean discardIfUnused(Path path) throws IOException {
     return discardIfUnused(path, null);
   }
@@ -337,7 +339,7 @@ final class SharedFile {
       Files.delete(path);
       return true;
     } catch (OverlappingFileLockException e) {
-      // Another class loader's SharedFileTable uses the file.
+      // The SharedFileTable of another class loader uses the file.
       return false;
     }
   }
@@ -346,7 +348,7 @@ final class SharedFile {
     return Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
   }
 
-  /** Returns the first bytes, fewer if the file has fewer. */
+  /** Returns the first bytes, or all bytes of a shorter file. */
   private static ByteBuffer read(FileChannel channel, int bytes) throws IOException {
     ByteBuffer front = ByteBuffer.allocate(bytes);
     int count = 0;

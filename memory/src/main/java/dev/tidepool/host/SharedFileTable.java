@@ -20,17 +20,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The shared files that this process uses, and by how many of its buffers.
+ * The shared files that this process uses, with the number of users of each.
  *
- * <p><b>Locking.</b> The class's monitor guards the entries, and is never held while a file is
- * touched. The first thread that touches a file makes an entry for its path. A thread that finds
- * the entry of another one that is touching the file looks again a moment later.
+ * <p><b>Locking.</b> The class's monitor guards the entries and is never held during a file
+ * operation. The first thread that uses a path adds an entry for it. A thread that finds an entry
+ * whose file another thread is opening or leaving tries again after a pause.
  *
- * <p>A virtual machine that ends in an orderly way leaves every file on its way, which deletes
- * those that no other process uses. What is mapped stays so until the process is gone.
+ * <p>When the virtual machine ends normally, an exit action leaves all files, which deletes those
+ * that no other process uses. The mappings stay until the process ends.
  *
- * <p>Two class loaders that both load this library must not share the same names: each would give
- * the other's locks up.
+ * <p>Two class loaders that both load this library must not share the same names: each would
+ * release the other's locks.
  */
 final class SharedFileTable {
   private static final long PATIENCE_NANOS = 10_000_000_000L;
@@ -46,12 +46,12 @@ final class SharedFileTable {
 
   private enum Stage {
     CREATING,
-    /** Being looked at, or left: for a moment. */
+    /** Being checked or left, only for a moment. */
     TOUCHED,
     USED
   }
 
-  /** What this process does with a path; a user of its file holds the entry until its release. */
+  /** The use of a path by this process. A user of the file holds the entry until its release. */
   static final class Entry {
     private final Path path;
     private Stage stage;
@@ -64,15 +64,15 @@ final class SharedFileTable {
     }
   }
 
-  /** Returns the file; for its users. */
+  /** Returns the file of an entry in use. */
   static synchronized SharedFile fileOf(Entry entry) {
     return Objects.requireNonNull(entry.file, "a file in use");
   }
 
   /**
-   * Makes a file; its first user holds the entry.
+   * Creates a file. The caller is its first user.
    *
-   * @throws TransferException if the name is in use, or the file cannot be made
+   * @throws TransferException if the name is in use, or the file cannot be created
    */
   static Entry create(SharedFolder folder, String name, SharedHeader header) {
     Path path = folder.file(name);
@@ -98,7 +98,7 @@ final class SharedFileTable {
   }
 
   /**
-   * Finds a file that is in use; one more user holds the entry.
+   * Opens a file that is in use. The caller is one more user.
    *
    * @throws TransferException if there is none, or it cannot be used
    * @throws IllegalArgumentException if it holds elements of another type
@@ -137,14 +137,14 @@ final class SharedFileTable {
     }
   }
 
-  /** Ends one user's hold; the last one unmaps and leaves the file. Never throws. */
+  /** Ends one use. The last user unmaps and leaves the file. Never throws. */
   static void release(Entry entry) {
     if (isLast(entry)) {
       fileOf(entry).close(() -> forget(entry.path));
     }
   }
 
-  /** One user less; whether it was the last one. What an ending virtual machine has left stays. */
+  /** Counts one user less. Returns whether it was the last one, and the exit action has not run. */
   private static synchronized boolean isLast(Entry entry) {
     entry.users--;
     if (entry.users > 0 || !ENTRIES.containsKey(entry.path)) {
@@ -154,7 +154,7 @@ final class SharedFileTable {
     return true;
   }
 
-  /** Returns a new entry for a path; or the one of its file in use, which gets one more user. */
+  /** Adds an entry for a path, or returns the entry of its file in use with one more user. */
   private static Entry enter(Path path, Stage stage) {
     long start = System.nanoTime();
     Entry entry = tryEnter(path, stage);
@@ -173,7 +173,7 @@ final class SharedFileTable {
     return entry;
   }
 
-  /** Null while another thread touches the file. */
+  /** Returns null while another thread opens or leaves the file. */
   private static synchronized @Nullable Entry tryEnter(Path path, Stage stage) {
     checkAlive();
     Entry there = ENTRIES.get(path);
@@ -213,7 +213,10 @@ final class SharedFileTable {
     }
   }
 
-  /** False if the virtual machine is ending, which has looked for what to leave before. */
+  /**
+   * Marks an entry as used. Returns false if the virtual machine is ending and the exit action has
+   * already listed the files to leave.
+   */
   private static synchronized boolean tryUse(Entry entry, SharedFile file) {
     entry.file = file;
     entry.users = 1;
@@ -221,19 +224,19 @@ final class SharedFileTable {
     return !ending;
   }
 
-  /** Deletes what killed processes left in a folder. What cannot be deleted stays. */
+  /** Deletes files of killed processes in a folder. Files that cannot be deleted stay. */
   private static void sweep(SharedFolder folder) {
     try {
       Set<@Nullable Object> inUse = keysInUse();
       for (Path path : folder.files()) {
         if (begin(path)) {
           try {
-            // It may be one of ours under the name that its creator, now killed, made it with.
+            // The path may be the temporary name of a file in use whose creator was killed.
             if (!inUse.contains(FilePermissions.key(path))) {
               SharedFile.discardIfUnused(path);
             }
           } catch (NoSuchFileException e) {
-            // Another process was faster.
+            // Another process deleted the file first.
           } finally {
             forget(path);
           }
@@ -268,14 +271,14 @@ final class SharedFileTable {
 
   private static void leaveAll() {
     leave().forEach(SharedFile::leave);
-    // A thread that uses a file now may be about to make it, or to leave it.
+    // A thread may be about to create or leave a file now.
     long start = System.nanoTime();
     while (isBusy() && System.nanoTime() - start < LAST_PATIENCE_NANOS) {
       LockSupport.parkNanos(PAUSE_NANOS);
     }
   }
 
-  /** Ends the use of all files; returns those that were in use. */
+  /** Ends the use of all files. Returns the files that were in use. */
   private static synchronized List<SharedFile> leave() {
     ending = true;
     List<Entry> used =

@@ -28,20 +28,20 @@ import java.util.UUID;
 import java.util.regex.Pattern;
 
 /**
- * The folder of the files that processes share, one for each user. No other user may list it, read
- * in it, or create files there.
+ * The folder of shared files, one for each user.
  *
- * <p>Without a choice it is {@code /dev/shm/tidepool-UID} on Linux, where files are memory, and
- * {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere, where files are on disk. It is made for
- * its owner only. A folder that is there already is taken only if it belongs to this process's
- * user, no other may write to it, and it is no symbolic link: in a folder that all may write to,
- * another user may have created it first. Where the system keeps no such permissions (Windows) none
- * of this is checked, and {@link HostPlatform#describe()} says so.
+ * <p>By default the folder is {@code /dev/shm/tidepool-UID} on Linux, where files are in memory,
+ * and {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere, where files are on disk. A new
+ * folder is accessible to its owner only. An existing folder is used only if it belongs to this
+ * process's user, no other user may write to it, and it is not a symbolic link. The reason is that
+ * another user may have created it first, in a folder to which all may write. If the system has no
+ * such permissions (Windows), none of this is checked, and {@link HostPlatform#describe()} reports
+ * that.
  *
  * @param path the folder, without symbolic links
  */
 public record SharedFolder(Path path) {
-  /** Ends the names of shared files; others in the folder are left alone. */
+  /** The ending of the names of shared files. Other files in the folder are left alone. */
   private static final String ENDING = ".shared";
 
   private static final int LONGEST_NAME = 128;
@@ -51,13 +51,13 @@ public record SharedFolder(Path path) {
   private static final boolean PERMISSIONS =
       FileSystems.getDefault().supportedFileAttributeViews().containsAll(List.of("posix", "unix"));
 
-  /** The number of this process's user, where owners can be told. */
+  /** The number of this process's user, if the system can tell the owners of files. */
   private static final OptionalInt USER = PERMISSIONS ? user() : OptionalInt.empty();
 
   /**
-   * Returns the folder that was chosen, or the default one; made if it is not there.
+   * Returns the chosen folder or the default one. Creates it if it does not exist.
    *
-   * @throws TransferException if it cannot be made, or is not this user's alone
+   * @throws TransferException if it cannot be created, or other users may write to it
    */
   public static SharedFolder of(Optional<Path> chosen) {
     Path path = chosen.orElseGet(SharedFolder::byDefault).toAbsolutePath();
@@ -89,11 +89,11 @@ public record SharedFolder(Path path) {
     try {
       Files.createDirectory(path, FilePermissions.ownerOnlyFolder(path));
     } catch (FileAlreadyExistsException e) {
-      // Another process was faster, or it is something else: the check that follows tells.
+      // Another process was faster, or another file has the name. The following check decides.
     }
   }
 
-  /** Where the folder is without a choice. */
+  /** Returns the path of the default folder. */
   static Path byDefault() {
     Path parent = isInMemory() ? MEMORY : Path.of(System.getProperty("java.io.tmpdir"));
     String user =
@@ -107,7 +107,7 @@ public record SharedFolder(Path path) {
     return Platform.CURRENT.isLinux() && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY);
   }
 
-  /** Returns the default folder, where its files lie, and how well it is guarded; for people. */
+  /** Describes, for people, the default folder, the location of its files, and its protection. */
   public static String describe() {
     return byDefault()
         + (isInMemory() ? "" : ", files on disk")
@@ -134,9 +134,10 @@ public record SharedFolder(Path path) {
   }
 
   /**
-   * Returns the name of a file, without its ending. File systems of macOS and Windows usually take
-   * {@code A} and {@code a} for one name, and two buffers for one file would end each other's
-   * locks. So the capital letters are listed behind a character that no buffer's name has.
+   * Returns the name of a file, without its ending. On macOS and Windows, file systems usually
+   * treat {@code A} and {@code a} as the same name. Two buffers with the same file would release
+   * each other's locks. So the name lists the capital letters behind a character that no buffer's
+   * name has.
    */
   static String fileName(String name, OperatingSystem system) {
     BigInteger capitals = BigInteger.ZERO;
@@ -151,7 +152,7 @@ public record SharedFolder(Path path) {
         : name.toLowerCase(Locale.ROOT) + "^" + capitals.toString(16);
   }
 
-  /** Returns a name for a file that is being made, which no buffer can have. */
+  /** Returns a temporary name for a new file, which no buffer can have. */
   Path begun() {
     return path.resolve("new~" + UUID.randomUUID() + ENDING);
   }
@@ -168,9 +169,10 @@ public record SharedFolder(Path path) {
   }
 
   /**
-   * Returns what is wrong with a file or folder that is there; empty if it is this user's alone.
+   * Returns the defect of an existing file or folder, or an empty string if it belongs to this user
+   * and no other may write to it.
    *
-   * @throws java.nio.file.NoSuchFileException if it is not there
+   * @throws java.nio.file.NoSuchFileException if it does not exist
    */
   static String flaw(Path path, boolean folder) throws IOException {
     Map<String, Object> attributes =

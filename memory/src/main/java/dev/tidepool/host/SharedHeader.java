@@ -12,11 +12,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.stream.Collectors;
 
 /**
- * What a shared file says of itself, at its front, so that its bytes are not taken for something
- * else. The elements follow at the next multiple of {@link #GRANULE}.
+ * The header of a shared file, which describes its contents. The elements follow at the next
+ * multiple of {@link #GRANULE}.
  *
- * <p>Numbers are big-endian, whatever the elements are. The first field is the same in every
- * version: it tells whose a file is that is not in use any more.
+ * <p>The numbers of the header are always big-endian. The first field is the same in every version.
+ * It identifies files of this library that are no longer used.
  *
  * <pre>
  *  0  long  "TIDEPOOL"
@@ -29,13 +29,13 @@ import java.util.stream.Collectors;
  * 44  int   bytes of the description, which follows: UTF-8
  * </pre>
  *
- * @param description of the element type; of a struct, with all its members
+ * @param description of the element type; for a struct, with all its members
  * @param elementBytes bytes of one element
  * @param length elements
  * @param creator the process that created the file
  */
 record SharedHeader(String description, long elementBytes, long length, long creator) {
-  /** Elements begin at a multiple of this, in bytes. */
+  /** Elements begin at a multiple of this number of bytes. */
   static final int GRANULE = 4096;
 
   private static final long MAGIC = 0x54494445504F4F4CL;
@@ -68,7 +68,7 @@ record SharedHeader(String description, long elementBytes, long length, long cre
     return header;
   }
 
-  /** Bytes of the header, which is where the elements begin. */
+  /** Returns the size of the header, which is the offset of the elements. */
   int bytes() {
     int front = DESCRIPTION_AT + description.getBytes(StandardCharsets.UTF_8).length;
     return Math.ceilDiv(front, GRANULE) * GRANULE;
@@ -82,7 +82,7 @@ record SharedHeader(String description, long elementBytes, long length, long cre
     return bytes() + elementsBytes();
   }
 
-  /** The header as the file has it. */
+  /** Returns the header in the format of the file. */
   ByteBuffer encode() {
     byte[] text = description.getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(bytes())
@@ -98,34 +98,29 @@ record SharedHeader(String description, long elementBytes, long length, long cre
         .rewind();
   }
 
-  /**
-   * Returns whether the first bytes of a file are those of a shared one; an empty one was just
-   * begun.
-   */
+  /** Returns whether these are the first bytes of a shared file. An empty file is a new one. */
   static boolean isOurs(ByteBuffer front) {
     return !front.hasRemaining() || (front.remaining() >= Long.BYTES && front.getLong(0) == MAGIC);
   }
 
-  /** Bytes of the header that begins with these; all of them are needed to decode it. */
+  /** Returns the size of the header that begins with these bytes. Decoding needs all of it. */
   static int bytesOf(ByteBuffer front) {
     int bytes = front.remaining() < GRANULE ? 0 : front.getInt(START_AT);
     return bytes < GRANULE || bytes > LARGEST ? GRANULE : bytes;
   }
 
-  /**
-   * Returns the process that created the file that begins with these bytes; 0 if they do not tell.
-   */
+  /** Returns the process that created the file with these first bytes, or 0 if unknown. */
   static long creatorOf(ByteBuffer front) {
     return front.remaining() < GRANULE ? 0 : front.getLong(CREATOR_AT);
   }
 
   /**
-   * Returns the header of a file.
+   * Decodes the header of a file.
    *
    * @param front all of the header
    * @param size bytes of the file
-   * @param what the file, in errors
-   * @throws TransferException if it was made by another version or is damaged
+   * @param what the description of the file for errors
+   * @throws TransferException if another version created it or it is damaged
    */
   static SharedHeader decode(ByteBuffer front, long size, String what) {
     if (front.remaining() < GRANULE) {
@@ -175,9 +170,9 @@ record SharedHeader(String description, long elementBytes, long length, long cre
   }
 
   /**
-   * Fails unless the elements are of a type.
+   * Checks that the elements have a type.
    *
-   * @throws IllegalArgumentException if they are not; it tells both
+   * @throws IllegalArgumentException if they do not; the message has both types
    */
   void check(ElementType<?> type, String what) {
     String wanted = describe(type);
@@ -205,7 +200,7 @@ record SharedHeader(String description, long elementBytes, long length, long cre
     return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? 1 : 2;
   }
 
-  /** Returns the name of a type; of a struct, its members too. */
+  /** Returns the name of a type; for a struct, with its members. */
   private static String describe(ElementType<?> type) {
     return type.layout() instanceof StructLayout struct
         ? type.name() + members(struct)

@@ -9,7 +9,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Elements that several processes of one user share, found by a name in a {@link SharedFolder}.
+ * Elements that several processes of one user share, under a name in a {@link SharedFolder}.
  *
  * {@snippet :
  * SharedFolder folder = SharedFolder.of(Optional.empty());
@@ -18,15 +18,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * }
  * }
  *
- * <p>The last user's {@link #close()} deletes the file behind it. What a killed process leaves is
- * known by its released lock, and deleted at the next {@code create} or {@code open} of any name,
- * by any process. Users in one process share one mapping, which ends with the last of them.
+ * <p>The last user's {@link #close()} deletes the file. The file of a killed process has no lock
+ * any more. It is deleted by the next {@code create} or {@code open} of any name, by any process.
+ * Users in one process share one mapping, which ends with the last of them.
  *
- * <p>Others of the same user can shorten the file. Then the bytes vanish: copies and plain access
- * fail with an {@link InternalError}, vector instructions and native code end the process. {@link
- * MemoryOperations} and buffers take care of that; {@link MemorySegment#mismatch} does not.
+ * <p>Other processes of the same user can truncate the file. The bytes then vanish: copies and
+ * plain access fail with an {@link InternalError}, but vector instructions and native code end the
+ * process. {@link MemoryOperations} and buffers handle this; {@link MemorySegment#mismatch} does
+ * not.
  *
- * <p>Thread-safe; the processes agree among themselves on which of them writes where and when.
+ * <p>Thread-safe. The processes must coordinate their access to the elements.
  */
 public final class SharedMemory implements AutoCloseable {
   private final SharedFileTable.Entry entry;
@@ -39,14 +40,15 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /**
-   * New elements, all zero, aligned to 4 KiB. Their memory is taken now, not when it is touched.
+   * Creates elements that are all zero and aligned to 4 KiB. Their memory is allocated now, not
+   * when it is first touched.
    *
    * @param name letters, digits, {@code .}, {@code _} and {@code -}, at most 128, without {@code
    *     ..}
-   * @throws IllegalArgumentException if it is no such name, or the length is negative
+   * @throws IllegalArgumentException if the name is invalid, or the length is negative
    * @throws OutOfDeviceMemoryException if there is no room in the folder
    * @throws TransferException if the name is in use (its cause is a {@link
-   *     FileAlreadyExistsException}), or the file cannot be made
+   *     FileAlreadyExistsException}), or the file cannot be created
    */
   public static SharedMemory create(
       SharedFolder folder, ElementType<?> type, long length, String name) {
@@ -54,11 +56,12 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /**
-   * Elements that another user, in this process or another, has created and not yet closed.
+   * Opens elements that another user, in this process or another, has created and not yet closed.
    *
-   * @throws IllegalArgumentException if the name cannot be one, or the elements are of another type
+   * @throws IllegalArgumentException if the name is invalid, or the elements have another type
    * @throws TransferException if no process uses that name (its cause is a {@link
-   *     NoSuchFileException}), or the file is another user's, damaged, or another version's
+   *     NoSuchFileException}), or the file belongs to another user, is damaged, or has another
+   *     version
    */
   public static SharedMemory open(SharedFolder folder, ElementType<?> type, String name) {
     return over(SharedFileTable.open(folder, name, type));
@@ -78,7 +81,7 @@ public final class SharedMemory implements AutoCloseable {
     return segment;
   }
 
-  /** Ends this use; idempotent, and throws nothing. */
+  /** Ends this use. Idempotent; never throws. */
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {

@@ -7,8 +7,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the calling thread's pages come from, for memory that only a driver can allocate: a
- * driver's call takes no node, but the kernel takes pages by the policy of the thread that calls.
+ * The NUMA policy of the calling thread, for memory that only a driver can allocate. A driver's
+ * call has no parameter for a node, but the kernel allocates pages by the policy of the calling
+ * thread.
  */
 public final class ThreadNumaPolicy {
   private static final System.Logger LOG = System.getLogger(ThreadNumaPolicy.class.getName());
@@ -16,12 +17,12 @@ public final class ThreadNumaPolicy {
   private ThreadNumaPolicy() {}
 
   /**
-   * Runs what allocates, with pages from a node while it has room. The thread's own policy is back
-   * when this returns. Where the system knows no policies, forbids them, or has no such node, the
-   * pages come from anywhere.
+   * Runs an allocation with pages from a node while the node has room. Restores the thread's own
+   * policy before this returns. If the system has no policies, forbids them, or has no such node,
+   * the pages come from any node.
    *
-   * <p>A virtual thread waits for another thread that does it, as its carrier's policy is not its
-   * own.
+   * <p>A virtual thread waits for a platform thread that runs the allocation, because the policy
+   * belongs to the carrier thread.
    *
    * @param node its number, from 0
    */
@@ -71,7 +72,7 @@ public final class ThreadNumaPolicy {
     return cause instanceof RuntimeException failure ? failure : new IllegalStateException(cause);
   }
 
-  /** The policy that the calling thread has. */
+  /** Returns the policy of the calling thread. */
   public static NumaPolicy policy() {
     return NumaCalls.available() ? NumaCalls.threadPolicy() : NumaPolicy.LOCAL;
   }

@@ -3,15 +3,15 @@ package dev.tidepool.host;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much of something is in use; exact when nothing is being allocated or freed.
+ * The use of some memory. Exact when no thread is allocating or freeing.
  *
- * @param blocks that live now
- * @param bytes that they occupy
- * @param peakBytes the most that {@code bytes} has been
- * @param totalBlocks that there have been
+ * @param blocks the number of live blocks
+ * @param bytes the bytes that they occupy
+ * @param peakBytes the peak of {@code bytes}
+ * @param totalBlocks the number of blocks ever allocated
  */
 public record UsageCounter(long blocks, long bytes, long peakBytes, long totalBlocks) {
-  /** Counts it. */
+  /** Counts the use. */
   static final class Gauge {
     private final AtomicLong blocks = new AtomicLong();
     private final AtomicLong bytes = new AtomicLong();

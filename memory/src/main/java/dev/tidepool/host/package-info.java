@@ -1,14 +1,14 @@
 /**
- * The operating system's memory: aligned blocks, huge pages, page locking, and what the machine
- * has; and operations over memory, {@link dev.tidepool.host.MemoryOperations}.
+ * The operating system's memory: aligned blocks, huge pages, page locking, and the features of the
+ * machine. Also operations on memory, {@link dev.tidepool.host.MemoryOperations}.
  *
- * <p>Everything native is called through {@code java.lang.foreign}. A function that a system lacks
- * is an absent value, and the plain way is taken: blocks come from an arena then, and nothing is
+ * <p>All native functions are called through {@code java.lang.foreign}. A function that a system
+ * lacks is an absent value, and a simpler way is used: an arena allocates blocks, and nothing is
  * page-locked. May use {@code dev.tidepool} and {@code dev.tidepool.spi}.
  *
- * <p>One idea runs through it: a block's segment lives in an arena of the block's own, which is
- * closed before the memory goes back. A stale segment therefore fails with an exception; it never
- * reads what the system has since given to another owner.
+ * <p>The segment of a block is in the block's own arena, which is closed before the memory is
+ * returned. So access through a stale segment fails with an exception; it never reads memory that
+ * the system has given to another owner.
  */
 @NullMarked
 package dev.tidepool.host;

@@ -3,15 +3,15 @@ package dev.tidepool.link;
 import dev.tidepool.link.StagingModel.Plan;
 
 /**
- * What staged transfers of one direction take, corrected by every chunk that was measured: the
- * machine may be busier now than when it was calibrated. Thread-safe; of two that measure at the
- * same moment one may be lost.
+ * The cost of staged transfers in one direction. Every measured chunk corrects it, because the
+ * machine may be busier now than when it was calibrated. Thread-safe; of two simultaneous
+ * measurements one may be lost.
  */
 final class AdaptiveCostModel {
-  /** The weight of a new measurement; the old ones fade after some thirty chunks. */
+  /** The weight of a new measurement. Old ones fade after about thirty chunks. */
   private static final double WEIGHT = 0.1;
 
-  /** How many times the old value a measurement counts for at most. */
+  /** The limit of a measurement, as a multiple of the old value. */
   private static final double MOST = 4;
 
   private volatile StagingModel model;
@@ -28,7 +28,7 @@ final class AdaptiveCostModel {
     return model.best(bytes, most);
   }
 
-  /** The processor copied so many bytes in that time. */
+  /** Records the time in which the processor copied a number of bytes. */
   void hostCopied(long bytes, long nanos) {
     StagingModel now = model;
     model =
@@ -39,7 +39,7 @@ final class AdaptiveCostModel {
             now.noticeNanos());
   }
 
-  /** The device, which had something to do all the time, moved so many bytes in that time. */
+  /** Records the time in which the device moved a number of bytes. It was busy during all of it. */
   void linkMoved(long bytes, long nanos) {
     StagingModel now = model;
     model =
@@ -50,7 +50,7 @@ final class AdaptiveCostModel {
             now.noticeNanos());
   }
 
-  /** A thread that was held up says nothing of the link, so no measurement counts for too much. */
+  /** Returns the new average. A measurement is limited, because a delayed thread distorts it. */
   private static double mixed(double old, double measured) {
     double counted = old == 0 ? measured : Math.min(measured, old * MOST);
     return old + WEIGHT * (counted - old);

@@ -18,17 +18,19 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Measures what the ways of a device cost, on a queue of its own and with memory that it is given.
+ * Measures the costs of a device's transfer paths, on a queue of its own and with memory that the
+ * caller provides.
  *
- * <p>Each leg is moved a few times small and then ever larger, up to 4 MiB, until a movement takes
- * half a millisecond. The least time of a size counts: whatever else happens on the machine only
- * adds to it. A calibration takes some 50 milliseconds. Blocks a platform thread; not thread-safe.
+ * <p>Each leg is measured a few times with a small size and then with larger ones, up to 4 MiB,
+ * until one movement takes half a millisecond. The shortest time of each size counts, because other
+ * activity on the machine only adds to it. A calibration takes about 50 milliseconds. Blocks a
+ * platform thread; not thread-safe.
  */
 public final class Calibrator {
-  /** Bytes of device memory that it measures with. */
+  /** The bytes of device memory that a measurement needs. */
   public static final long SCRATCH_BYTES = 8 << 20;
 
-  /** Bytes of a peer's memory that it measures with. */
+  /** The bytes of a peer's memory that a measurement needs. */
   public static final long PEER_BYTES = 4 << 20;
 
   private static final long SMALL = 4 << 10;
@@ -42,7 +44,7 @@ public final class Calibrator {
   private final StagingAllocator staging;
   private final boolean thorough;
 
-  /** One movement of so many bytes, waited for. */
+  /** Moves a number of bytes once and waits for the end. */
   interface Movement {
     void move(long bytes);
   }
@@ -50,7 +52,7 @@ public final class Calibrator {
   /**
    * Another device that this one copies from.
    *
-   * @param name by which its costs are known
+   * @param name the name of its costs in the calibration
    * @param scratch {@link #PEER_BYTES} of its memory
    */
   public record Peer(String name, Block scratch) {}
@@ -58,9 +60,9 @@ public final class Calibrator {
   /**
    * Creates a calibrator.
    *
-   * @param staging gives staging blocks
-   * @param thorough whether it may also compile the device's kernel for scattering, which may take
-   *     a second
+   * @param staging allocates staging blocks
+   * @param thorough whether to measure scattering too; compiling the device's kernel for that may
+   *     take a second
    */
   public Calibrator(Device device, StagingAllocator staging, boolean thorough) {
     this.device = device;
@@ -69,11 +71,11 @@ public final class Calibrator {
   }
 
   /**
-   * Measures.
+   * Measures the costs.
    *
    * @param scratch {@link #SCRATCH_BYTES} of the device's memory
    * @param peers other devices that this one may copy from
-   * @throws dev.tidepool.AcceleratorException if the driver refuses
+   * @throws dev.tidepool.AcceleratorException if the driver refuses a command
    * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room for staging blocks
    */
   public TransferCalibration measure(Block scratch, List<Peer> peers) {
@@ -125,7 +127,7 @@ public final class Calibrator {
     }
   }
 
-  /** Bytes of a block that the driver knows. */
+  /** A range of a block that the driver knows. */
   private record Range(Block block, long start) {
     long at(long offset) {
       return start + offset;
@@ -147,7 +149,7 @@ public final class Calibrator {
               array.stage(0, part);
               array.stage(0, part);
             });
-    // Two copies each, so that the clock is fine enough for it.
+    // Each movement makes two copies, because the clock is too coarse for one.
     legs.put(Leg.HOST_COPY, new Cost(0, copy.nanosPerByte() / 2));
   }
 
@@ -166,8 +168,8 @@ public final class Calibrator {
   }
 
   /**
-   * Returns what one more write of so many bytes costs while others are under way, less what its
-   * bytes cost; but not less than asking for it does.
+   * Returns the cost of one more write while others are in progress, without the cost of its bytes.
+   * The result is at least the cost of submitting it.
    */
   private Cost command(
       Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment staged, long bytes) {
@@ -184,7 +186,7 @@ public final class Calibrator {
     return new Cost(Math.max(asking, each - bytes * perByte), perByte);
   }
 
-  /** Several writes at once, and the least time that they took. */
+  /** Several simultaneous writes, and the shortest time that they took. */
   private static final class Writes {
     private final Queue queue;
     private final Range block;
@@ -231,9 +233,9 @@ public final class Calibrator {
   }
 
   /**
-   * Returns the line through a small movement and the largest that there was time for. If that does
-   * not take twice as long, what disturbs them would decide, and in the end even the sign: then
-   * bytes cost what they cost together with a command.
+   * Returns the line through a small movement and the largest one that there was time for. If the
+   * large one does not take twice as long, disturbances would decide the slope, and even its sign.
+   * The cost per byte then includes the cost of the command.
    */
   static Cost cost(Movement movement) {
     movement.move(SMALL);
@@ -244,7 +246,7 @@ public final class Calibrator {
       bytes *= 4;
       large = least(movement, bytes);
     } while (bytes < LARGE && (large < LONG_NANOS || large < 2 * small));
-    // By now all that is used is warm.
+    // All memory and code in use is warm now.
     small = Math.min(small, least(movement, SMALL));
     double perByte =
         large >= 2 * small ? (double) (large - small) / (bytes - SMALL) : (double) large / bytes;

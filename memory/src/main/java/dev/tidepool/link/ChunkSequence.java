@@ -2,7 +2,7 @@ package dev.tidepool.link;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The chunks of one transfer, which its threads take one after another. */
+/** The chunks of one transfer, which its threads claim one after another. */
 final class ChunkSequence {
   private final long bytes;
   private final long step;
@@ -13,18 +13,18 @@ final class ChunkSequence {
     this.step = step;
   }
 
-  /** Takes the next chunk; returns where it begins, or -1 if there is none. */
+  /** Claims the next chunk. Returns its start, or -1 if there is none. */
   long take() {
     long at = next.getAndAdd(step);
     return at < bytes ? at : -1;
   }
 
-  /** Returns how long the chunk is that begins there. */
+  /** Returns the length of the chunk with this start. */
   long length(long at) {
     return Math.min(step, bytes - at);
   }
 
-  /** Ends the sequence: no thread takes a further chunk. */
+  /** Ends the sequence: no thread claims a further chunk. */
   void stop() {
     next.set(bytes);
   }

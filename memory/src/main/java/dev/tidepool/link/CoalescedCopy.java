@@ -11,17 +11,17 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Small transfers in one direction at once. A single one goes as {@link DeviceLink} moves it.
+ * Moves several small transfers in one direction together. A single transfer is moved by {@link
+ * DeviceLink} alone.
  *
- * <p>On their way to the device the bytes are gathered in a staging block and scattered from there
- * by one command; on their way back one command gathers them there. Where the device cannot do
- * that, or it is not cheaper, each has a command of its own, submitted as soon as its bytes are
- * there, and nothing is waited for before a block is full. Two staging blocks take turns, so that
- * the host fills or empties one while the device is at the other. Blocks a platform thread.
- * Thread-safe.
+ * <p>For an upload, the host gathers the bytes in a staging block, and one command scatters them
+ * from there. For a download, one command gathers them in the block. If the device cannot do this,
+ * or it is not cheaper, each transfer has a command of its own, submitted as soon as its bytes are
+ * available; the thread waits only when a block is full. Two staging blocks alternate: the host
+ * fills or empties one while the device uses the other. Blocks a platform thread. Thread-safe.
  */
 public final class CoalescedCopy {
-  /** The alignment that a device copies fast, at both ends of a {@link Piece}. */
+  /** The alignment for fast copies on a device, at both ends of a {@link Piece}. */
   private static final long WORD = 16;
 
   private final DeviceLink link;
@@ -29,9 +29,9 @@ public final class CoalescedCopy {
   /**
    * One transfer.
    *
-   * @param bytes on the host
-   * @param block the block that they go to or come from
-   * @param offset the byte of it that they begin at
+   * @param bytes the bytes on the host
+   * @param block the block of the device
+   * @param offset the start in the block
    */
   public record Move(HostRegion bytes, Block block, long offset) {}
 
@@ -40,11 +40,11 @@ public final class CoalescedCopy {
   }
 
   /**
-   * Moves all of them, which do not overlap, to the device; returns when all have arrived, and
-   * returns the way that they went. When it throws, nothing is under way any more, and any of them
-   * may have arrived, or a part of it.
+   * Moves transfers, which do not overlap, to the device. Returns after all have arrived. When this
+   * throws, no command is in progress, and each transfer may have arrived completely or in part.
    *
-   * @throws dev.tidepool.AcceleratorException if the driver refuses any
+   * @return the path that they took
+   * @throws dev.tidepool.AcceleratorException if the driver refuses a command
    */
   public TransferWay upload(List<Move> moves) {
     return move(HostCopy.UPLOAD, moves);
@@ -53,7 +53,7 @@ public final class CoalescedCopy {
   /**
    * Like {@link #upload}, but from the device.
    *
-   * @throws dev.tidepool.AcceleratorException if the driver refuses any
+   * @throws dev.tidepool.AcceleratorException if the driver refuses a command
    */
   public TransferWay download(List<Move> moves) {
     return move(HostCopy.DOWNLOAD, moves);
@@ -81,7 +81,7 @@ public final class CoalescedCopy {
     return bytes;
   }
 
-  /** One command each, from where the bytes lie or to there. */
+  /** Moves each transfer with one command, directly from or to its memory. */
   private TransferWay separately(HostCopy copy, List<Move> moves) {
     TransferContext context = TransferContext.current();
     Queue queue = link.queue(copy).queueFor(context);
@@ -106,17 +106,17 @@ public final class CoalescedCopy {
   private TransferWay staged(HostCopy copy, List<Move> moves, boolean atOnce) {
     TransferContext context = TransferContext.current();
     Queue queue = link.queue(copy).queueFor(context);
-    long needed = bytesOf(moves) + moves.size() * WORD; // with what aligns them
+    long needed = bytesOf(moves) + moves.size() * WORD; // with their alignment
     long room = Math.min(link.chunk(), needed);
     List<Move> small = new ArrayList<>();
     for (Move move : moves) {
       if (move.bytes().byteSize() + WORD <= room) {
         small.add(move);
       } else {
-        alone(copy, move); // It is too long for a staging block.
+        alone(copy, move); // Too long for a staging block.
       }
     }
-    // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
+    // Enter the gate only with the blocks: a thread that frees memory for a block may need to enter
     // it.
     try (Batch first = new Batch(copy, room, queue, atOnce);
         Batch second = needed > room ? new Batch(copy, room, queue, atOnce) : first;
@@ -144,9 +144,9 @@ public final class CoalescedCopy {
     }
   }
 
-  /** A staging block, the moves in it, and the commands that use it; not thread-safe. */
+  /** A staging block, the moves in it, and the commands that use it. Not thread-safe. */
   private final class Batch implements AutoCloseable {
-    /** Bytes of the host and their place in the block. */
+    /** Bytes of the host and their range in the block. */
     private record Staged(HostRegion bytes, MemorySegment place) {}
 
     private final HostCopy copy;
@@ -187,10 +187,7 @@ public final class CoalescedCopy {
       return placeOf(move) + move.bytes().byteSize() <= segment.byteSize();
     }
 
-    /**
-     * Returns where its bytes begin in the block: at the same distance from an aligned address as
-     * on the device.
-     */
+    /** Returns the start of the bytes in the block, with the same alignment as on the device. */
     private long placeOf(Move move) {
       return used + Math.floorMod(move.block().start() + move.offset() - used, WORD);
     }
@@ -225,7 +222,7 @@ public final class CoalescedCopy {
       pieces.clear();
     }
 
-    /** Waits for what was sent; then the block is empty. */
+    /** Waits for the submitted commands and empties the block. */
     void arrive() {
       pending.finishAll();
       contents.forEach(staged -> copy.empty(staged.bytes(), 0, staged.place()));
@@ -233,7 +230,7 @@ public final class CoalescedCopy {
       used = 0;
     }
 
-    /** Does nothing if it is closed: {@link #staged} may have one batch under two names. */
+    /** Does nothing if closed: {@link #staged} may hold one batch in two variables. */
     @Override
     public void close() {
       if (!closed) {

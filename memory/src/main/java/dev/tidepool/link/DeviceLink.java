@@ -27,30 +27,30 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of one device for one manager, and the ways over them.
+ * The queues of one device for one manager, and the transfers on them.
  *
  * <p>Uploads, downloads, copies and kernels have queues of their own, so that they overlap; kernels
  * have several. All methods that move bytes block a platform thread until the bytes have arrived
- * and throw {@link dev.tidepool.AcceleratorException} when the driver refuses. Bytes that a driver
- * must not touch pass through staging blocks in turn: while the device copies one, the host fills
- * or empties another. What is longer than a chunk goes in chunks, several of them in flight, and
- * each waits at the {@link PriorityGate} of its direction while a more urgent transfer is inside.
- * How a transfer wants to go is its {@link TransferContext}; which way it goes is said by {@link
- * TransferPaths}.
+ * and throw {@link dev.tidepool.AcceleratorException} if the driver refuses. Bytes that a driver
+ * must not access pass through staging blocks in turn: while the device copies one block, the host
+ * fills or empties another. Longer transfers are moved in chunks, several of them in progress. Each
+ * chunk waits at the {@link PriorityGate} of its direction while a more urgent transfer is inside.
+ * The {@link TransferContext} has the options of a transfer; {@link TransferPaths} chooses its
+ * path.
  */
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
 
-  /** Bytes of a transfer that may pay for a calibration. */
+  /** The bytes of a transfer that justify a calibration. */
   private static final long WORTHWHILE = 8 << 20;
 
-  /** Bytes of a transfer that several threads may move. */
+  /** The bytes of a transfer that several threads may move. */
   private static final long DIVISIBLE = 16 << 20;
 
-  /** Bytes of such a transfer that pay for one of its threads. */
+  /** The bytes of such a transfer that justify one of its threads. */
   private static final long SHARE = 4 << 20;
 
-  /** Staging blocks of one of its threads. */
+  /** The staging blocks of one of its threads. */
   private static final int DIVIDED_DEPTH = 2;
 
   private static final int CHUNKS_OF_A_THREAD = 4;
@@ -62,7 +62,7 @@ public final class DeviceLink implements AutoCloseable {
   private final TransferPaths paths;
   private final Runnable calibrator;
   private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
-  // All of them, in the order in which they were opened.
+  // All open queues, in the order in which they were opened.
   private final List<Queue> queues = new CopyOnWriteArrayList<>();
   private final TransferQueue uploads;
   private final TransferQueue downloads;
@@ -73,11 +73,11 @@ public final class DeviceLink implements AutoCloseable {
   /** The queue of transfers in one direction, and the gate that they pass. */
   final class TransferQueue {
     private final Queue ordinary;
-    // Opened when something is critical for the first time.
+    // Opened for the first critical transfer.
     private final AtomicReference<@Nullable Queue> critical = new AtomicReference<>();
     private final PriorityGate gate = new PriorityGate();
 
-    /** Opens the queue. Copies and fills are short and others wait for them. */
+    /** Opens an urgent queue: copies and fills are short, and other operations wait for them. */
     TransferQueue() {
       ordinary = opened(device.createUrgentQueue());
     }
@@ -86,7 +86,7 @@ public final class DeviceLink implements AutoCloseable {
       return gate;
     }
 
-    /** Returns what is critical has a queue of its own, which nothing else is ahead in. */
+    /** Returns the queue for a transfer. Critical ones have their own, with no other transfers. */
     Queue queueFor(TransferContext context) {
       if (context.priority() != TransferPriority.CRITICAL) {
         return ordinary;
@@ -108,10 +108,10 @@ public final class DeviceLink implements AutoCloseable {
   /**
    * Opens the queues.
    *
-   * @param staging gives staging blocks
+   * @param staging allocates staging blocks
    * @param helpers help with long transfers through staging
-   * @param chunk bytes of a staging block at most
-   * @param calibrator is run once, before the first transfer that is worth a calibration
+   * @param chunk the largest size of a staging block
+   * @param calibrator runs once, before the first transfer that justifies a calibration
    */
   public DeviceLink(
       Device device,
@@ -150,12 +150,12 @@ public final class DeviceLink implements AutoCloseable {
     return queue;
   }
 
-  /** Returns all queues that are open; later ones are added when they open. */
+  /** Returns all open queues. Queues that are opened later are added. */
   public Collection<Queue> queues() {
     return queues;
   }
 
-  /** Returns a queue for a kernel; queues take turns. */
+  /** Returns a queue for a kernel. The queues are used in rotation. */
   public Queue compute() {
     return compute.get(Math.floorMod(launches.getAndIncrement(), COMPUTE_QUEUES));
   }
@@ -164,12 +164,12 @@ public final class DeviceLink implements AutoCloseable {
     return compute;
   }
 
-  /** Returns what the ways cost; null before that is measured. */
+  /** Returns the measured costs, or null before a calibration. */
   public @Nullable TransferCalibration calibration() {
     return paths.calibration();
   }
 
-  /** Takes measured costs, which choose the way of later transfers and how they are cut. */
+  /** Sets the measured costs, which choose the path and the chunks of later transfers. */
   public void calibrated(TransferCalibration calibration) {
     paths.calibrated(calibration);
   }
@@ -180,17 +180,17 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Moves bytes of the host to a block. Returns the way that they went. */
+  /** Moves bytes of the host to a block. Returns the path that they took. */
   public TransferWay upload(HostRegion source, Block destination, long offset) {
     return move(HostCopy.UPLOAD, source, destination, offset);
   }
 
-  /** Moves bytes of a block to the host. Returns the way that they went. */
+  /** Moves bytes of a block to the host. Returns the path that they took. */
   public TransferWay download(Block source, long offset, HostRegion destination) {
     return move(HostCopy.DOWNLOAD, destination, source, offset);
   }
 
-  /** Moves bytes between the host and a block. Returns the way that they went. */
+  /** Moves bytes between the host and a block. Returns the path that they took. */
   TransferWay move(HostCopy copy, HostRegion host, Block block, long offset) {
     TransferContext context = TransferContext.current();
     TransferWay way = way(host, copy, context);
@@ -252,7 +252,7 @@ public final class DeviceLink implements AutoCloseable {
     return copy == HostCopy.UPLOAD;
   }
 
-  /** Returns what moves many small pieces to this device, or from it, at once. */
+  /** Returns a copy that moves many small pieces to or from this device together. */
   public CoalescedCopy coalesced() {
     return new CoalescedCopy(this);
   }
@@ -269,7 +269,7 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /**
-   * Returns the way for bytes from another device's memory, or this one's, to this one's.
+   * Returns the path to this device for bytes of another device's memory, or of this one's.
    *
    * @param reached whether this device may copy from the other's memory
    */
@@ -282,9 +282,9 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /**
-   * Copies to a block of this device from one that it reaches; the ranges do not overlap.
+   * Copies to a block of this device from a block that it reaches. The ranges do not overlap.
    *
-   * @param from whose block the source is
+   * @param from the link of the source's device
    */
   public void copy(
       DeviceLink from,
@@ -304,10 +304,7 @@ public final class DeviceLink implements AutoCloseable {
         (at, count) -> copy(queue, source, sourceOffset + at, destination, offset + at, count));
   }
 
-  /**
-   * Copies within the device's memory without waiting; the caller waits for the event and closes
-   * it.
-   */
+  /** Starts a copy within the device's memory. The caller waits for the event and closes it. */
   public Event startCopy(Block source, Block destination, long bytes) {
     return copy(copies.ordinary, source, 0, destination, 0, bytes);
   }
@@ -326,16 +323,16 @@ public final class DeviceLink implements AutoCloseable {
     return device.info().name();
   }
 
-  /** Sets the first bytes of a block. */
+  /** Fills the first bytes of a block. */
   public void fill(Block block, long bytes, byte value) {
     finish(copies.ordinary.fill(block.whole(), block.start(), bytes, value));
   }
 
   /**
-   * Sets words of a block, if the device has a command for that.
+   * Fills a range of a block with words, if the device has a command for that.
    *
    * @param width bytes of a word: 1, 2 or 4
-   * @return whether it has
+   * @return whether the device has the command
    */
   public boolean fill(Block block, long offset, long bytes, int width, int word) {
     Event event =
@@ -349,7 +346,7 @@ public final class DeviceLink implements AutoCloseable {
     return true;
   }
 
-  /** Moves the pages of a shared block to where they will be used next. */
+  /** Moves the pages of a shared block to the side that will use them next. */
   public void prefetch(Block block, long offset, long bytes, boolean toDevice) {
     Event event = copies.ordinary.prefetch(block.whole(), block.start() + offset, bytes, toDevice);
     if (event != null) {
@@ -357,19 +354,19 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Lets the host use a mapped block. */
+  /** Gives the host access to a mapped block. */
   public void acquire(Block block) {
     finish(copies.ordinary.acquire(block.whole()));
   }
 
-  /** Gives a mapped block back to the device. */
+  /** Returns a mapped block to the device. */
   public void release(Block block) {
     finish(copies.ordinary.release(block.whole()));
   }
 
   /**
-   * Copies from a block that this device does not reach, or not well, through staging blocks: while
-   * this device writes one chunk, the other reads the next.
+   * Copies through staging blocks from a block that this device does not reach, or reaches only
+   * slowly. While this device writes one chunk, the other device reads the next. Returns the path.
    */
   public TransferWay relay(
       DeviceLink from,
@@ -401,7 +398,7 @@ public final class DeviceLink implements AutoCloseable {
         });
   }
 
-  /** Returns whether so many transfers are better scattered, or gathered, by one command. */
+  /** Returns whether one command should scatter or gather this many transfers. */
   boolean scatters(int moves, long bytes) {
     return uploads.ordinary.scattersAtOnce() && paths.scatters(moves, bytes);
   }
@@ -418,15 +415,15 @@ public final class DeviceLink implements AutoCloseable {
     return chunk;
   }
 
-  /** Returns a staging block for some bytes, page-locked where that is possible. */
+  /** Returns a staging block, page-locked if possible and the transfer permits it. */
   public Lease lease(long bytes) {
     return staging.lease(bytes, TransferContext.current().pinned());
   }
 
   /**
-   * Waits for the end of a command, and closes its event.
+   * Waits for the end of a command and closes its event.
    *
-   * @throws RuntimeException what the command failed with
+   * @throws RuntimeException the failure of the command
    */
   public static void finish(Event event) {
     try (event) {
@@ -434,7 +431,7 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Moves bytes of the host by several threads if that is faster. */
+  /** Moves bytes of the host, by several threads if that is faster. Returns the path. */
   private TransferWay staged(
       TransferWay way,
       HostRegion bytes,
@@ -449,8 +446,9 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /**
-   * Returns how many threads move bytes of the host: more than one only while no other transfer
-   * goes in this direction, because its thread copies meanwhile.
+   * Returns the number of threads that move bytes of the host. It is more than one only while no
+   * other transfer moves in this direction, because the thread of that transfer could copy
+   * meanwhile.
    */
   private int threads(
       HostRegion bytes,
@@ -466,14 +464,15 @@ public final class DeviceLink implements AutoCloseable {
     }
     int useful = model == null ? Integer.MAX_VALUE : model.model().usefulThreads();
     long most = Math.min(bytes.byteSize() / SHARE, Math.min(useful, 1 + helpers.most()));
-    // All rings together have no more bytes than the transfer.
+    // All rings together have at most the bytes of the transfer.
     long rings = bytes.byteSize() / DIVIDED_DEPTH / context.chunkOr(1);
     return (int) Math.min(most, rings);
   }
 
   /**
-   * Bytes of one chunk of a divided transfer: a few chunks for each thread, so that all end at
-   * about the same time, but none smaller than needed, because each costs a command.
+   * Returns the bytes of one chunk of a divided transfer. There are a few chunks for each thread,
+   * so that all threads end at about the same time, but no chunk is smaller than necessary, because
+   * each costs a command.
    */
   private long dividedStep(HostRegion bytes, int threads, TransferContext context) {
     long few = Long.highestOneBit(bytes.byteSize() / threads / CHUNKS_OF_A_THREAD);
@@ -481,7 +480,7 @@ public final class DeviceLink implements AutoCloseable {
     return StagingRing.step(bytes.granule(), context.chunkOr(best));
   }
 
-  /** Moves parts by several threads. The model of the link learns nothing, as they share it. */
+  /** Moves a transfer by several threads. They share the link, so its cost model is not updated. */
   private TransferWay divided(
       TransferWay way,
       HostRegion bytes,
@@ -511,7 +510,7 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Returns the way that it took, which depends on the staging blocks that were available. */
+  /** Moves bytes by one thread. Returns the path, which depends on the staging blocks. */
   private TransferWay staged(
       TransferWay way,
       long bytes,
@@ -523,7 +522,7 @@ public final class DeviceLink implements AutoCloseable {
     StagingModel.Plan plan = plan(bytes, model, gate, context);
     int depth = context.pipelined() ? plan.depth() : 1;
     boolean pinned = way != STAGED_PLAIN && context.pinned();
-    // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
+    // Enter the gate only with the blocks: a thread that frees memory for a block may need to enter
     // it.
     try (StagingRing ring =
             new StagingRing(
@@ -535,8 +534,9 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /**
-   * How to cut a transfer through staging. What fits in one block is not cut where others are on
-   * their way: host and device are busy side by side then without it, and each command costs.
+   * Returns how to cut a transfer through staging. If other transfers are in progress, a transfer
+   * that fits in one block is not cut: host and device are both busy then anyway, and each command
+   * costs.
    */
   private StagingModel.Plan plan(
       long bytes, @Nullable AdaptiveCostModel model, PriorityGate gate, TransferContext context) {
@@ -546,7 +546,7 @@ public final class DeviceLink implements AutoCloseable {
         : model.plan(bytes, chunk);
   }
 
-  /** Moves what is no longer than a chunk, and waits for it. */
+  /** Moves at most one chunk and waits for it. */
   private static void alone(long bytes, PriorityGate gate, TransferContext context, Runnable move) {
     try (PriorityGate.Passage _ = gate.enterWithOneChunk(context)) {
       context.submitted().accept(bytes);
@@ -554,12 +554,12 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Returns whether bytes would pass through one staging block whatever the link is like. */
+  /** Returns whether the bytes fit in one staging block, whatever the link. */
   private boolean isOneBlock(HostRegion bytes, TransferContext context) {
     return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, context.chunkOr(chunk));
   }
 
-  /** Moves what fits in the smallest staging block. Returns the way that they went. */
+  /** Moves bytes that fit in the smallest staging block. Returns the path that they took. */
   private TransferWay inOneBlock(
       TransferWay way,
       long bytes,
@@ -578,16 +578,16 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** A part of a transfer without staging. */
+  /** Submits a part of a transfer without staging. */
   private interface Part {
     Event submit(long at, long count);
   }
 
   /**
-   * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
-   * never waits for the host and others can go between. Chunks grow while they end soon: how fast
-   * the link is need not be known. Towards the end they shrink again: a thread that wakes late from
-   * the wait for a long one is awake when the last one ends.
+   * Moves bytes directly, a chunk at a time with two in progress, so that the device never waits
+   * for the host and other transfers can run between chunks. Chunks grow while they end quickly, so
+   * the speed of the link need not be known. Towards the end they shrink: a thread that wakes late
+   * from the wait for a long chunk is awake when the last one ends.
    *
    * @param step bytes of the first chunk
    */
@@ -620,7 +620,7 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** What a command uses may go once it has ended, whatever failed before. */
+  /** Waits for a command, so that its memory can be freed. Ignores its failure. */
   static void finishQuietly(Event event) {
     try {
       finish(event);
@@ -629,7 +629,7 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Ends the queues after what was submitted; all of them, also where a driver fails. */
+  /** Closes the queues after the submitted commands. Closes all of them, even if a driver fails. */
   @Override
   public void close() {
     closeAll(null);

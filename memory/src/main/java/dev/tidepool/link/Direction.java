@@ -1,6 +1,6 @@
 package dev.tidepool.link;
 
-/** Which way bytes moved. */
+/** The direction in which bytes moved. */
 public enum Direction {
   /** From the host's memory to the device's. */
   HOST_TO_DEVICE,

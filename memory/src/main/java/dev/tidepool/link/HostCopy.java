@@ -8,11 +8,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * A direction of transfers between host and device: its commands, and what the host copies before
- * them or after them where bytes pass through a staging block.
+ * A direction of transfers between host and device: its commands, and the host's copies before or
+ * after them if bytes pass through a staging block.
  */
 enum HostCopy {
-  /** To the device: the host fills the staging block first. */
+  /** To the device: the host fills the staging block before the command. */
   UPLOAD {
     @Override
     Event submit(Queue queue, MemorySegment host, Block block, long offset) {
@@ -38,7 +38,7 @@ enum HostCopy {
     void empty(HostRegion bytes, long at, MemorySegment staged) {}
   },
 
-  /** From the device: the host empties the staging block last. */
+  /** From the device: the host empties the staging block after the command. */
   DOWNLOAD {
     @Override
     Event submit(Queue queue, MemorySegment host, Block block, long offset) {
@@ -64,18 +64,18 @@ enum HostCopy {
     }
   };
 
-  /** Submits the command that moves a segment to a block or from it. */
+  /** Submits the command that moves a segment to or from a block. */
   abstract Event submit(Queue queue, MemorySegment host, Block block, long offset);
 
-  /** Moves a segment to a block or from it, and waits. */
+  /** Moves a segment to or from a block, and waits. */
   abstract void moveNow(Queue queue, MemorySegment host, Block block, long offset);
 
   /** Submits one command for all pieces of a staging block. */
   abstract Event submitAll(Queue queue, MemorySegment staged, List<Piece> pieces);
 
-  /** What the host copies before the command: bytes from {@code at} on. */
+  /** Copies bytes, from {@code at} on, to the staging block before the command. */
   abstract void fill(HostRegion bytes, long at, MemorySegment staged);
 
-  /** What the host copies after the command. */
+  /** Copies bytes, from {@code at} on, from the staging block after the command. */
   abstract void empty(HostRegion bytes, long at, MemorySegment staged);
 }

@@ -5,23 +5,21 @@ import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.MemorySegment;
 
-/**
- * Bytes of the host that a transfer reads or fills: a segment, or a range of an array of elements.
- */
+/** Bytes of the host that a transfer reads or writes: a segment, or a range of an array. */
 public sealed interface HostRegion {
-  /** Bytes that one copy leaves in a processor's cache. */
+  /** The bytes of one copy that stay in a processor's cache. */
   long CACHED = 1 << 20;
 
-  /** Returns how many. */
+  /** Returns the number of bytes. */
   long byteSize();
 
-  /** Copies some of them to a segment; {@code offset} and the segment's size are whole elements. */
+  /** Copies a range to a segment. {@code offset} and the segment's size are whole elements. */
   void copyTo(long offset, MemorySegment target);
 
   /**
-   * Copies some of them to a staging block as {@link #copyTo} does, but leaves them in the cache,
-   * from which the device's copy reads faster a moment later: HotSpot copies more than 2.5 MiB past
-   * it.
+   * Copies a range to a staging block like {@link #copyTo}, but leaves the bytes in the cache, from
+   * which the device's copy reads faster. HotSpot bypasses the cache when it copies more than 2.5
+   * MiB.
    */
   default void stage(long offset, MemorySegment staged) {
     long part = Math.max(granule(), CACHED - CACHED % granule());
@@ -30,13 +28,13 @@ public sealed interface HostRegion {
     }
   }
 
-  /** Sets some of them from a segment; {@code offset} and the segment's size are whole elements. */
+  /** Copies a range from a segment. {@code offset} and the segment's size are whole elements. */
   void copyFrom(MemorySegment source, long offset);
 
-  /** Bytes of one element, which chunks do not cut. */
+  /** Returns the bytes of one element, which chunks do not cut. */
   long granule();
 
-  /** Returns whether threads other than the caller may access them. */
+  /** Returns whether threads other than the caller may access the bytes. */
   default boolean isForAllThreads() {
     return true;
   }
@@ -45,8 +43,8 @@ public sealed interface HostRegion {
    * A segment.
    *
    * @param segment the bytes
-   * @param direct whether drivers may use it where it lies: native memory of the library's own that
-   *     lives until the transfer is done
+   * @param direct whether drivers may access it directly: native memory of the library that lives
+   *     until the transfer ends
    */
   record Segment(MemorySegment segment, boolean direct) implements HostRegion {
     @Override
@@ -80,10 +78,10 @@ public sealed interface HostRegion {
   /**
    * A range of an array.
    *
-   * @param type what the elements are
+   * @param type the type of the elements
    * @param array the array
    * @param start the index of the first element
-   * @param count how many
+   * @param count the number of elements
    */
   record Elements<A>(ElementType<A> type, A array, int start, int count) implements HostRegion {
     @Override

@@ -1,18 +1,16 @@
 package dev.tidepool.link;
 
-/**
- * Kinds of memory at an end of a transfer, as the table of {@link TransferPaths} tells them apart.
- */
+/** The kinds of memory that the table of {@link TransferPaths} distinguishes. */
 enum MemoryKind {
   /** Page-locked memory of the host. */
   PINNED,
-  /** Other memory of the library's, which the driver copies from where it lies. */
+  /** Other memory of the library, which the driver copies directly. */
   PLAIN,
-  /** Like {@link #PLAIN}, where the driver would pass it through buffers of its own. */
+  /** Like {@link #PLAIN}, but the driver would copy it through its own buffers. */
   SLOW_PLAIN,
-  /** Arrays, and memory of the caller's: no driver may touch it. */
+  /** Arrays, and memory of the caller, which no driver may access. */
   FOREIGN,
-  /** A mapped file, or memory that processes share. */
+  /** A mapped file, or memory shared between processes. */
   MAPPED,
   /** The device's own memory. */
   DEVICE,

@@ -7,15 +7,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One staged transfer by several threads, because a link can be faster than the copies of one
- * processor. Each thread has a {@link StagingRing} of its own and takes the next chunk that no
- * thread has taken. All of them submit to one queue.
+ * processor. Each thread has its own {@link StagingRing} and claims the next free chunk. All
+ * threads submit to one queue.
  *
- * <p>The calling thread takes chunks too, and never waits for a thread to begin: a helper that
- * begins after the last chunk was taken does nothing. If a thread fails, the others stop at their
- * next chunk. {@link #run} returns when no helper uses its ring any more, so the caller closes the
- * rings.
+ * <p>The calling thread claims chunks too, and never waits for a helper to begin: a helper that
+ * begins after the last chunk was claimed does nothing. If a thread fails, the others stop at their
+ * next chunk. {@link #run} returns when no helper uses its ring any more, so the caller can close
+ * the rings.
  *
- * <p>Only the calling thread reports progress, also for the chunks of the others.
+ * <p>Only the calling thread reports progress, also for the chunks of the helpers.
  */
 final class ParallelStaging {
   private final ChunkSequence chunks;
@@ -23,7 +23,7 @@ final class ParallelStaging {
   private final PriorityGate gate;
   private final TransferContext context;
   private final TransferContext helperContext;
-  // Bytes that helpers submitted, and that are not reported yet.
+  // The bytes that helpers have submitted and that are not reported yet.
   private final AtomicLong unreported = new AtomicLong();
 
   // Written under the monitor.
@@ -44,10 +44,11 @@ final class ParallelStaging {
   }
 
   /**
-   * Moves everything; returns when it has arrived.
+   * Moves the whole transfer. Returns after it has arrived.
    *
    * @param rings one for the calling thread, and one for each helper
-   * @throws RuntimeException the first failure of a thread, with those of others suppressed
+   * @throws RuntimeException the first failure of a thread; failures of other threads are
+   *     suppressed
    */
   void run(StagingRing[] rings, StagingThreads threads) {
     try (PriorityGate.Passage passage = gate.enter(context)) {
@@ -68,7 +69,7 @@ final class ParallelStaging {
         try {
           Uninterruptibly.await(this, () -> helping == 0);
         } catch (OutOfMemoryError | StackOverflowError e) {
-          // This thread must not leave while helpers use the rings.
+          // This thread must not return while helpers use the rings.
           Thread.onSpinWait();
         }
       }
@@ -131,7 +132,7 @@ final class ParallelStaging {
     try {
       failure.addSuppressed(cause);
     } catch (OutOfMemoryError e) {
-      // The first failure says enough.
+      // The first failure is sufficient.
       return;
     }
   }

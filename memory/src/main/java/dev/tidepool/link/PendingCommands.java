@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The commands that a thread has submitted and not waited for yet, the oldest first. Closing waits
- * for what is left, so that no command is under way any more when its transfer has failed.
+ * for the remaining ones, so that no command is in progress after its transfer has failed.
  *
- * <p>A place for a command is reserved before it is submitted: a full heap loses none. Not
+ * <p>Room for a command is reserved before it is submitted, so that a full heap loses none. Not
  * thread-safe.
  */
 final class PendingCommands implements AutoCloseable {
@@ -20,7 +20,7 @@ final class PendingCommands implements AutoCloseable {
     events = new Event[most];
   }
 
-  /** Reserves a place for one command; called before it is submitted. */
+  /** Reserves room for one command. Called before the command is submitted. */
   void makeRoom() {
     if (first > 0 && end == events.length) {
       for (int i = first; i < end; i++) {
@@ -60,7 +60,7 @@ final class PendingCommands implements AutoCloseable {
     }
   }
 
-  /** Waits for what is left, whatever became of it. */
+  /** Waits for the remaining commands and ignores their failures. */
   @Override
   public void close() {
     while (first < end) {

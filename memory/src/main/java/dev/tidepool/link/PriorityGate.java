@@ -5,14 +5,14 @@ import dev.tidepool.transfer.TransferPriority;
 
 /**
  * Decides which transfer submits the next chunk in one direction of a link. A transfer waits
- * between its chunks while a more urgent one is under way. So an urgent transfer waits for single
+ * between its chunks while a more urgent one is inside. So an urgent transfer waits for single
  * chunks of others, never for whole transfers.
  *
- * <p><b>Starvation</b> is excluded: a transfer goes on after sixteen chunks of others.
+ * <p><b>Starvation</b> is excluded: a transfer continues after sixteen chunks of others.
  *
- * <p><b>Locking.</b> The monitor guards the counts. A transfer enters when it has all that it needs
- * of the host, staging blocks included. So no transfer inside waits for one that waits here. Used
- * by platform threads.
+ * <p><b>Locking.</b> The monitor guards the counts. A transfer enters only after it has obtained
+ * all resources of the host, including staging blocks. So no transfer inside waits for one that
+ * waits at the gate. Used by platform threads.
  */
 final class PriorityGate {
   private static final int MOST_OVERTAKEN = 16;
@@ -23,8 +23,8 @@ final class PriorityGate {
   private int waiting;
 
   /**
-   * Lets a transfer of one chunk in, and waits until the chunk may be submitted. The caller tells
-   * the transfer's context of the submission. An interrupt stays set.
+   * Admits a transfer of one chunk, and waits until the chunk may be submitted. The caller reports
+   * the submission to the transfer's context. An interrupt stays set.
    */
   Passage enterWithOneChunk(TransferContext context) {
     synchronized (this) {
@@ -39,9 +39,9 @@ final class PriorityGate {
     }
   }
 
-  /** Lets a transfer in, which from now on goes before less urgent ones. */
+  /** Admits a transfer, which now has priority over less urgent ones. */
   Passage enter(TransferContext context) {
-    // First, because a transfer whose passage cannot be made never leaves.
+    // Created first, because a transfer that was counted without a passage would never leave.
     Passage passage = new Passage(context);
     synchronized (this) {
       inside[index(context.priority())]++;
@@ -59,7 +59,7 @@ final class PriorityGate {
     return false;
   }
 
-  /** One transfer inside, or one of the threads that move it. Used by one thread. */
+  /** One transfer inside, or one of its threads. Used by one thread. */
   final class Passage implements AutoCloseable {
     private final TransferContext context;
 
@@ -114,7 +114,7 @@ final class PriorityGate {
     return priority.ordinal();
   }
 
-  /** The monitor is held. */
+  /** Wakes the waiting threads, if any. The caller holds the monitor. */
   private void wakeWaiting() {
     if (waiting > 0) {
       notifyAll();

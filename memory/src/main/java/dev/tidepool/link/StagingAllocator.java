@@ -2,14 +2,14 @@ package dev.tidepool.link;
 
 import dev.tidepool.pool.block.Lease;
 
-/** Where transfers get staging blocks from. */
+/** Allocates the staging blocks of transfers. */
 @FunctionalInterface
 public interface StagingAllocator {
   /**
-   * Returns a block with a segment that all threads reach.
+   * Returns a block with a segment that all threads may access.
    *
-   * @param bytes that it has at least
-   * @param pinned whether it is page-locked where that is possible
+   * @param bytes the least size of the block
+   * @param pinned whether to page-lock it if possible
    */
   Lease lease(long bytes, boolean pinned);
 }

@@ -6,41 +6,41 @@ import dev.tidepool.transfer.TransferCalibration.Leg;
 import java.util.Optional;
 
 /**
- * The time of a staged transfer, as a model of its two stages: the processor's copy between the
- * bytes and a staging block, and the device's between that block and its memory.
+ * A model of the time of a staged transfer. It has two stages: the processor's copy between the
+ * bytes and a staging block, and the device's copy between that block and its memory.
  *
  * <p>With {@code n} chunks of {@code c} bytes in a ring of {@code d} blocks, a transfer takes the
- * first chunk's way through both stages and then one period for each further chunk. The period is
- * the slower stage's time, or a chunk's whole round trip divided by the blocks that are under way
- * (Little's law), whichever is longer. Small chunks fill the pipeline sooner, large ones pay the
- * link's latency less often; where the link is the slower stage the best size is {@code sqrt(bytes
- * * latency / host)}, as in the pipelined broadcasts of Chan, Heimlich, Purkayastha and van de
- * Geijn ("Collective communication: theory, practice, and experience", 2007). Here the few sizes
- * and depths that there are get tried, which finds the same and knows all limits.
+ * time of the first chunk through both stages, and one period for each further chunk. The period is
+ * the longer of two times: the time of the slower stage, or the round trip of a chunk divided by
+ * the number of blocks in use (Little's law). Small chunks fill the pipeline sooner; large ones pay
+ * the link's latency less often. If the link is the slower stage, the best size is {@code
+ * sqrt(bytes * latency / host)}, as in the pipelined broadcasts of Chan, Heimlich, Purkayastha and
+ * van de Geijn ("Collective communication: theory, practice, and experience", 2007). This class
+ * tries the few possible sizes and depths instead, which finds the same and respects all limits.
  *
  * @param hostNanosPerByte of the processor's copy
- * @param commandNanos of each chunk's command on the link, beside its bytes
+ * @param commandNanos of each chunk's command on the link, without its bytes
  * @param linkNanosPerByte of the link
- * @param noticeNanos from the end of a command until a thread that waits for it runs
+ * @param noticeNanos from the end of a command until a waiting thread runs
  */
 record StagingModel(
     double hostNanosPerByte, double commandNanos, double linkNanosPerByte, double noticeNanos) {
   static final long SMALLEST_CHUNK = 64 << 10;
   static final int DEEPEST = 4;
 
-  /** One block for the host, one for the device, and one for the side that is held up. */
+  /** One block for the host, one for the device, and one in reserve if a side is delayed. */
   private static final int SHALLOWEST = 3;
 
   /**
    * How to cut a transfer.
    *
    * @param chunk bytes of one staging block
-   * @param depth how many of them are in turn
-   * @param nanos how long that should take
+   * @param depth the number of staging blocks
+   * @param nanos the expected time
    */
   record Plan(long chunk, int depth, double nanos) {}
 
-  /** Returns the model of one direction as calibrated, if it is. */
+  /** Returns the calibrated model of one direction, if there is one. */
   static Optional<StagingModel> of(TransferCalibration costs, boolean pinned, boolean up) {
     Cost link = costs.legs().get(TransferPaths.link(pinned, up));
     Cost host = costs.legs().get(Leg.HOST_COPY);
@@ -54,7 +54,7 @@ record StagingModel(
             host.nanosPerByte(), each, link.nanosPerByte(), link.latencyNanos() - each));
   }
 
-  /** Returns what cutting so takes. */
+  /** Returns the expected time of a transfer with these chunks. */
   double nanos(long bytes, long chunk, int depth) {
     long step = Math.min(bytes, chunk);
     double host = step * hostNanosPerByte;
@@ -66,13 +66,13 @@ record StagingModel(
   }
 
   /**
-   * Returns the fastest plan with chunks of at most {@code most} bytes. Of plans that are about as
-   * fast it is the one with the fewest commands, then with the fewest blocks.
+   * Returns the fastest plan with chunks of at most {@code most} bytes. Of plans that are about
+   * equally fast, returns the one with the fewest commands, then with the fewest blocks.
    */
   Plan best(long bytes, long most) {
     Plan best = plan(bytes, most, SHALLOWEST);
     if (bytes <= SMALLEST_CHUNK) {
-      return best; // whatever the plan, it is one chunk
+      return best; // any plan has only one chunk
     }
     for (long chunk = most; chunk >= Math.min(most, SMALLEST_CHUNK); chunk /= 2) {
       for (int depth = SHALLOWEST; depth <= DEEPEST; depth++) {
@@ -85,10 +85,7 @@ record StagingModel(
     return best;
   }
 
-  /**
-   * Returns how many threads copy faster together than the link moves bytes, with something to
-   * spare.
-   */
+  /** Returns the number of threads that together copy faster than the link, with a margin. */
   int usefulThreads() {
     return (int) Math.min(64, Math.ceil(1.5 * hostNanosPerByte / linkNanosPerByte));
   }

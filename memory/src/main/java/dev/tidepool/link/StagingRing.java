@@ -8,27 +8,27 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A staged transfer, or the part of one thread: a ring of staging blocks that the host and the
- * device use in turn. While the device copies one, the host fills or empties another. For one
- * thread; its blocks go back when it is closed, which waits for the commands that use them.
+ * A staged transfer, or one thread's part of it, through a ring of staging blocks that the host and
+ * the device use in turn. While the device copies one block, the host fills or empties another.
+ * Used by one thread. Closing waits for the commands that use the blocks and returns the blocks.
  */
 public final class StagingRing implements AutoCloseable {
-  // As many as there are; the array is made before the first block is leased.
+  // The array is allocated before the first block is leased.
   private final Slot[] slots;
   private final @Nullable AdaptiveCostModel model;
   private final long step;
   private final long bytes;
   private long lastArrival;
 
-  /** What happens to one chunk, in this order. */
+  /** The steps for one chunk, in this order. */
   public interface ChunkSteps {
-    /** The host fills the staged bytes. */
+    /** Fills the staged bytes by the host. */
     default void fill(MemorySegment staged, long at) {}
 
-    /** The device copies them. */
+    /** Submits the device's copy of the staged bytes. */
     Event submit(MemorySegment staged, long at);
 
-    /** The host empties them. */
+    /** Empties the staged bytes by the host. */
     default void empty(MemorySegment staged, long at) {}
   }
 
@@ -36,7 +36,7 @@ public final class StagingRing implements AutoCloseable {
    * Leases the blocks.
    *
    * @param granule bytes that chunks do not cut
-   * @param model is told the time of each chunk; null for none
+   * @param model receives the time of each chunk, or null
    */
   public StagingRing(
       long bytes,
@@ -70,27 +70,27 @@ public final class StagingRing implements AutoCloseable {
     }
   }
 
-  /** Returns how long chunks of about that length are if they do not cut granules. */
+  /** Returns the length of chunks of about this length that do not cut granules. */
   static long step(long granule, long chunk) {
     return Math.max(granule, chunk - chunk % granule);
   }
 
-  /** Returns the first block's bytes. */
+  /** Returns the bytes of the first block. */
   MemorySegment first() {
     return slots[0].segment;
   }
 
   /**
-   * Moves everything; returns when it has arrived.
+   * Moves the whole transfer. Returns after it has arrived.
    *
-   * @param turn is told the bytes of a chunk before the host fills it, and may wait
+   * @param turn receives the bytes of a chunk before the host fills it, and may wait
    */
   public void run(ChunkSteps steps, LongConsumer turn) {
     run(steps, turn, new ChunkSequence(bytes, step));
   }
 
   /**
-   * Moves those chunks of a transfer that this ring's thread takes; returns when they have arrived.
+   * Moves the chunks of a transfer that this thread claims. Returns after they have arrived.
    *
    * @param chunks no longer than the ring's own
    */
@@ -149,7 +149,7 @@ public final class StagingRing implements AutoCloseable {
         return;
       }
       boolean early = model != null && !pending.isDone();
-      // Only now: if the state cannot even be queried, the wait is left to the end of all.
+      // Only now: if the state cannot be queried, close() still waits for the command.
       event = null;
       DeviceLink.finish(pending);
       long now = System.nanoTime();
@@ -162,7 +162,7 @@ public final class StagingRing implements AutoCloseable {
     }
 
     private void hostCopied(long nanos) {
-      // One of the two copies is none, and takes no time.
+      // One of the two copies is empty and takes no time.
       if (model != null
           && nanos > part.byteSize() / 1000
           && part.byteSize() >= StagingModel.SMALLEST_CHUNK) {
@@ -176,7 +176,7 @@ public final class StagingRing implements AutoCloseable {
       }
     }
 
-    /** The block goes back only when no command uses it any more, whatever failed before. */
+    /** Waits for the command that uses the block, even after a failure, then returns the block. */
     void close() {
       Event pending = event;
       try {

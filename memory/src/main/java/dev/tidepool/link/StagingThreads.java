@@ -1,12 +1,12 @@
 package dev.tidepool.link;
 
-/** Threads that help the calling one to fill or empty the staging blocks of a long transfer. */
+/** Threads that help a calling thread to fill or empty the staging blocks of a long transfer. */
 public interface StagingThreads {
-  /** Returns the number of threads that there are at most. */
+  /** Returns the maximum number of threads. */
   int most();
 
   /**
-   * Runs a task on a thread that is free. A task is never queued.
+   * Runs a task on a free thread, if there is one. Never queues the task.
    *
    * @return whether a thread was free
    */

@@ -6,14 +6,14 @@ import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
 /**
- * How one transfer wants to go over links. Bound to the thread that moves its bytes, for as long as
- * it does; {@link #ORDINARY} where none is bound.
+ * The options of one transfer over links. Bound to the thread that moves the bytes while it moves
+ * them. If none is bound, {@link #ORDINARY} applies.
  *
- * @param priority which transfer goes first between chunks
- * @param chunk bytes of one chunk; 0 for what the link finds best
- * @param pinned whether bytes may go through, or straight from, page-locked memory
- * @param pipelined whether a chunk may begin before the one before it has arrived
- * @param submitted is told the bytes of each chunk before it is handed to the device, on the thread
+ * @param priority decides which transfer is first between chunks
+ * @param chunk bytes of one chunk; 0 lets the link choose
+ * @param pinned whether page-locked memory may be used, for staging or directly
+ * @param pipelined whether a chunk may begin before the previous one has arrived
+ * @param submitted receives the bytes of each chunk before the chunk is submitted, on the thread
  *     that performs the transfer; must not wait
  */
 public record TransferContext(
@@ -22,7 +22,7 @@ public record TransferContext(
     boolean pinned,
     boolean pipelined,
     LongConsumer submitted) {
-  /** The context of a transfer that asks for nothing. */
+  /** The context of a transfer without options. */
   public static final TransferContext ORDINARY =
       new TransferContext(TransferPriority.NORMAL, 0, true, true, _ -> {});
 
@@ -42,8 +42,9 @@ public record TransferContext(
   }
 
   /**
-   * Moves what is not of the transfer's own bytes, but must move first: bytes whose move frees
-   * memory for them, or that become one copy with them. Its chunks are not reported.
+   * Runs a movement of bytes that are not the transfer's own but must be moved first: their move
+   * frees memory for the transfer, or they are copied together with it. Their chunks are not
+   * reported.
    */
   public static <T> T aside(Supplier<T> movement) {
     TransferContext of = current();
@@ -58,12 +59,12 @@ public record TransferContext(
     ScopedValue.where(CURRENT, this).run(transfer);
   }
 
-  /** Returns this, but that its chunks are reported to another. */
+  /** Returns a copy that reports its chunks to another listener. */
   TransferContext reportingTo(LongConsumer listener) {
     return new TransferContext(priority, chunk, pinned, pipelined, listener);
   }
 
-  /** Bytes of one chunk, where the link finds {@code best} best. */
+  /** Returns the bytes of one chunk: the requested size, or {@code best} if none is requested. */
   public long chunkOr(long best) {
     return chunk == 0 ? best : chunk;
   }

@@ -15,9 +15,9 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** Adds up what was moved. Thread-safe; exact when no transfer is under way. */
+/** Adds up the transferred bytes. Thread-safe; exact when no transfer is in progress. */
 public final class TransferMeter {
-  /** What went one way in one direction. */
+  /** The sums of one path in one direction. */
   private static final class Sums {
     private final LongAdder bytes = new LongAdder();
     private final LongAdder count = new LongAdder();
@@ -46,7 +46,7 @@ public final class TransferMeter {
     return ways;
   }
 
-  /** Counts one movement that succeeded. */
+  /** Counts one successful movement. */
   public void moved(Direction direction, long byteCount, long elapsedNanos, TransferWay way) {
     Map<TransferWay, Sums> ways =
         switch (direction) {
@@ -57,25 +57,25 @@ public final class TransferMeter {
     of(ways, way).add(byteCount, elapsedNanos);
   }
 
-  /** Counts a copy from buffer to buffer within the host's memory. */
+  /** Counts a copy between buffers within the host's memory. */
   public void copiedOnHost(long byteCount, long elapsedNanos) {
     onHost.add(byteCount, elapsedNanos);
   }
 
-  @SuppressWarnings("NullAway") // every way has its sums from the constructor on
+  @SuppressWarnings("NullAway") // every path has its sums since the constructor
   private static Sums of(Map<TransferWay, Sums> ways, TransferWay way) {
     return ways.get(way);
   }
 
-  /** Counts a transfer that is tried again. */
+  /** Counts a transfer that is retried. */
   public void retried() {
     retries.increment();
   }
 
   /**
-   * Returns the sums now.
+   * Returns the current sums.
    *
-   * @param calibration what the links can do at best; null if that is not known
+   * @param calibration the peak rates of the links, or null if they are not known
    */
   public TransferStatistics statistics(@Nullable TransferCalibration calibration) {
     Map<TransferWay, WayStatistics> used = new EnumMap<>(TransferWay.class);
@@ -125,7 +125,7 @@ public final class TransferMeter {
     return new WayStatistics(count, bytes, Duration.ofNanos(nanos));
   }
 
-  /** Returns the best of some legs. */
+  /** Returns the best rate of some legs. */
   private static double peak(@Nullable TransferCalibration calibration, Leg... legs) {
     double best = Double.NaN;
     for (Leg leg : legs) {

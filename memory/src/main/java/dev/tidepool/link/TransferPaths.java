@@ -20,26 +20,30 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The table of ways between the memory of a device and any other memory, and the choice among them.
+ * The table of transfer paths between the memory of a device and any other memory, and the choice
+ * among them.
  *
- * <p>A pair of places has its ways in a static order, best first as a rule. Where the device is
- * calibrated, a way later in that order is taken if it is cheaper by a good part, so that what is
- * measured a little wrong changes nothing. One instance for each {@link DeviceLink}; safe for use
- * by any thread.
+ * <p>The paths of each kind of memory are in a static order, normally the best first. If the device
+ * is calibrated, a later path is chosen if it is clearly cheaper, so that a small error of
+ * measurement changes nothing. There is one instance for each {@link DeviceLink}; any thread may
+ * use it.
  */
 final class TransferPaths {
-  /** What a later way may cost at most, as a part of what the one before it costs. */
+  /** The highest relative cost at which a later path replaces an earlier one. */
   private static final double CLEARLY = 0.8;
 
-  /** So many transfers of such a size are worth a command that scatters them, as a rule. */
+  /**
+   * Without a calibration, at least this many transfers, of at most {@link #SMALL} bytes on
+   * average, are scattered by one command.
+   */
   private static final int FEW = 8;
 
   private static final long SMALL = 32 << 10;
 
-  /** How long a chunk takes at most, as a rule, where its command alone says how many bytes go. */
+  /** The approximate longest time of a chunk that needs no staging. */
   static final double CHUNK_NANOS = 2e6;
 
-  /** How much faster copies on a device are than its link, as a rule. */
+  /** The assumed ratio between the speed of copies on a device and the speed of its link. */
   private static final int FASTER_ON_DEVICE = 16;
 
   private static final Map<MemoryKind, List<TransferWay>> TO_DEVICE =
@@ -61,15 +65,15 @@ final class TransferPaths {
   private volatile @Nullable TransferCalibration calibration;
 
   /**
-   * Creates a choice without a calibration.
+   * Creates the table without a calibration.
    *
-   * @param chunk bytes of a staging block at most
+   * @param chunk the largest size of a staging block
    */
   TransferPaths(long chunk) {
     this.chunk = chunk;
   }
 
-  /** Takes measured costs, which choose the way of later transfers. */
+  /** Sets the measured costs, which choose the path of later transfers. */
   void calibrated(TransferCalibration measured) {
     for (boolean pinned : new boolean[] {false, true}) {
       for (boolean up : new boolean[] {false, true}) {
@@ -81,9 +85,9 @@ final class TransferPaths {
   }
 
   /**
-   * Bytes of one chunk of a transfer that needs no staging: two milliseconds' on links that move
-   * more than a staging block in that time, so that chunks cost next to nothing, and others wait
-   * for one no longer than elsewhere.
+   * Returns the bytes of one chunk of a transfer without staging. On fast links that is two
+   * milliseconds of transfer, so that chunks cost almost nothing, and other transfers wait no
+   * longer than elsewhere.
    */
   long directChunk(TransferWay way, boolean up) {
     TransferCalibration costs = calibration;
@@ -92,8 +96,8 @@ final class TransferPaths {
   }
 
   /**
-   * Bytes of one chunk of a copy from the memory of this device, or of the one of that name: two
-   * milliseconds' too.
+   * Returns the bytes of one chunk of a copy from the memory of this device, or of the device with
+   * this name: also two milliseconds.
    */
   long copyChunk(boolean local, String name) {
     TransferCalibration costs = calibration;
@@ -110,7 +114,7 @@ final class TransferPaths {
         : Math.max(chunk, (long) (CHUNK_NANOS / cost.nanosPerByte()));
   }
 
-  /** Returns what is known of a staged way's speed; null before a calibration. */
+  /** Returns the cost model of a staged path, or null before a calibration. */
   @Nullable AdaptiveCostModel model(TransferWay way, boolean up) {
     return models.get(link(way != STAGED_PLAIN, up));
   }
@@ -119,7 +123,7 @@ final class TransferPaths {
     return calibration;
   }
 
-  /** Where bytes of the host are, as a device sees it. */
+  /** Returns the kind of memory of a region of the host, for a device. */
   static MemoryKind place(HostRegion bytes, Device device) {
     if (!(bytes instanceof HostRegion.Segment(MemorySegment segment, boolean direct))) {
       return MemoryKind.FOREIGN;
@@ -136,9 +140,7 @@ final class TransferPaths {
     return device.prefersStaging(segment) ? MemoryKind.SLOW_PLAIN : MemoryKind.PLAIN;
   }
 
-  /**
-   * Returns the ways from a place to the device, or from the device to it, in their static order.
-   */
+  /** Returns the paths between a kind of memory and the device, in their static order. */
   static List<TransferWay> candidates(MemoryKind place) {
     List<TransferWay> ways = TO_DEVICE.get(place);
     if (ways == null) {
@@ -147,7 +149,7 @@ final class TransferPaths {
     return ways;
   }
 
-  /** Returns the way for bytes between the host and the device. */
+  /** Returns the path for bytes between the host and the device. */
   TransferWay choose(MemoryKind host, boolean up, long bytes) {
     TransferCalibration costs = calibration;
     List<TransferWay> ways = candidates(host);
@@ -155,9 +157,9 @@ final class TransferPaths {
   }
 
   /**
-   * Returns the way for bytes from the memory of another device, or this one's.
+   * Returns the path for bytes from the memory of another device, or of this one.
    *
-   * @param source of the other device; this one's if that is the source
+   * @param source the calibration of the other device, or of this one if it is the source
    * @param name of the other device
    */
   TransferWay across(
@@ -178,8 +180,10 @@ final class TransferPaths {
   }
 
   /**
-   * Returns whether so many transfers of so many bytes in all are cheaper gathered in a staging
-   * block and scattered by one command than by a command each.
+   * Returns whether one command for transfers that are gathered in a staging block is cheaper than
+   * a command for each.
+   *
+   * @param bytes of all transfers together
    */
   boolean scatters(int moves, long bytes) {
     TransferCalibration costs = calibration;
@@ -227,7 +231,7 @@ final class TransferPaths {
     return pinned ? Leg.PINNED_DOWN : Leg.PLAIN_DOWN;
   }
 
-  /** Down and up again a chunk at a time, one behind the other. */
+  /** Returns the cost of copies down and up again, one chunk after the other. */
   private double throughHost(TransferCalibration from, TransferCalibration to, long bytes) {
     long step = Math.min(chunk, bytes);
     double down = nanos(from.legs().get(Leg.PINNED_DOWN), step);

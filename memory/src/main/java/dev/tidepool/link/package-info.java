@@ -1,9 +1,9 @@
 /**
- * How bytes move between the host's memory and an accelerator's.
+ * Transfers between the host's memory and an accelerator's.
  *
- * <p>It owns the queues that transfers run on and the staging blocks that bytes pass through when
- * the driver must not touch them where they lie: arrays on the heap, mapped files, memory of the
- * caller. It knows blocks and segments, not buffers; what moves when is the runtime's business.
+ * <p>The package owns the queues of transfers, and the staging blocks for bytes that the driver
+ * must not access directly: arrays on the heap, mapped files, memory of the caller. It knows blocks
+ * and segments, not buffers. The runtime decides the order of transfers.
  */
 @NullMarked
 package dev.tidepool.link;

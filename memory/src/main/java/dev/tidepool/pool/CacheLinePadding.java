@@ -1,13 +1,13 @@
 package dev.tidepool.pool;
 
 /**
- * An object that begins with unused bytes, so that its writes do not slow down the object before it
- * on the heap: fields of a superclass lie in front. The collector places objects side by side that
- * threads of different stripes own. Writing one at every allocation costs the readers of its
- * neighbour more than a whole allocation. The padding is two cache lines, because processors fetch
- * them in pairs.
+ * An object that begins with unused bytes, so that writes to it do not slow down readers of the
+ * object before it on the heap. Fields of a superclass come first. The collector may place objects
+ * of different stripes next to each other. Writing one of them at every allocation costs the
+ * readers of its neighbour more than a whole allocation. The padding is two cache lines, because
+ * processors fetch them in pairs.
  */
-@SuppressWarnings("UnusedVariable") // their place is what counts
+@SuppressWarnings("UnusedVariable") // only their position matters
 public abstract class CacheLinePadding {
   private long a0;
   private long a1;
@@ -25,6 +25,6 @@ public abstract class CacheLinePadding {
   private long a13;
   private long a14;
 
-  /** For what is written often. */
+  /** Creates the padding of an object that is written often. */
   protected CacheLinePadding() {}
 }

@@ -3,11 +3,11 @@ package dev.tidepool.pool;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * How a thread waits for another one that is about to be done, such as with a short copy: it spins,
- * then lets other threads run, because the other one may have lost its processor, then pauses.
+ * A wait for another thread that is almost done, such as with a short copy. The waiting thread
+ * spins, then yields, because the other thread may have lost its processor, then parks.
  */
 public final class ShortWait {
-  /** The tries after which another thread is no longer about to be done. */
+  /** The number of tries after which the other thread is no longer considered almost done. */
   public static final int TRIES = 320;
 
   private static final int SPINS = 64;
@@ -15,7 +15,7 @@ public final class ShortWait {
 
   private ShortWait() {}
 
-  /** Waits for the next try, of which so many have failed before. */
+  /** Waits before the next try, after the given number of tries has failed. */
   @SuppressWarnings("ThreadPriorityCheck") // a hint that nothing relies on
   public static void pause(int tries) {
     if (tries < SPINS) {

@@ -1,16 +1,16 @@
 package dev.tidepool.pool;
 
 /**
- * The sizes in which blocks are kept.
+ * The size classes of blocks.
  *
- * <p>Powers of two from 1 KiB to 4 KiB, then eight equal steps in each doubling up to 1 MiB and 32
- * up to 1 GiB. So the class of a request above 4 KiB is at most 12.5% larger than the request. The
- * class of one above 1 MiB is at most 3.2% larger, because a few such blocks make up what a program
- * holds. Rounding only to powers of two, as early pinned pools did, can double the memory in use.
- * Larger requests have no class.
+ * <p>The classes are powers of two from 1 KiB to 4 KiB, then eight equal steps in each doubling up
+ * to 1 MiB and 32 up to 1 GiB. So the class of a request above 4 KiB is at most 12.5% larger than
+ * the request. Above 1 MiB it is at most 3.2% larger, because a few such blocks are most of a
+ * program's memory. Rounding only to powers of two, as early pinned pools did, can double the
+ * memory in use. Larger requests have no class.
  *
- * <p>{@link dev.tidepool.pool.block.MemoryPool#take} says which requests go by class. Where a class
- * of 64 KiB or more has no idle block, a block of a larger class may serve the request, up to
+ * <p>{@link dev.tidepool.pool.block.MemoryPool#take} decides which requests have a class. If a
+ * class of 64 KiB or more has no idle block, a block of a larger class may serve the request, up to
  * {@link #largestBlockFor}.
  */
 public final class SizeClasses {
@@ -20,36 +20,36 @@ public final class SizeClasses {
   /** Blocks of this size and above are never cut from larger ones. */
   private static final long CUT_BELOW = 64L << 10;
 
-  /** Above this, a doubling is split. */
+  /** Above 2 to this power, each doubling is split into steps. */
   private static final int SPLIT_FROM_BITS = 12;
 
   private static final int SMALLEST_BITS = 10;
   private static final int LARGEST_BITS = 30;
   private static final int STEP_BITS = 3;
 
-  /** Above this, a doubling is split finely. */
+  /** Above 2 to this power, each doubling is split into more steps. */
   private static final int FINE_FROM_BITS = 20;
 
   private static final int FINE_STEP_BITS = 5;
 
-  /** Classes up to 4 KiB: 1, 2 and 4 KiB. */
+  /** The number of classes up to 4 KiB: 1, 2 and 4 KiB. */
   private static final int UNSPLIT = SPLIT_FROM_BITS - SMALLEST_BITS + 1;
 
-  /** Classes up to 1 MiB. */
+  /** The number of classes up to 1 MiB. */
   private static final int COARSE = UNSPLIT + ((FINE_FROM_BITS - SPLIT_FROM_BITS) << STEP_BITS);
 
-  /** How many classes there are. */
+  /** The number of classes. */
   public static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
 
-  /** Stands for a class where a size is above {@link #LARGEST}. */
+  /** Stands for the class of sizes above {@link #LARGEST}. */
   public static final int BEYOND = COUNT;
 
-  /** How many classes there are with {@link #BEYOND}. */
+  /** The number of classes, {@link #BEYOND} included. */
   public static final int COUNT_WITH_BEYOND = BEYOND + 1;
 
-  // For each number of leading zeros of a size, less 1: how many of its bits do not matter for the
-  // class, and the class of the size where the others are all 0. A processor cannot predict
-  // branches on sizes, so a table is faster than comparisons with the ranges.
+  // Indexed by the number of leading zeros of a size minus 1: how many low bits do not affect the
+  // class, and the class of a size whose other bits are 0. A processor cannot predict branches on
+  // sizes, so a table is faster than comparisons with the ranges.
   private static final byte[] SHIFTS = new byte[Long.SIZE];
   private static final short[] BASES = new short[Long.SIZE];
 
@@ -66,39 +66,37 @@ public final class SizeClasses {
         split(zeros, COARSE, bits, bits - FINE_FROM_BITS, FINE_STEP_BITS);
       }
     }
-    // For a size of 0, the size less 1 has all bits set.
+    // For a size of 0, the size minus 1 has all bits set.
     BASES[0] = -1;
   }
 
   private static void split(int zeros, int first, int bits, int doublings, int stepBits) {
     SHIFTS[zeros] = (byte) (bits - stepBits);
-    // The size's own highest bit is among those that are left.
+    // The highest bit of the size is among the remaining bits.
     BASES[zeros] = (short) (first + ((doublings - 1) << stepBits));
   }
 
-  /**
-   * How many classes, the first ones, have blocks that are cut from larger ones: those below 64
-   * KiB.
-   */
+  /** The number of classes whose blocks are cut from larger ones: those below 64 KiB. */
   public static final int CUT_COUNT = classOf(CUT_BELOW);
 
   private SizeClasses() {}
 
   /**
-   * Returns the smallest class that holds so many bytes; {@link #BEYOND} above {@link #LARGEST}.
+   * Returns the smallest class that holds a number of bytes, or {@link #BEYOND} above {@link
+   * #LARGEST}.
    *
-   * @param bytes at least 0, which is like 1
+   * @param bytes at least 0; 0 has the class of 1
    */
   public static int classOf(long bytes) {
     long last = bytes - 1;
-    // Below 64 as it is, but the compiler does not know.
+    // The mask changes nothing, because the number is below 64, but the compiler does not know.
     int zeros = Long.numberOfLeadingZeros(last | (SMALLEST - 1)) & (Long.SIZE - 1);
     return BASES[zeros] + (int) (last >>> SHIFTS[zeros]);
   }
 
   /**
-   * Like {@link #classOf}, but with eight classes to each doubling throughout, for blocks that only
-   * serve sizes of their own class.
+   * Like {@link #classOf}, but with eight classes in every doubling, for blocks that serve only
+   * sizes of their own class.
    */
   public static int coarseIndexOf(long bytes) {
     int index = classOf(bytes);
@@ -106,7 +104,7 @@ public final class SizeClasses {
     return index < COARSE ? index : COARSE + ((index - COARSE) | inOneStep);
   }
 
-  /** Bytes of the largest block that may serve a request, if none of its own class can. */
+  /** Returns the largest size of a block that may serve a request if none of its class can. */
   public static long largestBlockFor(long bytes) {
     return bytes + bytes / 8;
   }

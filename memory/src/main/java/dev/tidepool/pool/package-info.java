@@ -1,5 +1,5 @@
 /**
- * What the pools of memory and of objects share: size classes, and how threads keep apart.
+ * Size classes and thread stripes, which the pools of memory and of objects share.
  *
  * <p>Blocks of memory are pooled in {@link dev.tidepool.pool.block}, objects and arrays in {@link
  * dev.tidepool.pool.object}.

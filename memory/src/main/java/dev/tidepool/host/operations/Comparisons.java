@@ -11,18 +11,18 @@ import dev.tidepool.host.system.OwnMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/** Finds the first difference, and says what it means. */
+/** Finds the first difference of two segments and compares there. */
 public final class Comparisons {
   private static final int BLOCK = 8192;
 
   private Comparisons() {}
 
-  /** The offset of the first byte that differs or that one has alone; -1 for equal ones. */
+  /** Returns the offset of the first byte that differs or that only one side has; -1 if equal. */
   public static long mismatch(MemorySegment left, MemorySegment right) {
     if (isThere(left) && isThere(right)) {
       return left.mismatch(right);
     }
-    // The virtual machine's own comparison is vector code, which may end the process.
+    // The virtual machine's own comparison uses vector instructions, which may end the process.
     long both = Math.min(left.byteSize(), right.byteSize());
     byte[] l = new byte[(int) Math.min(BLOCK, both)];
     byte[] r = new byte[l.length];
@@ -43,7 +43,7 @@ public final class Comparisons {
     return !segment.isNative() || OwnMemory.contains(segment);
   }
 
-  /** As {@code memcmp}; where one is the front of the other, the shorter one comes first. */
+  /** Compares like {@code memcmp}. The front of a segment is less than the segment. */
   public static int compare(MemorySegment left, MemorySegment right) {
     long at = mismatch(left, right);
     if (at < 0) {
@@ -54,7 +54,7 @@ public final class Comparisons {
         : Integer.compare(left.get(JAVA_BYTE, at) & 0xff, right.get(JAVA_BYTE, at) & 0xff);
   }
 
-  /** By the first element whose order differs, then by length. */
+  /** Compares by the first element whose order differs, then by length. */
   public static int compare(PrimitiveType type, MemorySegment left, MemorySegment right) {
     long both = Math.min(left.byteSize(), right.byteSize());
     long at = 0;
@@ -68,7 +68,7 @@ public final class Comparisons {
       if (order != 0) {
         return order;
       }
-      // Different bytes of one value, as not-a-numbers have.
+      // Different bytes of equal values, such as NaNs.
       at += type.bytes();
     }
     return Long.compare(left.byteSize(), right.byteSize());

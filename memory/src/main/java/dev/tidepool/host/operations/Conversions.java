@@ -6,31 +6,30 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts elements with the meaning of Java's casts, and swaps their bytes, through blocks of the
- * heap.
+ * Converts elements like Java's casts, and swaps their bytes, through blocks on the heap.
  *
- * <p>C2 vectorises loops over arrays and, in Java 25, no loop over segments. Blocks stay in the
- * first cache, and are large enough to make up for what each costs.
+ * <p>C2 vectorises loops over arrays but, in Java 25, no loops over segments. The blocks fit in the
+ * first-level cache, and are large enough to outweigh the cost of each.
  */
 public final class Conversions {
   /**
-   * Bytes of a block of the larger elements. No multiple of 4 KiB: the blocks lie one behind the
-   * other, and a processor takes a load for one of bytes just stored if the distance is about that.
+   * The bytes of a block of the larger elements. Not a multiple of 4 KiB, because the blocks follow
+   * each other on the heap: a processor confuses a load with a recent store at about that distance.
    */
   private static final int BLOCK_BYTES = 6144;
 
-  /** Elements whose bytes are swapped at once. */
+  /** The number of elements whose bytes are swapped together. */
   private static final int SWAP_BLOCK = 2048;
 
-  /** Converts the first elements of one array to another, both of the carriers' classes. */
+  /** Converts the first elements of one array to another. Both have the carriers' classes. */
   @FunctionalInterface
   interface Loop {
     void run(Object source, Object target, int count);
   }
 
   /**
-   * By source and target. Where there is no loop the way is by ints, which is what Java's casts do
-   * too. Booleans are bytes: as a source they are made 0 or 1 first.
+   * The loops by source and target. Without a direct loop, elements are converted through ints,
+   * like Java's casts. Booleans are bytes; as a source they are first converted to 0 or 1.
    */
   private static final Map<PrimitiveType, Map<PrimitiveType, Loop>> LOOPS =
       new EnumMap<>(PrimitiveType.class);
@@ -67,7 +66,7 @@ public final class Conversions {
 
   private Conversions() {}
 
-  /** Converts {@code count} elements; the segments are checked, and apart or the same. */
+  /** Converts {@code count} elements. The segments are checked, and either apart or the same. */
   public static void convert(
       PrimitiveType from,
       MemorySegment source,
@@ -89,7 +88,7 @@ public final class Conversions {
     }
   }
 
-  /** Swaps {@code count} elements of 2, 4 or 8 bytes; the segments are apart or the same. */
+  /** Swaps {@code count} elements of 2, 4 or 8 bytes. The segments are apart or the same. */
   public static void swapBytes(int width, MemorySegment source, MemorySegment target, long count) {
     PrimitiveType type =
         switch (width) {
@@ -131,15 +130,15 @@ public final class Conversions {
     LOOPS.computeIfAbsent(from, first -> new EnumMap<>(PrimitiveType.class)).put(to, loop);
   }
 
-  /** Reads elements of one type into a block of another. */
+  /** Reads elements of one type into a block of another type. */
   static final class Way {
     private final PrimitiveType from;
     private final Object source;
 
-    /** Null if elements are read as they are. */
+    /** Null if elements are read without conversion. */
     private final @Nullable Loop loop;
 
-    /** Creates a way for at most {@code block} elements at once. */
+    /** Creates a conversion of at most {@code block} elements at a time. */
     Way(PrimitiveType from, PrimitiveType to, int block) {
       this.from = from;
       this.source = from.newBlock(block);

@@ -9,18 +9,19 @@ import dev.tidepool.host.system.OwnMemory;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Repeats a pattern: the front is written, then copied behind itself, twice as much each time.
+ * Fills segments with a pattern: writes the front, then copies it behind itself, twice as much each
+ * time.
  *
- * <p>Copies are bounded, so that the part that is copied stays in the cache. A large segment of
- * {@linkplain OwnMemory own memory} is set to one byte by the C library, which is twice as fast.
+ * <p>The size of a copy is limited, so that its source stays in the cache. In a large segment of
+ * {@linkplain OwnMemory own memory}, the C library sets bytes, which is twice as fast.
  */
 public final class Fills {
   private static final long SEED = 256;
 
-  /** Copies of this size go past the caches; the part that is copied fits into the last one. */
+  /** Copies of this size bypass the caches; their source fits in the last-level cache. */
   private static final long LONGEST_COPY = 4 << 20;
 
-  /** From here on the C library's way is faster than the virtual machine's. */
+  /** From this size on, the C library is faster than the virtual machine. */
   private static final long LARGE = 1 << 20;
 
   private Fills() {}

@@ -8,29 +8,29 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Moves elements between places that are not next to each other: by indices, or by a stride. Both
- * become a block of offsets for each side, and one loop moves elements from offsets to offsets.
+ * Moves elements between places that are not adjacent, given by indices or by a stride. Both are
+ * converted to a block of offsets for each side, and one loop moves the elements.
  */
 public final class GatherScatter {
   private static final int BLOCK = 512;
 
-  /** Where the elements of one side lie. */
+  /** The offsets of the elements of one side. */
   @FunctionalInterface
   interface Places {
-    /** Sets the offsets in bytes of {@code count} elements, from the {@code first} on. */
+    /** Writes the offsets, in bytes, of {@code count} elements from {@code first} on. */
     void offsets(long first, long[] block, int count);
   }
 
   private final long[] read;
   private final long[] written;
 
-  /** For moves of {@code count} elements each, or less; one thread's. */
+  /** Creates the blocks for moves of at most {@code count} elements each. Used by one thread. */
   GatherScatter(long count) {
     read = new long[(int) Math.min(BLOCK, count)];
     written = new long[read.length];
   }
 
-  /** Elements at equal distances. */
+  /** Returns the places of elements at equal distances. */
   static Places every(long stride, long offset) {
     return (first, block, count) -> {
       for (int i = 0; i < count; i++) {
@@ -39,7 +39,7 @@ public final class GatherScatter {
     };
   }
 
-  /** Checks the arguments of a gather, then moves. */
+  /** Checks the arguments of a gather, then moves the elements. */
   public static void gather(
       long elementBytes, MemorySegment source, Indices indices, MemorySegment destination) {
     OperandChecks.movable(elementBytes, source, destination);
@@ -52,7 +52,7 @@ public final class GatherScatter {
     move(elementBytes, indices, elements, source, gathered, destination, every(elementBytes, 0));
   }
 
-  /** Checks the arguments of a scatter, then moves. */
+  /** Checks the arguments of a scatter, then moves the elements. */
   public static void scatter(
       long elementBytes, MemorySegment source, Indices indices, MemorySegment destination) {
     OperandChecks.movable(elementBytes, source, destination);
@@ -68,7 +68,7 @@ public final class GatherScatter {
     move(elementBytes, indices, elements, source, every(elementBytes, 0), destination, scattered);
   }
 
-  /** Checks the indices, which are those of so many elements, then moves. */
+  /** Checks that the indices are less than {@code elements}, then moves the elements. */
   private static void move(
       long elementBytes,
       Indices indices,
@@ -86,7 +86,7 @@ public final class GatherScatter {
                 .move(elementBytes, source, from, target, to, indices.count()));
   }
 
-  /** Moves {@code count} elements; all checks were done. */
+  /** Moves {@code count} elements. The caller has made all checks. */
   void move(
       long elementBytes,
       MemorySegment source,

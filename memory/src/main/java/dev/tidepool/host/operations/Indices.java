@@ -5,16 +5,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Indices of elements, wherever they are kept.
+ * Indices of elements, in an array or in memory.
  *
- * @param memory where they are
- * @param count how many
- * @param reader copies a range of them to a block
+ * @param memory the memory of the indices
+ * @param count the number of indices
+ * @param reader copies a range of indices to a block
  */
 public record Indices(MemorySegment memory, long count, Reader reader) {
   private static final int BLOCK = 512;
 
-  /** Copies {@code count} indices from the {@code first} on to the front of a block. */
+  /** Copies {@code count} indices, from {@code first} on, to the front of a block. */
   @FunctionalInterface
   interface Reader {
     void read(long first, long[] block, int count);
@@ -62,7 +62,7 @@ public record Indices(MemorySegment memory, long count, Reader reader) {
     throw new IllegalArgumentException("indices are " + type + " elements, but can be INT or LONG");
   }
 
-  /** Where the indexed elements lie. */
+  /** Returns the places of the indexed elements. */
   GatherScatter.Places places(long elementBytes) {
     return (first, block, length) -> {
       reader.read(first, block, length);
@@ -72,7 +72,7 @@ public record Indices(MemorySegment memory, long count, Reader reader) {
     };
   }
 
-  /** Checks that every index is one of {@code elements} elements. */
+  /** Checks that every index is from 0 to {@code elements} - 1. */
   void check(long elements) {
     long[] block = new long[(int) Math.min(BLOCK, count)];
     for (long at = 0; at < count; at += block.length) {

@@ -7,13 +7,13 @@ import java.util.Objects;
 import java.util.function.Supplier;
 
 /**
- * The checks of an operation's segments, done once, before anything is written; and its edge, where
- * the virtual machine's error for vanished bytes becomes an exception of this library.
+ * Checks the segments of an operation once, before anything is written. Also converts the virtual
+ * machine's error for vanished bytes to an exception of this library.
  */
 public final class OperandChecks {
   private OperandChecks() {}
 
-  /** Checks that the segment can be read by this thread, now. */
+  /** Checks that the calling thread can read the segment now. */
   public static void readable(String name, MemorySegment segment) {
     Objects.requireNonNull(segment, name);
     if (!segment.scope().isAlive()) {
@@ -26,7 +26,7 @@ public final class OperandChecks {
     }
   }
 
-  /** Checks that the segment can be written by this thread, now. */
+  /** Checks that the calling thread can write the segment now. */
   public static void writable(String name, MemorySegment segment) {
     readable(name, segment);
     if (segment.isReadOnly()) {
@@ -35,7 +35,7 @@ public final class OperandChecks {
     }
   }
 
-  /** Returns the number of elements in a segment, which must be whole. */
+  /** Returns the number of elements in a segment. Checks that they are whole. */
   public static long elements(String name, MemorySegment segment, long elementBytes) {
     long bytes = segment.byteSize();
     if (bytes % elementBytes != 0) {
@@ -64,7 +64,7 @@ public final class OperandChecks {
     }
   }
 
-  /** Checks that two segments, of which one is written, share no byte. */
+  /** Checks that two segments do not overlap. One of them is written. */
   public static void apart(MemorySegment left, MemorySegment right) {
     if (left.asOverlappingSlice(right).isPresent()) {
       throw new IllegalArgumentException(
@@ -73,7 +73,7 @@ public final class OperandChecks {
     }
   }
 
-  /** Checks that what is read and what is written are the same bytes, or share none. */
+  /** Checks that the segments that are read and written are the same bytes or do not overlap. */
   public static void apartOrSame(MemorySegment read, MemorySegment written) {
     if (!(read.address() == written.address()
         && read.byteSize() == written.byteSize()
@@ -82,12 +82,12 @@ public final class OperandChecks {
     }
   }
 
-  /** Returns the first bytes of a segment that has as many. */
+  /** Returns the first bytes of a segment, which must have as many. */
   public static MemorySegment front(MemorySegment segment, long bytes) {
     return segment.asSlice(0, bytes);
   }
 
-  /** Checks that elements of some size can be moved from one segment to another. */
+  /** Checks that elements of this size can be moved from one segment to another. */
   static void movable(long elementBytes, MemorySegment source, MemorySegment destination) {
     if (elementBytes <= 0) {
       throw new IllegalArgumentException(
@@ -97,7 +97,7 @@ public final class OperandChecks {
     writable("destination", destination);
   }
 
-  /** Runs what touches the bytes of two segments, which may be one. */
+  /** Runs work that accesses the bytes of two segments, which may be the same. */
   public static void touching(MemorySegment left, MemorySegment right, Runnable work) {
     answering(
         left,
@@ -109,9 +109,9 @@ public final class OperandChecks {
   }
 
   /**
-   * Returns the answer of what touches the bytes of two segments, which may be one.
+   * Returns the result of work that accesses the bytes of two segments, which may be the same.
    *
-   * @throws TransferException if they vanished
+   * @throws TransferException if bytes vanished
    */
   public static <T> T answering(MemorySegment left, MemorySegment right, Supplier<T> work) {
     try {

@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Array;
 
-/** The element types that operations compute with. */
+/** The element types that operations can compute with. */
 @SuppressWarnings("ImmutableEnumChecker") // element types are immutable
 public enum PrimitiveType {
   BYTE(ElementType.BYTE, JAVA_BYTE),
@@ -25,7 +25,7 @@ public enum PrimitiveType {
 
   private final ElementType<?> type;
 
-  /** Of elements in blocks: booleans are bytes there. */
+  /** The layout of elements in blocks, where booleans are bytes. */
   private final ValueLayout layout;
 
   private final int bytes;
@@ -37,7 +37,7 @@ public enum PrimitiveType {
   }
 
   /**
-   * Returns the primitive that is {@code type}.
+   * Returns the primitive for an element type.
    *
    * @throws IllegalArgumentException if it is a struct or an unsigned type
    */
@@ -60,17 +60,17 @@ public enum PrimitiveType {
     return this == FLOAT || this == DOUBLE;
   }
 
-  /** Returns an array of the heap for so many elements; booleans are bytes in it. */
+  /** Returns an array on the heap for this many elements. Booleans are bytes in it. */
   Object newBlock(int elements) {
     return Array.newInstance(layout.carrier(), elements);
   }
 
-  /** Copies elements, counted from the segment's start, to the front of a block. */
+  /** Copies elements of a segment, from number {@code first} on, to the front of a block. */
   void read(MemorySegment segment, long first, Object block, int count) {
     MemorySegment.copy(segment, layout, first * bytes, block, 0, count);
   }
 
-  /** Copies the front of a block to elements, counted from the segment's start. */
+  /** Copies the front of a block to elements of a segment, from number {@code first} on. */
   void write(Object block, MemorySegment segment, long first, int count) {
     MemorySegment.copy(block, 0, segment, layout, first * bytes, count);
   }

@@ -6,29 +6,29 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Folds all elements into one value, in an order that does not depend on how it is computed.
+ * Reduces all elements to one value, in a fixed order.
  *
- * <p>Elements are taken as doubles or as longs. Blocks of {@value #BLOCK} elements are folded into
- * {@value #LANES} lanes, element i into lane i modulo {@value #LANES}; the lanes are folded by
- * halves, lane i with lane i + 8, then i + 4, and so on; and the blocks pairwise, neighbours first,
- * as a binary counter carries. The rounding error of a sum of n doubles is thus at most {@code
- * (BLOCK / LANES + 4 + log2(n / BLOCK)) * 2^-53} of the sum of magnitudes (Higham, Accuracy and
- * Stability of Numerical Algorithms, 4.2).
+ * <p>Elements are converted to doubles or longs. Blocks of {@value #BLOCK} doubles are reduced in
+ * {@value #LANES} lanes, element i in lane i modulo {@value #LANES}. The lanes are reduced by
+ * halves, lane i with lane i + 8, then i + 4, and so on. The blocks are reduced pairwise,
+ * neighbours first, like the carries of a binary counter. So the rounding error of a sum of n
+ * doubles is at most {@code (BLOCK / LANES + 4 + log2(n / BLOCK)) * 2^-53} of the sum of magnitudes
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
  */
 public final class SegmentReductions {
   private static final int BLOCK = 4096;
   private static final int LANES = 16;
 
-  /** Elements that go through the heap at once, of a block or of integers. */
+  /** The number of elements that are copied to the heap at a time. */
   private static final int CHUNK = 2048;
 
-  /** What a reduction does with two values. */
+  /** The operation on two values. */
   public enum Fold {
     SUM(0, 0),
     MIN(Double.POSITIVE_INFINITY, Long.MAX_VALUE),
     MAX(Double.NEGATIVE_INFINITY, Long.MIN_VALUE);
 
-    /** The value that changes no other. */
+    /** The neutral element of the operation. */
     private final double neutralDouble;
 
     private final long neutralLong;
@@ -49,7 +49,7 @@ public final class SegmentReductions {
 
   private SegmentReductions() {}
 
-  /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
+  /** Reduces the elements of {@code left}, multiplied by those of {@code right} if present. */
   public static double ofDoubles(
       Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
     PrimitiveType primitive = floating(type);
@@ -58,7 +58,7 @@ public final class SegmentReductions {
         left, right == null ? left : right, () -> ofDoubles(fold, primitive, left, right, count));
   }
 
-  /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
+  /** Reduces the elements of {@code left}, multiplied by those of {@code right} if present. */
   public static long ofLongs(
       Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
     PrimitiveType primitive = integral(type);
@@ -179,7 +179,7 @@ public final class SegmentReductions {
     return result;
   }
 
-  /** Folds the elements of a block. */
+  /** Reduces the elements of a block. */
   private static final class DoubleBlock {
     private final Fold fold;
     private final MemorySegment left;
@@ -196,7 +196,7 @@ public final class SegmentReductions {
       this.factors = new double[right == null ? 0 : CHUNK];
     }
 
-    /** Returns the fold of a block's elements. {@code lanes} hold neutral values at first. */
+    /** Returns the reduction of a block's elements. {@code lanes} hold neutral values at first. */
     double fold(double[] lanes, long first, int count) {
       for (int at = 0; at < count; at += values.length) {
         int length = Math.min(values.length, count - at);
@@ -245,8 +245,8 @@ public final class SegmentReductions {
     }
 
     /**
-     * Adds to eight lanes, from the one numbered {@code first} on. They are locals, because C2
-     * would load and store elements of an array in each step, which takes twice the time.
+     * Adds to eight lanes, from number {@code first} on. They are local variables, because C2 would
+     * load and store elements of an array in each step, which takes twice the time.
      */
     private static void addToEight(double[] lanes, int first, double[] values, int whole) {
       double a = lanes[first];

@@ -8,9 +8,9 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * Moves members between structs and columns, block by block, so that each byte of memory is touched
- * once. A split copies a block of structs to the heap, moves each member to a block of its column
- * in the first cache, and copies that out. A join does the reverse.
+ * Moves members between structs and columns, block by block, so that each byte of memory is
+ * accessed once. A split copies a block of structs to the heap, moves each member to a block of its
+ * column in the first-level cache, and copies that block out. A join does the reverse.
  *
  * <p>Used by one thread.
  */
@@ -28,7 +28,7 @@ final class SoaCopy {
   private final byte[] structs;
   private final byte[] column;
 
-  /** For {@code count} structs, whose checks were done. */
+  /** Creates the copy of {@code count} structs, for which the caller has made all checks. */
   SoaCopy(long structBytes, List<StructFields.Member> members, long count) {
     this.structBytes = Math.toIntExact(structBytes);
     this.members = members;
@@ -42,7 +42,7 @@ final class SoaCopy {
     return MethodHandles.byteArrayViewVarHandle(arrayClass, ByteOrder.nativeOrder());
   }
 
-  /** Fills columns from structs. */
+  /** Copies structs to columns. */
   void split(MemorySegment source, MemorySegment[] columns) {
     for (long at = 0; at < count; at += blockLength) {
       int length = (int) Math.min(blockLength, count - at);
@@ -56,7 +56,7 @@ final class SoaCopy {
     }
   }
 
-  /** Fills structs from columns; bytes between members stay as they are. */
+  /** Copies columns to structs. Bytes between members are not changed. */
   void join(MemorySegment[] columns, MemorySegment target) {
     boolean padded = !StructFields.fill(structBytes, members);
     for (long at = 0; at < count; at += blockLength) {
@@ -74,7 +74,7 @@ final class SoaCopy {
     }
   }
 
-  /** Moves one member of the block of structs to the block of its column. */
+  /** Moves one member from the block of structs to the block of its column. */
   private void toColumn(int bytes, int offset, int length) {
     switch (bytes) {
       case Byte.BYTES -> bytesToColumn(structs, offset, structBytes, column, length);
@@ -104,7 +104,7 @@ final class SoaCopy {
     }
   }
 
-  // Each loop is a method of its own, so that C2 compiles it for itself.
+  // Each loop is a separate method, so that C2 compiles it separately.
 
   private static void bytesToColumn(
       byte[] structs, int offset, int stride, byte[] column, int length) {

@@ -9,10 +9,10 @@ import java.lang.foreign.StructLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Moves fields between arrays of structs and arrays of their own: the checks, then the moves. */
+/** Moves fields between arrays of structs and arrays of single fields. Makes all checks before. */
 public final class StructFields {
   /**
-   * A member of structs, and the column that holds it alone.
+   * A member of structs, which has a column of its own.
    *
    * @param offset of the member in the struct, in bytes
    * @param bytes of the member
@@ -21,9 +21,7 @@ public final class StructFields {
 
   private StructFields() {}
 
-  /**
-   * Returns whether members are all bytes of a struct: there is no padding, and none is left out.
-   */
+  /** Returns whether the members cover all bytes of a struct, without padding or gaps. */
   static boolean fill(int structBytes, List<Member> members) {
     return members.stream().mapToLong(Member::bytes).sum() == structBytes;
   }
@@ -149,7 +147,7 @@ public final class StructFields {
                 .formatted(columns.length, members.size(), struct, primitives.size()));
   }
 
-  /** Returns a native one of the columns if there is one. */
+  /** Returns a native column if there is one, otherwise the first column. */
   private static MemorySegment anyNative(MemorySegment[] columns) {
     for (MemorySegment column : columns) {
       if (column.isNative()) {

@@ -4,7 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What Linux says lies at the addresses of this process. */
+/** Linux's map of the addresses of this process. */
 final class AddressMap {
   private static final Path MAPS = Path.of("/proc/self/maps");
 
@@ -15,14 +15,14 @@ final class AddressMap {
   }
 
   /**
-   * Returns whether all of a range is private memory without a file behind it; false where the
-   * system does not tell. Reads what lies at all addresses of the process: about a millisecond.
+   * Returns whether a whole range is private memory without a file. Returns false if the system has
+   * no map. Reads the map of all addresses, which takes about a millisecond.
    */
   static boolean isAnonymous(long address, long bytes) {
     return isAnonymous(address, bytes, ProcFiles.lines(MAPS));
   }
 
-  /** Returns what the lines say, which are in the order of their addresses. */
+  /** Returns the same for the lines of a map, which are in the order of their addresses. */
   static boolean isAnonymous(long address, long bytes, List<String> lines) {
     long end = address + bytes;
     long covered = address;

@@ -4,15 +4,15 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * Which groups of C functions a process can use: a group needs its numbers from the {@link
- * Platform}, and each of its functions from the C library.
+ * The groups of C functions that a process can use. A group needs its numbers from the {@link
+ * Platform} and all its functions from the C library.
  *
  * @param aligned aligned memory
- * @param mapping pages of one's own
- * @param locking pages that stay in memory
+ * @param mapping mapping pages
+ * @param locking locking pages in memory
  * @param setting setting bytes
- * @param preallocation the blocks of a file on disk
- * @param arrayTransfers files that are read into Java arrays and written from them
+ * @param preallocation allocating the disk blocks of a file
+ * @param arrayTransfers reading files into Java arrays and writing them from arrays
  * @param numa calls for NUMA policies
  */
 record FunctionGroups(
@@ -25,9 +25,9 @@ record FunctionGroups(
     boolean numa) {
 
   /**
-   * Returns the groups that a platform has.
+   * Returns the groups of a platform.
    *
-   * @param exists whether the C library has a function, and this process may call it
+   * @param exists whether the C library has a function and this process may call it
    */
   static FunctionGroups of(Platform platform, Predicate<String> exists) {
     return new FunctionGroups(

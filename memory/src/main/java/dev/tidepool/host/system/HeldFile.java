@@ -8,22 +8,22 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A small text file of Linux that is read again and again, and stays open for that: opening and
- * closing cost several times the reading. Thread-safe.
+ * A small text file of Linux that is read repeatedly. It stays open, because opening and closing
+ * cost several times the reading. Thread-safe.
  */
 public final class HeldFile {
   private static final int USUAL_BYTES = 4096;
 
   private final Path path;
 
-  // These are guarded by this. A channel would be closed when a thread that reads is interrupted.
+  // Guarded by this. Not a channel, which an interrupt of a reading thread would close.
   private @Nullable RandomAccessFile file;
   private boolean opened;
 
   // The system fills it with one call, unless the text is longer.
   private byte[] buffer = new byte[0];
 
-  /** Creates it for a file, which the first reading opens. One that cannot be opened is empty. */
+  /** Creates the reader of a file, which the first read opens. If that fails, it is empty. */
   public HeldFile(Path path) {
     this.path = path;
   }
@@ -36,7 +36,7 @@ public final class HeldFile {
     }
   }
 
-  /** Returns what the file says now, empty if it is gone. */
+  /** Returns the current text of the file, or an empty text if the file is gone. */
   public synchronized String text() {
     if (!opened) {
       opened = true;

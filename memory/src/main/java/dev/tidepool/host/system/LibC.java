@@ -18,22 +18,22 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The C library's functions for memory, a method for each. Nothing above this class, {@code
- * NumaCalls}, and what {@code MappedRegion} does with them sees an address.
+ * The C library's functions for memory, with one method for each. Only {@code NumaCalls} and the
+ * classes that map memory use addresses too.
  *
- * <p>Functions that the system lacks, or that this process may not call, must not be called; the
- * {@code has} method of their group says so and must be asked first, unless the method says that it
- * can do without. Linking a function takes milliseconds, so a group is a class of its own, which is
- * initialised by its first use: a short-lived process links two or three functions.
+ * <p>A function that the system lacks, or that this process may not call, must not be called. So
+ * call the {@code has} method of its group first, unless the function's method handles this case.
+ * Linking a function takes milliseconds, so each group is a class that is initialised on first use.
+ * A short-lived process links two or three functions.
  */
 public final class LibC {
-  /** The error of a system that has no memory, on Linux and macOS. */
+  /** The error number for lack of memory, on Linux and macOS. */
   public static final int ENOMEM = 12;
 
   static final int PROT_NONE = 0;
   static final int PROT_READ_WRITE = 3;
 
-  /** {@code struct rlimit}: the limit now, and the largest that may be set. */
+  /** The size of {@code struct rlimit}: the current limit, and the largest that may be set. */
   static final long LIMIT_BYTES = 16;
 
   private static final Platform PLATFORM = Platform.CURRENT;
@@ -79,9 +79,9 @@ public final class LibC {
   }
 
   /**
-   * Functions that take descriptors, as one type: the time to link goes by types, not by functions.
-   * Linux passes the arguments of these in registers. A function reads its own registers only, and
-   * of a register no more than its argument has.
+   * Functions that take descriptors, all with one type, because the time to link depends on the
+   * number of types. Linux passes their arguments in registers. A function reads only the registers
+   * of its parameters, and only as many bits as each parameter has.
    */
   private static final class Descriptors {
     static final Platform.FileFlags FLAGS = PLATFORM.files().orElseThrow();
@@ -95,7 +95,7 @@ public final class LibC {
     static final MethodHandle FALLOCATE = link("fallocate", Descriptors.TYPE);
   }
 
-  /** Critical: an array stays where it is for the time of a call, and so does the collector. */
+  /** Critical: during a call, the array does not move and the garbage collector waits. */
   private static final class ArrayTransfers {
     static final FunctionDescriptor TYPE =
         FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG);
@@ -153,14 +153,14 @@ public final class LibC {
     return GROUPS.preallocation();
   }
 
-  /** Returns whether the platform's NUMA calls have numbers and can be made. */
+  /** Returns whether the NUMA calls of the platform have numbers and can be called. */
   public static boolean hasNumaCalls() {
     return GROUPS.numa();
   }
 
   /**
-   * Allocates the blocks on disk of a file's first bytes, if the system can; its length stays.
-   * Returns whether it did.
+   * Allocates the disk blocks of a file's first bytes, if the system can. The length of the file
+   * stays. Returns whether the blocks were allocated.
    */
   public static boolean preallocate(String path, long bytes) {
     int file = openFile(path, true);
@@ -183,8 +183,8 @@ public final class LibC {
   }
 
   /**
-   * Returns a descriptor of an existing file, for {@link #closeFile}; less than 0 if there is none,
-   * or if the path as a text does not tell the bytes of its name.
+   * Returns a descriptor of an existing file, for {@link #closeFile}. Returns less than 0 if there
+   * is no file, or if the bytes of its name cannot be determined from the path.
    */
   public static int openFile(String path, boolean forWrites) {
     if (!isEncodable(path)) {
@@ -200,14 +200,15 @@ public final class LibC {
   }
 
   /**
-   * Java decodes the names of files by the encoding of the process's locale, and puts U+FFFD for
-   * bytes that it has no character for. Outside of ASCII only UTF-8 is encoded here.
+   * Returns whether the bytes of a path are known. Java decodes file names by the encoding of the
+   * process's locale, and replaces bytes without a character by U+FFFD. Outside ASCII, only UTF-8
+   * names can be encoded here.
    */
   private static boolean isEncodable(String path) {
     return path.chars().allMatch(c -> c < 0x80) || (UTF_8_NAMES && path.indexOf('\uFFFD') < 0);
   }
 
-  /** Ends a descriptor; whether the system had no objection. */
+  /** Closes a descriptor. Returns whether the system reported no error. */
   public static boolean closeFile(int file) {
     try {
       return (int) Descriptors.CLOSE.invokeExact((long) file, 0, 0L, 0L) == 0;
@@ -217,10 +218,10 @@ public final class LibC {
   }
 
   /**
-   * Reads some bytes of a file into a segment, which may be of a Java array. Until this returns no
-   * safepoint is reached: no garbage is collected, and other threads may come to wait.
+   * Reads some bytes of a file into a segment, which may be on the heap. The thread reaches no
+   * safepoint until this returns: no garbage is collected, and other threads may have to wait.
    *
-   * @return how many bytes, 0 at the file's end, less than 0 if the call failed
+   * @return the number of bytes, 0 at the end of the file, less than 0 if the call failed
    */
   public static long readInto(MemorySegment segment, int file, long position) {
     try {
@@ -230,7 +231,7 @@ public final class LibC {
     }
   }
 
-  /** Writes some bytes of a segment to a file, as {@link #readInto} reads them. */
+  /** Writes some bytes of a segment to a file. The counterpart of {@link #readInto}. */
   public static long writeFrom(MemorySegment segment, int file, long position) {
     try {
       return (long) ArrayTransfers.PWRITE.invokeExact(file, segment, segment.byteSize(), position);
@@ -244,8 +245,8 @@ public final class LibC {
   }
 
   /**
-   * Sets all bytes of {@linkplain OwnMemory own memory}, which stays alive meanwhile. The process
-   * would end if the bytes vanished.
+   * Sets all bytes of {@linkplain OwnMemory own memory}, which the caller keeps alive. If the bytes
+   * vanished, the process would end.
    */
   public static void set(MemorySegment memory, byte value) {
     try {
@@ -255,7 +256,7 @@ public final class LibC {
     }
   }
 
-  /** Memory of {@code bytes}, a multiple of {@code alignment}; 0 if there is none. */
+  /** Allocates {@code bytes}, a multiple of {@code alignment}. Returns 0 if there is no memory. */
   public static long alignedAllocate(long bytes, long alignment) {
     try {
       MemorySegment memory =
@@ -276,23 +277,23 @@ public final class LibC {
     }
   }
 
-  /** Fresh pages of zeros, private to this process. */
+  /** Maps fresh pages of zeros, private to this process. */
   public static Mapped map(long bytes) {
     return map(bytes, PROT_READ_WRITE, 0);
   }
 
-  /** Addresses that nothing may touch yet and that cost no memory; see {@link #open}. */
+  /** Reserves addresses that cost no memory and cannot be accessed yet; see {@link #open}. */
   public static Mapped reserve(long bytes) {
     return map(bytes, PROT_NONE, Mapping.FLAGS.noReserve());
   }
 
   /**
-   * Fresh explicit huge pages of zeros, aligned to their size. The platform must have them.
+   * Maps fresh explicit huge pages of zeros, aligned to their size. The platform must have them.
    *
-   * @param bytes a multiple of the size
-   * @param pageBytes their size, which the system has
-   * @param setAside whether the pages are set aside at once; if not, only {@link Advice#POPULATE}
-   *     tells whether there are enough
+   * @param bytes a multiple of the page size
+   * @param pageBytes the page size, which the system must have
+   * @param setAside whether the pages are reserved at once; if not, only {@link Advice#POPULATE}
+   *     shows whether there are enough
    */
   public static Mapped mapHuge(long bytes, long pageBytes, boolean setAside) {
     Platform.HugePages numbers = PLATFORM.hugePages().orElseThrow();
@@ -331,7 +332,7 @@ public final class LibC {
     }
   }
 
-  /** Makes reserved pages usable; whether the system had them. */
+  /** Makes reserved pages accessible. Returns whether the system had memory for them. */
   public static boolean open(long address, long bytes) {
     try {
       return (int)
@@ -343,7 +344,7 @@ public final class LibC {
     }
   }
 
-  /** 0, or the error. */
+  /** Unmaps memory. Returns 0, or the error number. */
   public static int unmap(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(Mapping.STATE);
@@ -354,19 +355,17 @@ public final class LibC {
     }
   }
 
-  /** What the system can be advised of pages. */
+  /** Advice to the system about pages. */
   public enum Advice {
     /** Use huge pages. */
     HUGE,
     /** Use no huge pages. */
     SMALL,
-    /**
-     * Provide all pages now. Where there are none this fails, while an access would be a SIGBUS.
-     */
+    /** Provide all pages now. Fails if there are too few; a later access would be a SIGBUS. */
     POPULATE
   }
 
-  /** Gives advice; whether the kernel took it. A platform without huge pages takes none. */
+  /** Gives advice. Returns whether the kernel accepted it; false without huge pages. */
   public static boolean advise(long address, long bytes, Advice advice) {
     if (HUGE_PAGES == null) {
       return false;
@@ -384,7 +383,7 @@ public final class LibC {
     }
   }
 
-  /** Keeps pages in memory; whether the system allowed it. */
+  /** Locks pages in memory. Returns whether the system allowed it. */
   public static boolean lock(long address, long bytes) {
     try {
       return (int) Locking.MLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
@@ -393,7 +392,7 @@ public final class LibC {
     }
   }
 
-  /** Ends what {@link #lock} began; whether the system agreed. */
+  /** Unlocks pages. Returns whether the system accepted it. */
   public static boolean unlock(long address, long bytes) {
     try {
       return (int) Locking.MUNLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
@@ -402,7 +401,7 @@ public final class LibC {
     }
   }
 
-  /** Returns whether mapped pages can be locked from their first touch on. */
+  /** Returns whether mapped pages can be locked when they are first touched. */
   public static boolean hasLockingWhenTouched() {
     return GROUPS.mapping() && onFault().isPresent() && has("mlock2");
   }
@@ -411,7 +410,7 @@ public final class LibC {
     return PLATFORM.locking().map(Platform.Locking::onFault).orElse(OptionalInt.empty());
   }
 
-  /** Keeps pages in memory from their first touch on; whether the system allowed it. */
+  /** Locks pages in memory when they are first touched. Returns whether the system allowed it. */
   public static boolean lockWhenTouched(long address, long bytes) {
     int flag = onFault().orElseThrow();
     try {
@@ -422,7 +421,7 @@ public final class LibC {
     }
   }
 
-  /** Bytes of one page; empty if the system does not say. */
+  /** Returns the bytes of one page, or empty if not known. */
   public static OptionalLong pageSize() {
     if (!has("getpagesize")) {
       return OptionalLong.empty();
@@ -434,7 +433,7 @@ public final class LibC {
     }
   }
 
-  /** Bytes that this process may lock, Long.MAX_VALUE if it has no limit; empty if not known. */
+  /** Returns the bytes that this process may lock, MAX_VALUE for no limit, empty if unknown. */
   public static OptionalLong lockLimit() {
     if (PLATFORM.locking().isEmpty() || !has("getrlimit")) {
       return OptionalLong.empty();
@@ -445,7 +444,7 @@ public final class LibC {
       if ((int) Limits.GETRLIMIT.invokeExact(limit, limits) != 0) {
         return OptionalLong.empty();
       }
-      // No limit is the largest unsigned number on Linux, and the largest signed one on macOS.
+      // No limit is the largest unsigned number on Linux, and the largest signed number on macOS.
       long soft = limits.getAtIndex(JAVA_LONG, 0);
       return OptionalLong.of(soft < 0 ? Long.MAX_VALUE : soft);
     } catch (Throwable e) {
@@ -453,7 +452,7 @@ public final class LibC {
     }
   }
 
-  /** Returns whether a descriptor leads to a terminal; false also where that is unknown. */
+  /** Returns whether a descriptor refers to a terminal. Returns false if this is not known. */
   public static boolean isTerminal(int descriptor) {
     if (!has("isatty")) {
       return false;
@@ -465,7 +464,7 @@ public final class LibC {
     }
   }
 
-  /** Returns the user in whose name this process acts, an unsigned number; empty if not known. */
+  /** Returns the effective user of this process, an unsigned number; empty if not known. */
   public static OptionalInt user() {
     if (!has("geteuid")) {
       return OptionalInt.empty();
@@ -481,7 +480,7 @@ public final class LibC {
   private static boolean callable() {
     try {
       Linker.nativeLinker();
-      // The cheapest of the calls that need the permission, and that warn where it was not given.
+      // The cheapest call that needs the permission, and that warns if it was not given.
       return MemorySegment.NULL.reinterpret(0).byteSize() == 0;
     } catch (IllegalCallerException | UnsupportedOperationException e) {
       return false;

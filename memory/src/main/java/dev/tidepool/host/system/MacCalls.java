@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * The functions by which macOS tells what Linux has in files. Each answer is empty on other
- * systems, and where the kernel does not tell.
+ * The functions of macOS for data that Linux has in files. Each result is empty on other systems,
+ * and if the kernel does not report it.
  */
 public final class MacCalls {
   static final int HOST_VM_INFO64 = 4;
@@ -31,7 +31,7 @@ public final class MacCalls {
             "host_statistics64",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS));
 
-    /** The kernel counts each request for the port, so there is one. */
+    /** Only one, because the kernel counts each request for the port. */
     static final int HOST = host();
 
     private static int host() {
@@ -45,7 +45,7 @@ public final class MacCalls {
 
   private MacCalls() {}
 
-  /** Returns the kernel's number of a name, such as {@code hw.memsize}. */
+  /** Returns the kernel's number with a name, such as {@code hw.memsize}. */
   public static OptionalLong number(String name) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment value = arena.allocate(JAVA_LONG);
@@ -57,7 +57,7 @@ public final class MacCalls {
     }
   }
 
-  /** Returns the kernel's text of a name, such as {@code machdep.cpu.brand_string}. */
+  /** Returns the kernel's text with a name, such as {@code machdep.cpu.brand_string}. */
   public static Optional<String> text(String name) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment value = arena.allocate(256);
@@ -67,7 +67,7 @@ public final class MacCalls {
     }
   }
 
-  /** Returns the bytes that programs can have without compression or swapping. */
+  /** Returns the bytes that programs can get without compression or swapping. */
   public static OptionalLong obtainableMemory() {
     OptionalLong pageBytes = LibC.pageSize();
     if (!AVAILABLE || pageBytes.isEmpty()) {
@@ -86,7 +86,7 @@ public final class MacCalls {
     }
   }
 
-  /** Reads a value and returns its length in bytes; 0 if the kernel does not tell. */
+  /** Reads a value. Returns its length in bytes, or 0 if the kernel does not report it. */
   private static long read(Arena arena, String name, MemorySegment value) {
     if (!AVAILABLE) {
       return 0;

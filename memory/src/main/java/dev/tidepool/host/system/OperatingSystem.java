@@ -2,15 +2,15 @@ package dev.tidepool.host.system;
 
 import java.util.Locale;
 
-/** The operating systems that the library tells apart. */
+/** The operating systems that the library distinguishes. */
 public enum OperatingSystem {
   LINUX,
   MACOS,
   WINDOWS,
-  /** Any other: nothing is assumed about it. */
+  /** Any other system. Nothing is assumed about it. */
   OTHER;
 
-  /** Returns the system that Java calls by a name, which is its property {@code os.name}. */
+  /** Returns the system with this value of the Java property {@code os.name}. */
   static OperatingSystem named(String name) {
     String lower = name.toLowerCase(Locale.ROOT);
     if (lower.startsWith("linux")) {

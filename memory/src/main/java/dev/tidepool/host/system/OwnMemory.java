@@ -5,24 +5,25 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * Tells memory that this library allocated from all other memory.
+ * Distinguishes memory that this library allocated from all other memory.
  *
- * <p>The bytes of other memory can vanish: it may be a mapped file that is truncated. Plain access
- * to them is an {@link InternalError} then, but a native call, a driver or a vector instruction
- * ends the process. {@link MemorySegment#isMapped} does not tell such memory apart, because a view
- * of a mapped buffer, as {@code MemorySegment.ofBuffer(mapped.asFloatBuffer())} is, answers no. So
- * native calls, drivers and vector code touch only what {@link #contains} knows.
+ * <p>The bytes of other memory can vanish, for example if it is a mapped file that is truncated.
+ * Plain access then throws an {@link InternalError}, but a native call, a driver or a vector
+ * instruction ends the process. {@link MemorySegment#isMapped} does not detect all such memory: it
+ * returns false for a view of a mapped buffer, such as {@code
+ * MemorySegment.ofBuffer(mapped.asFloatBuffer())}. So native calls, drivers and vector code access
+ * only memory for which {@link #contains} returns true.
  *
- * <p>Memory is known by its addresses: a slice, a view or a segment with another scope is known as
- * well as the segment that it was made of. Code that allocates memory adds it, and removes it when
- * its segment has ended and before it goes back to the system. So an address that the system gives
- * to other code is not in here, and a segment that was found here before its memory ended fails by
- * its own scope.
+ * <p>Memory is identified by its addresses, so slices, views and segments with another scope are
+ * recognized too. Code that allocates memory adds it here. It removes the memory after its segment
+ * has ended and before it is returned to the system. So addresses that the system gives to other
+ * code are not in this set. Access through a segment that was found here before its memory ended
+ * fails because of its own scope.
  *
- * <p>Thread-safe, without locks. A question costs 10 to 50 nanoseconds.
+ * <p>Thread-safe, without locks. A query costs 10 to 50 nanoseconds.
  */
 public final class OwnMemory {
-  /** The end of each range, by its beginning. Ranges are apart. */
+  /** The end of each range, by its start. Ranges do not overlap. */
   private static final ConcurrentSkipListMap<Long, Long> RANGES = new ConcurrentSkipListMap<>();
 
   private OwnMemory() {}
@@ -34,7 +35,7 @@ public final class OwnMemory {
     }
   }
 
-  /** Forgets what was added, once. */
+  /** Removes the bytes of a segment that was added. */
   public static void remove(MemorySegment memory) {
     if (memory.byteSize() > 0) {
       RANGES.remove(memory.address());
@@ -42,8 +43,8 @@ public final class OwnMemory {
   }
 
   /**
-   * Returns whether all bytes of a segment are native memory that this library allocated. Segments
-   * of the heap are not.
+   * Returns whether all bytes of a segment are native memory that this library allocated. Returns
+   * false for segments on the heap.
    */
   public static boolean contains(MemorySegment segment) {
     if (!segment.isNative()) {
@@ -54,15 +55,16 @@ public final class OwnMemory {
     return range != null && segment.byteSize() <= range.getValue() - address;
   }
 
-  /** Returns whether the system tells what lies at the addresses of this process. */
+  /** Returns whether the system has a map of the addresses of this process. */
   public static boolean tellsAddresses() {
     return AddressMap.isTold();
   }
 
   /**
-   * Returns whether a native segment is own memory, or else the system says that no file is behind
-   * it. Its scope must stay open while the answer counts. Takes about a millisecond for memory that
-   * is not own, and is false for it on systems other than Linux, which do not tell.
+   * Returns whether a native segment is own memory, or has no file according to the system. The
+   * scope of the segment must stay open while the caller relies on the result. For other memory
+   * than own, this takes about a millisecond on Linux, and returns false on systems without an
+   * address map.
    */
   public static boolean containsOrIsAnonymous(MemorySegment segment) {
     return contains(segment) || AddressMap.isAnonymous(segment.address(), segment.byteSize());

@@ -5,16 +5,16 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.MemorySegment;
 
 /**
- * How many pages of the machine are in use for what, as the macOS kernel counts them ({@code
+ * The numbers of pages of the machine by their use, as the macOS kernel counts them ({@code
  * vm_statistics64} of {@code mach/vm_statistics.h}).
  *
- * @param free unused, including those that were read ahead of files
- * @param readAhead those of the free pages that hold bytes of files
- * @param purgeable of programs that let the kernel discard them
- * @param fileBacked with the bytes of a file behind them
+ * @param free unused pages, including those with bytes of files that were read ahead
+ * @param readAhead free pages with bytes of files that were read ahead
+ * @param purgeable pages of programs that allow the kernel to discard them
+ * @param fileBacked pages that hold bytes of a file
  */
 record PageCounts(long free, long readAhead, long purgeable, long fileBacked) {
-  /** The kernel's first revision of the structure ends here; later ones are longer. */
+  /** The size of the kernel's first revision of the structure. Later revisions are longer. */
   static final int BYTES = 152;
 
   static final int WORDS = BYTES / Integer.BYTES;
@@ -36,7 +36,7 @@ record PageCounts(long free, long readAhead, long purgeable, long fileBacked) {
   }
 
   /**
-   * Returns the pages that programs can have without compression or swapping. Pages that were read
+   * Returns the pages that programs can get without compression or swapping. Pages that were read
    * ahead count as file-backed.
    */
   long obtainable() {

@@ -6,19 +6,20 @@ import java.util.OptionalInt;
 
 /**
  * An operating system on a processor architecture: the numbers and names of its C library that
- * differ from one platform to the next. There is a value for each platform, and no other class asks
- * for the system's name. What a platform lacks is empty, and callers take the plain way without it.
+ * differ from one platform to the next. There is a value for each platform, and no other class
+ * makes decisions by the system's name. A feature that a platform lacks is empty, and callers do
+ * without it.
  *
  * <p>The numbers are those of the system's headers. {@code constants.csv} beside the tests names
  * the header of each. A test compares it with these values, and with the headers of the machine.
  *
  * @param system the operating system
  * @param aligned the functions for aligned memory
- * @param mapping for pages of one's own
+ * @param mapping for mapping pages
  * @param hugePages for huge pages
- * @param locking for pages that stay in memory
- * @param numa for the choice of a node
- * @param files for files by their descriptors
+ * @param locking for locking pages in memory
+ * @param numa for NUMA policies
+ * @param files for files with descriptors
  * @param signals for signal handlers
  */
 public record Platform(
@@ -35,7 +36,7 @@ public record Platform(
    * How the C library allocates aligned memory.
    *
    * @param allocate the name of the function
-   * @param free the name of the function that frees what it returned
+   * @param free the name of the function that frees the memory
    * @param sizeFirst whether the size comes before the alignment
    */
   public record Aligned(String allocate, String free, boolean sizeFirst) {}
@@ -84,7 +85,7 @@ public record Platform(
    *
    * @param last the last standard signal
    * @param actionBytes bytes of the structure
-   * @param comparedBytes bytes at its beginning that tell one handler from another
+   * @param comparedBytes the bytes at its beginning that identify a handler
    */
   public record Signals(int last, long actionBytes, long comparedBytes) {}
 
@@ -105,7 +106,7 @@ public record Platform(
   public static final Platform CURRENT =
       of(System.getProperty("os.name", ""), System.getProperty("os.arch", ""));
 
-  /** Returns the platform that Java's properties {@code os.name} and {@code os.arch} describe. */
+  /** Returns the platform for the Java properties {@code os.name} and {@code os.arch}. */
   public static Platform of(String name, String architecture) {
     OperatingSystem system = OperatingSystem.named(name);
     return switch (system) {
@@ -116,7 +117,7 @@ public record Platform(
     };
   }
 
-  /** Linux: architectures number the calls for NUMA differently, and a few the flags as well. */
+  /** Returns Linux. The numbers of the NUMA calls, and a few flags, depend on the architecture. */
   private static Platform linux(String architecture) {
     return switch (architecture) {
       case "amd64", "x86_64" -> linux(Optional.of(new Numa(237, 238, 239)));

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The small text files in which Linux tells what it has; one that is absent has no lines. */
+/** Reads the small text files of Linux about the system. An absent file has no lines. */
 public final class ProcFiles {
   private ProcFiles() {}
 
@@ -19,10 +19,7 @@ public final class ProcFiles {
     }
   }
 
-  /**
-   * Returns the number that a file consists of, or a default if it is absent or says something
-   * else.
-   */
+  /** Returns the number in a file, or a default if the file is absent or has other text. */
   public static long number(Path file, long otherwise) {
     List<String> lines = lines(file);
     return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
@@ -36,7 +33,7 @@ public final class ProcFiles {
     }
   }
 
-  /** Returns the numbers that a list such as {@code 0-3,8} names. */
+  /** Returns the numbers in a list such as {@code 0-3,8}. */
   public static List<Integer> numbers(String list) {
     List<Integer> numbers = new ArrayList<>();
     for (String part : list.strip().split(",", -1)) {

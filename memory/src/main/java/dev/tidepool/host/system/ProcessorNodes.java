@@ -11,27 +11,27 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * On which NUMA node the calling thread runs: the processor that the C library tells, and Linux's
- * table of the processors of each node. A thread may be on another one a moment later.
+ * The NUMA node of the calling thread, from the processor that the C library reports and Linux's
+ * table of the processors of each node. The thread may move to another node a moment later.
  */
 public final class ProcessorNodes {
   private static final Path NODES = Path.of("/sys/devices/system/node");
 
-  /** Linked where it is needed, on machines with several nodes. */
+  /** Linked only when needed, on machines with several nodes. */
   private static final class Call {
-    // Takes a few nanoseconds and no system call. A change of the thread's state would cost more.
+    // Takes a few nanoseconds and no system call. A thread state transition would cost more.
     static final MethodHandle SCHED_GETCPU =
         LibC.link("sched_getcpu", FunctionDescriptor.of(JAVA_INT), Linker.Option.critical(false));
   }
 
-  // By the number of the processor, the place of its node in the list.
+  // By processor number: the index of its node in the list.
   private final int[] places;
 
   private ProcessorNodes(int[] places) {
     this.places = places;
   }
 
-  /** Returns whether the system has nodes, and the C library tells processors. */
+  /** Returns whether the system has nodes and the C library reports processors. */
   public static boolean areKnown() {
     return Platform.CURRENT.numa().isPresent() && LibC.has("sched_getcpu");
   }
@@ -60,9 +60,7 @@ public final class ProcessorNodes {
     return new ProcessorNodes(places);
   }
 
-  /**
-   * Returns the place of the calling thread's node in the list; 0 for a processor of none of them.
-   */
+  /** Returns the index of the calling thread's node in the list, or 0 if not known. */
   public int placeOfCaller() {
     try {
       return placeOf((int) Call.SCHED_GETCPU.invokeExact());

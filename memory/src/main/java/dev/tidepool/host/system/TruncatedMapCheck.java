@@ -3,28 +3,25 @@ package dev.tidepool.host.system;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Makes the virtual machine say now that bytes of a mapped file vanished under an access.
+ * Makes the virtual machine report at once that bytes of a mapped file vanished during an access.
  *
- * <p>It answers such an access with an {@link InternalError}, which compiled code raises not there
- * but where it next looks for safepoints: perhaps behind the handler that was meant to catch it,
- * between two steps that belong together. A native call looks for them on its way back.
+ * <p>The virtual machine throws an {@link InternalError} for such an access. Compiled code throws
+ * it not at the access, but at its next safepoint check. That may be behind the handler that should
+ * catch it, between two steps that belong together. A native call makes this check when it returns.
  */
 public final class TruncatedMapCheck {
   private TruncatedMapCheck() {}
 
-  /**
-   * Raises the error of an access that the calling thread made before, if there was one. Costs some
-   * nanoseconds.
-   */
+  /** Throws the error of an earlier access by the calling thread, if any. Costs nanoseconds. */
   public static void surface() {
     // Any native call that is never compiled into its caller; this one does nothing. It does not
-    // yield, which would give a virtual thread's carrier away with the error pending.
+    // yield, which would release a virtual thread's carrier while the error is pending.
     var _ = Thread.holdsLock(TruncatedMapCheck.class);
   }
 
   /**
-   * {@link #surface()} after an access to two segments, unless both are of the heap. To ask whose
-   * memory they are would cost as much.
+   * Calls {@link #surface()} after an access to two segments, unless both are on the heap. Finding
+   * out whether the memory is own would cost as much.
    */
   public static void surface(MemorySegment one, MemorySegment other) {
     if (one.isNative() || other.isNative()) {

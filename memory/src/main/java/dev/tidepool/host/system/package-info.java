@@ -1,6 +1,6 @@
 /**
- * Access to the operating system: functions of the C library, files of Linux, and which memory this
- * library allocated.
+ * Access to the operating system: functions of the C library, files of Linux, and the set of memory
+ * that this library allocated.
  */
 @NullMarked
 package dev.tidepool.host.system;

@@ -7,9 +7,9 @@ import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes the blocks of a pool one by one, idle or taken. A caller may stop and go on later. Blocks
- * that the pool has all the while are passed once; those that come or go meanwhile may be missed.
- * Used by one thread at a time.
+ * Iterates over the blocks of a pool, idle or taken. A caller may pause and continue later. Blocks
+ * that stay in the pool meanwhile are returned once. Blocks that are added or freed meanwhile may
+ * be missed. Used by one thread at a time.
  */
 public final class BlockCursor implements Iterator<PooledBlock> {
   private final Iterator<PooledBlock> singles;

@@ -9,13 +9,13 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fields of a block that are written each time it changes hands.
+ * The fields of a block that are written each time it gets another owner.
  *
- * <p>A block is old, and a reference from an old object to a new one costs the collector more than
- * the rest of an allocation, above all when two threads do it. A dormant tenant, which has no
- * storage yet, is therefore noted without one: a number, and references that are only written where
- * they differ from those of the tenant before, which they seldom do. Such a tenant may copy to and
- * from the block, and hand its memory out as a segment.
+ * <p>Blocks are old objects. A reference from an old object to a new one costs the collector more
+ * than the rest of an allocation, especially with two threads. A dormant tenant, which has no
+ * storage yet, is therefore recorded without an object of its own: by a number, and by references
+ * that are written only if they differ from those of the previous tenant, which is rare. A dormant
+ * tenant may copy to and from the block, and may hand out its memory as a segment.
  */
 abstract class BlockHeader extends CacheLinePadding {
   private static final VarHandle TENANT;
@@ -31,28 +31,28 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** One thread or tenant owns it alone, or it is idle on a shared list. */
+  /** One thread or tenant owns the block, or it is idle on a shared list. */
   private static final long OWNED = 0;
 
-  /** It is idle, in its stripe. */
+  /** The block is idle in its stripe. */
   private static final long LAID_DOWN = 1;
 
-  /** Its dormant tenant has it. */
+  /** A dormant tenant has the block. */
   private static final long DORMANT = 2;
 
-  /** Its dormant tenant has it, and copies to or from it now. */
+  /** A dormant tenant has the block and is copying to or from it. */
   private static final long COPYING = 3;
 
   private static final long STATE = 3;
   private static final int STATE_BITS = 2;
 
-  /** The tenant; written with release, because the holder or the shared list's bit decides. */
+  /** The tenant. Written with release: the holder, or a bit of the shared list, decides. */
   @SuppressWarnings("unused") // through TENANT
   private @Nullable Object tenant;
 
   /**
-   * The number of the dormant tenant that has or had it last, and in the lowest bits whether it has
-   * it still. While it is {@link #OWNED}, only its owner may write this.
+   * The number of the last dormant tenant, and in the lowest bits the state. While the state is
+   * {@link #OWNED}, only the owner may write this.
    */
   @SuppressWarnings("unused") // through HOLDER
   private volatile long holder;
@@ -63,61 +63,62 @@ abstract class BlockHeader extends CacheLinePadding {
   private @Nullable Allocation allocation;
   private @Nullable Object watch;
 
-  // Describe the last tenant that copied while it was dormant; written while it is COPYING.
+  // Describe the last tenant that copied while dormant. Written while the state is COPYING.
   private long copier;
   private long copies;
   private int copyTick;
 
-  // The last tenant that handed the memory out as a segment while it was dormant; written likewise.
+  // The last tenant that handed out a segment while dormant. Written while the state is COPYING.
   private long exposer;
-  // How often it handed that segment out again. Written by any thread: a lost one does no harm.
+  // How often it handed out the segment again. Written by any thread; a lost update does no harm.
   private long views;
 
-  /** How often it was leased after it was made. */
+  /** How often the block was taken while idle. */
   long hits;
 
-  /** The pool's clock when it became idle. */
+  /** The pool's clock when the block became idle. */
   long idleTick;
 
   /**
-   * A dormant tenant, as it stands in its block.
+   * The record of a dormant tenant in its block.
    *
-   * @param number no other dormant tenant of the block has or had it
-   * @param type of its elements
-   * @param length elements
-   * @param allocation what was asked for
-   * @param watch notices when no handle of the tenant is left
+   * @param number unique among the dormant tenants of the block
+   * @param type of the elements
+   * @param length the number of elements
+   * @param allocation the requested options
+   * @param watch becomes unreachable with the tenant's last handle
    */
   public record Dormant(
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {}
 
   /**
-   * Returns the number of the next dormant tenant, more than 0. The block's owner may call this,
-   * and so may a thread that is about to take the block, which fails if the number has changed
-   * since. Such a thread reads the number first: a read of a word that was just exchanged waits for
-   * the exchange.
+   * Returns the number of the next dormant tenant, more than 0. The block's owner may call this. A
+   * thread that is about to take the block may call it too; taking fails if the number has changed
+   * since. That thread reads the number first, because a read of a word just after its exchange
+   * waits for the exchange.
    */
   public long nextDormant() {
     return (holder >>> STATE_BITS) + 1;
   }
 
-  /** Sets the tenant, which is seen by all that look for live buffers. */
+  /** Sets the tenant, which is visible to searches for live buffers. */
   public void occupy(Object tenant) {
     TENANT.setRelease(this, tenant);
   }
 
-  /** Returns the tenant; null if there is none, if it is not set yet, or if it is dormant. */
+  /** Returns the tenant, or null if there is none, it is not set yet, or it is dormant. */
   public @Nullable Object tenant() {
     return TENANT.getAcquire(this);
   }
 
   /**
-   * Gives the block to a dormant tenant. For the block's owner, which has just taken it. The next
+   * Gives the block to a dormant tenant. The caller owns the block and has just taken it. The next
    * owner is the thread that {@linkplain #endDormancy ends} the dormancy.
    *
    * @param number {@link #nextDormant()}
    */
-  @SuppressWarnings("ReferenceEquality") // an equal one will do, but identity is quicker to compare
+  @SuppressWarnings(
+      "ReferenceEquality") // equal objects would do, but identity is faster to compare
   public void occupyDormant(
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {
     this.length = length;
@@ -140,7 +141,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** Returns whether that tenant has the block and is dormant. */
+  /** Returns whether the tenant with this number has the block and is dormant. */
   public boolean isDormant(long number) {
     return isDormant(number, holder);
   }
@@ -150,11 +151,12 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Begins a copy of a dormant tenant, which {@link #endCopy} ends. Until then no thread ends the
-   * dormancy; one that wants to waits.
+   * Begins a copy of a dormant tenant, which {@link #endCopy} ends. Until then a thread that ends
+   * the dormancy waits.
    *
-   * @param tick of a clock, which {@link #copyTick()} returns
-   * @return whether it has begun; false if the tenant is not dormant, or copies on another thread
+   * @param tick the tick that {@link #copyTick()} returns
+   * @return whether the copy has begun; false if the tenant is not dormant, or copies on another
+   *     thread
    */
   public boolean beginCopy(long number, int tick) {
     if (!HOLDER.compareAndSet(this, word(number, DORMANT), word(number, COPYING))) {
@@ -174,9 +176,9 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Notes that a dormant tenant hands its memory out as a segment, which counts as a copy.
+   * Records that a dormant tenant hands out its memory as a segment, which counts as a copy.
    *
-   * @return whether it may; false if it is not dormant, or copies on another thread
+   * @return whether it may; false if the tenant is not dormant, or copies on another thread
    */
   public boolean expose(long number, int tick) {
     if (!beginCopy(number, tick)) {
@@ -189,9 +191,9 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Counts that a dormant tenant hands the same segment out again.
+   * Counts that a dormant tenant hands out the same segment again.
    *
-   * @return whether it may; false if it is not dormant, or has handed none out
+   * @return whether it may; false if the tenant is not dormant, or has handed out no segment
    */
   public boolean exposeAgain(long number, int tick) {
     if (!isDormant(number) || exposer != number) {
@@ -205,22 +207,22 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Returns whether a tenant handed its memory out as a segment while it was dormant. For the
-   * block's owner; a dormant tenant may do so any moment.
+   * Returns whether a tenant handed out its memory as a segment while dormant. Only the block's
+   * owner may call this; a dormant tenant may do so at any moment.
    */
   public boolean isExposed(long number) {
     return exposer == number;
   }
 
   /**
-   * Returns how often a tenant copied, or handed its segment out, while it was dormant. For the
-   * block's owner.
+   * Returns how often a tenant copied, or handed out its segment again, while dormant. Only the
+   * block's owner may call this.
    */
   public long copies(long number) {
     return (copier == number ? copies : 0) + (exposer == number ? views : 0);
   }
 
-  /** Returns the clock's tick at the last of those. For the block's owner. */
+  /** Returns the clock's tick at the last copy or segment. Only the block's owner may call this. */
   public int copyTick() {
     return copyTick;
   }
@@ -230,10 +232,10 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Ends a tenant's dormancy, after the copy that it makes now. The caller owns the block then: it
-   * sets the tenant or gives the block back.
+   * Ends a tenant's dormancy, after its current copy. The caller then owns the block, and sets the
+   * tenant or gives the block back.
    *
-   * @return whether the caller ended it
+   * @return whether the caller ended the dormancy
    */
   public boolean endDormancy(long number) {
     int tries = 0;
@@ -242,17 +244,17 @@ abstract class BlockHeader extends CacheLinePadding {
         return true;
       }
       ShortWait.pause(tries);
-      // A tenant that copies all the time leaves short gaps: one try after each pause would miss
-      // them.
+      // A tenant that copies continuously leaves short gaps, which one try after each pause would
+      // miss.
       tries = tries < ShortWait.TRIES ? tries + 1 : 0;
     }
     return false;
   }
 
   /**
-   * Ends a tenant's dormancy, and puts the block down in its stripe, at a tick of the pool's clock.
+   * Ends a tenant's dormancy and makes the block idle in its stripe, at a tick of the pool's clock.
    *
-   * @return whether the caller did
+   * @return whether the caller ended the dormancy
    */
   boolean layDownDormant(long number, long tick) {
     if (!isDormant(number)) {
@@ -262,32 +264,32 @@ abstract class BlockHeader extends CacheLinePadding {
     return HOLDER.compareAndSet(this, word(number, DORMANT), word(number, LAID_DOWN));
   }
 
-  /** Puts the block down in its stripe. For its owner. */
+  /** Makes the block idle in its stripe. Only its owner may call this. */
   void layDown() {
-    // With a fence behind it: the caller looks at the block's credit next.
+    // A full fence follows, because the caller reads the block's credit next.
     holder |= LAID_DOWN;
   }
 
-  /** Takes the block if it is idle in its stripe; returns whether it is the caller's now. */
+  /** Takes the block if it is idle in its stripe. Returns whether the caller now owns it. */
   boolean takeUp() {
     long now = holder;
     return (now & STATE) == LAID_DOWN && HOLDER.compareAndSet(this, now, now & ~STATE);
   }
 
   /**
-   * Takes the block if it is idle in its stripe, and the next dormant tenant is still the one with
-   * that number; returns whether it is the caller's now.
+   * Takes the block if it is idle in its stripe and the next dormant tenant still has this number.
+   * Returns whether the caller now owns it.
    */
   boolean takeUp(long next) {
     return HOLDER.compareAndSet(this, word(next - 1, LAID_DOWN), word(next - 1, OWNED));
   }
 
-  /** Returns whether it is idle in its stripe. */
+  /** Returns whether the block is idle in its stripe. */
   boolean isLaidDown() {
     return (holder & STATE) == LAID_DOWN;
   }
 
-  /** Returns the dormant tenant that has the block now; null if none has. */
+  /** Returns the dormant tenant that has the block now, or null if there is none. */
   public @Nullable Dormant dormant() {
     while (true) {
       long now = holder;
@@ -299,7 +301,8 @@ abstract class BlockHeader extends CacheLinePadding {
       Allocation asked = allocation;
       Object watcher = watch;
       VarHandle.acquireFence();
-      // Notes are written while no tenant is dormant, and numbers are unique: all are this one's.
+      // The fields are written while no tenant is dormant, and numbers are unique: all are of this
+      // one.
       if (isDormant(now >>> STATE_BITS, holder)
           && elements != null
           && asked != null
@@ -314,7 +317,7 @@ abstract class BlockHeader extends CacheLinePadding {
     return (holder & STATE) >= DORMANT || tenant() != null;
   }
 
-  /** The block has no tenant any more; its owner is about to put it back. */
+  /** Clears the tenant. The block's owner is about to put the block back. */
   void vacated() {
     if (tenant() != null) {
       TENANT.setRelease(this, null);

@@ -2,23 +2,22 @@ package dev.tidepool.pool.block;
 
 import java.util.List;
 
-/** Moves the contents of blocks that are not in use to other blocks. */
+/** Moves the contents of leased blocks that no operation is using to other blocks. */
 @FunctionalInterface
 public interface BlockMover {
   /**
-   * Contents that change their block.
+   * The move of a tenant from one block to another.
    *
-   * @param from a block that is in use
-   * @param to a block of the same class, taken for it
+   * @param from a leased block
+   * @param to a block of the same class, taken for this move
    */
   record Move(PooledBlock from, PooledBlock to) {}
 
   /**
-   * Makes all of the moves, if that can be done without waiting for another thread, or none. Never
-   * throws.
+   * Makes all moves if this needs no waiting for another thread, or none. Never throws.
    *
-   * @return whether they were made: then each {@code from} is the caller's, and each {@code to} its
-   *     tenant's; if not, everything is as it was
+   * @return whether the moves were made. If so, the caller owns each {@code from}, and its tenant
+   *     each {@code to}. If not, nothing has changed.
    */
   boolean move(List<Move> moves);
 }

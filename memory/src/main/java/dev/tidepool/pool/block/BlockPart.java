@@ -5,14 +5,14 @@ import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** A range of a block. Its memory goes back with the whole. */
+/** A range of a block. Its memory is freed with the whole block. */
 public final class BlockPart implements Block {
   private final Block whole;
   private final long start;
   private final long bytes;
   private final @Nullable MemorySegment segment;
 
-  /** Creates the bytes of a block from a start on. */
+  /** Creates a part of a block, from a start. */
   public BlockPart(Block whole, long start, long bytes) {
     this.whole = whole;
     this.start = start;
@@ -46,7 +46,7 @@ public final class BlockPart implements Block {
     return whole.start() + start;
   }
 
-  /** Not possible for a part alone. */
+  /** Throws an exception: a part cannot be freed alone. */
   @Override
   public void free() {
     throw new IllegalStateException("a part of a block is freed with the whole");

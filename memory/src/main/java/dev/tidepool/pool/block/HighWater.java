@@ -5,22 +5,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
 /**
- * Keeps the size of a pool close to what is in use. Before the source is asked for more, idle
- * blocks go back to it while the pool would hold more than 1.25 times the most bytes that were in
- * use since the last trim. An idle block of one class does not serve another. So without this, a
- * program that changes its sizes would hold the sum of what each phase needed.
+ * Keeps the size of a pool close to the bytes in use. Before a new request to the source, idle
+ * blocks are returned to it while the pool would hold more than 1.25 times the most bytes in use
+ * since the last trim. An idle block of one class does not serve another class. So without this
+ * class, a program that changes its sizes would hold the sum of what each phase needed.
  *
- * <p>The bytes in use are not counted where blocks change hands. They are computed when the source
- * is about to be asked, from the bytes that are held and those that are charged.
+ * <p>The bytes in use are not counted when blocks are leased or returned. They are computed just
+ * before a request to the source, from the bytes that are held and the bytes that are charged.
  *
- * <p>Evictions are at most three quarters of the misses and {@value #FREE_EVICTIONS} more. In a
- * program that asks for the same sizes in turns, each miss is due to an eviction. So such a program
+ * <p>There are at most {@value #FREE_EVICTIONS} evictions plus three quarters of the misses. In a
+ * program that requests the same sizes in turns, each miss is due to an eviction. So such a program
  * keeps blocks of all its sizes after about a thousand evictions.
  *
- * <p>Takes no lock. Threads that ask the source at once may each free as much.
+ * <p>Takes no lock. Threads that request memory from the source at the same time may each free as
+ * much.
  */
 final class HighWater {
-  /** Bytes that a pool may hold whatever is in use. */
+  /** The bytes that a pool may hold even if nothing is in use. */
   private static final long FREE_BYTES = 8L << 20;
 
   private static final int FREE_EVICTIONS = 256;
@@ -32,9 +33,9 @@ final class HighWater {
   private final AtomicLong evictions = new AtomicLong();
 
   /**
-   * Creates a mark of zero.
+   * Creates a high-water mark of zero.
    *
-   * @param evict gives an idle block or slab back to the source; false if there is none
+   * @param evict returns an idle block or slab to the source; false if there is none
    */
   HighWater(IdleBlocks idle, PoolCounters counters, BooleanSupplier evict) {
     this.idle = idle;
@@ -43,12 +44,12 @@ final class HighWater {
   }
 
   /**
-   * Gives idle blocks back, while the pool would hold too much with so many more bytes.
+   * Returns idle blocks to the source while the pool would hold too much with this many more bytes.
    *
-   * @return the bytes in use with them, for {@link #used} once the source has given them
+   * @return the bytes in use including these, for {@link #used} once the source has given them
    */
   long makeRoomFor(long bytes) {
-    // What is charged is idle, or leased with its credit. This lower bound is quick to compute.
+    // Charged blocks are idle, or leased with their credit. This lower bound is fast to compute.
     long live = counters.heldBytes() + bytes - idle.chargedBytes();
     if (isExceededBy(bytes, live)) {
       live += leasedCredits();
@@ -60,8 +61,8 @@ final class HighWater {
   }
 
   /**
-   * So many bytes are in use. Bytes that are about to be freed may be among them for a moment.
-   * Makes no object: the source has just given a block.
+   * Records the bytes in use. For a moment they may include bytes that are about to be freed.
+   * Allocates nothing, because the source has just given a block.
    */
   void used(long bytes) {
     if (bytes > mostLive.get()) {
@@ -69,7 +70,7 @@ final class HighWater {
     }
   }
 
-  /** After a trim: what was in use before counts no more. */
+  /** Resets the mark after a trim. */
   void restart() {
     mostLive.set(0);
   }

@@ -9,47 +9,48 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a pool's blocks lie when they are idle: in stripes, and behind them on a shared list for
- * each size class, all of them charged to one budget.
+ * The idle blocks of a pool: in stripes, and behind them on one shared list for each size class.
+ * All of them are charged to one budget.
  *
- * <p><b>Charges.</b> A block on a shared list is charged before it is put down and discharged after
- * it was taken. A block of a stripe stays charged while it is leased: that is its credit, with
- * which it comes back by one atomic operation. A thread that finds the budget used up takes the
- * credits of leased blocks away; such a block is charged again when it comes back. So the caps hold
- * at every moment.
+ * <p><b>Charges.</b> A block of a shared list is charged before it is put there and discharged
+ * after it is taken. A block of a stripe stays charged while it is leased. This charge is its
+ * credit, with which it is returned by one atomic operation. A thread that finds the budget
+ * exhausted revokes the credits of leased blocks; such a block is charged again when it is
+ * returned. So the caps hold at every moment.
  *
- * <p><b>A credit that is taken while its block comes back.</b> The returning thread puts the block
- * down, then looks at the credit; the other takes the credit, then looks whether the block is down.
- * Whatever the order, one of them sees the other's step and {@linkplain #recover recovers} it.
+ * <p><b>A credit that is revoked while its block is returned.</b> The returning thread makes the
+ * block idle, then reads the credit. The other thread takes the credit, then reads whether the
+ * block is idle. In any order, one of them sees the other's step and {@linkplain #recover recovers}
+ * the block.
  *
- * <p>When a limit is reached, the blocks that the policy names first are evicted: by default the
- * least recently used, as told by a clock that ticks whenever a block is put down that is not
- * credited: blocks that came back between two ticks count as equally old. Among many only a sample
- * of each class is compared.
+ * <p>When a limit is reached, the policy chooses the blocks to evict, by default the least recently
+ * used. The clock for this ticks whenever a block without credit is put down, so blocks returned
+ * between two ticks count as equally old. If a class has many idle blocks, only a sample is
+ * compared.
  */
 final class IdleBlocks implements IdleSet {
-  /** After so many rounds of evictions for a returning block, that block is evicted instead. */
+  /** After this many rounds of evictions for a returned block, that block is evicted instead. */
   private static final int MOST_ROUNDS = 16;
 
-  /** Blocks of a class that are compared when one is evicted. */
+  /** The number of blocks of a class that are compared for an eviction. */
   private static final int SAMPLE = 64;
 
   private final ThreadStripes stripes =
       new ThreadStripes(Runtime.getRuntime().availableProcessors());
-  // Blocks beyond all classes have one too, and no place in stripes.
+  // Blocks beyond all classes have a list too, but no place in stripes.
   private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT_WITH_BEYOND];
   private final IdleBudget budget;
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
-  // Made once: returning a block allocates nothing, not even if another is evicted for it.
+  // Created once: returning a block allocates nothing, even if another block is evicted for it.
   private final Predicate<PooledBlock> reclaiming = this::reclaimCredit;
   private final BooleanSupplier evictSlab;
 
   /**
    * Creates a set without blocks.
    *
-   * @param evict takes over a block that is evicted
+   * @param evict takes ownership of an evicted block
    * @param evictSlab frees an idle slab, if there is one
    */
   IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
@@ -63,12 +64,12 @@ final class IdleBlocks implements IdleSet {
     }
   }
 
-  /** Returns the stripes, where a thread finds what it gave back before. */
+  /** Returns the stripes, where a thread finds blocks that it returned earlier. */
   ThreadStripes stripes() {
     return stripes;
   }
 
-  /** Takes a block of a class from wherever there is one. */
+  /** Takes a block of a class from the shared list or any stripe. */
   @Nullable PooledBlock takeAny(int sizeClass) {
     PooledBlock block = takeShared(sizeClass);
     if (block != null) {
@@ -82,9 +83,9 @@ final class IdleBlocks implements IdleSet {
     return stolen;
   }
 
-  /** Takes a block of a class that belongs to no stripe. */
+  /** Takes a block of a class from the shared list. */
   @Nullable PooledBlock takeShared(int sizeClass) {
-    // First, because this may make objects, and a thread that throws then must not hold a block.
+    // First, because this may allocate: a thread must not hold a block when that throws.
     boolean near = stripes.hasRoom(sizeClass);
     PooledBlock block = sharedLists[sizeClass].take();
     if (block == null) {
@@ -92,16 +93,14 @@ final class IdleBlocks implements IdleSet {
     }
     SlotBitmap bitmap = block.bitmap();
     if (near && stripes.settle(block)) {
-      // The next time it is found near. It leaves its place last, because it may get no other.
+      // The next take finds it in the stripe. It leaves its old place last, in case it gets no
+      // other.
       sharedLists[sizeClass].vacate(bitmap, block);
     }
     return discharged(block);
   }
 
-  /**
-   * Takes a block of a class that is a little larger, by an eighth of the request at most, as every
-   * block may be: the smallest that there is.
-   */
+  /** Takes the smallest block of a larger class, at most an eighth larger than the request. */
   @Nullable PooledBlock takeRoomier(long bytes, int sizeClass) {
     long most = SizeClasses.largestBlockFor(bytes);
     PooledBlock block = null;
@@ -113,7 +112,7 @@ final class IdleBlocks implements IdleSet {
     return block;
   }
 
-  /** Takes a block above the largest class that has exactly that size. */
+  /** Takes a block above the largest class that has exactly this size. */
   @Nullable PooledBlock takeBeyondClasses(long bytes) {
     PooledBlock block = sharedLists[SizeClasses.BEYOND].takeOf(bytes);
     return block == null ? null : discharged(block);
@@ -129,7 +128,7 @@ final class IdleBlocks implements IdleSet {
     return takeFromList(block);
   }
 
-  /** A block of a stripe that was taken to leave it, or for a while. */
+  /** Ends the credit of a block of a stripe that the caller has taken. */
   private void withoutCredit(PooledBlock block) {
     if (block.takeCredit()) {
       discharged(block);
@@ -144,7 +143,7 @@ final class IdleBlocks implements IdleSet {
     }
     PooledBlock found = bitmap.at(bit);
     if (found != block) {
-      // Freed meanwhile, and its place given to another.
+      // The block was freed meanwhile, and its place was given to another.
       if (found != null) {
         sharedLists[found.sizeClass].put(found);
       }
@@ -159,14 +158,14 @@ final class IdleBlocks implements IdleSet {
     return block;
   }
 
-  /** Gives a block, which its caller owns, a place: near the caller, if one is free. */
+  /** Gives a place to a block that the caller owns, in the caller's stripe if possible. */
   void settle(PooledBlock block) {
     if (block.sizeClass == SizeClasses.BEYOND || !stripes.settle(block)) {
       sharedLists[block.sizeClass].settle(block);
     }
   }
 
-  /** Ends the place of a block that its caller owns. */
+  /** Ends the place of a block that the caller owns. */
   void vacate(PooledBlock block) {
     withoutCredit(block);
     leavePlace(block);
@@ -180,7 +179,7 @@ final class IdleBlocks implements IdleSet {
     }
   }
 
-  /** Ends the place of a block that its caller owns, if it has one; it was never put down. */
+  /** Ends the place, if any, of a new block, which the caller owns and which was never idle. */
   void unsettle(PooledBlock block) {
     if (block.isInStripe() || block.seenBitmap() != null) {
       leavePlace(block);
@@ -188,7 +187,8 @@ final class IdleBlocks implements IdleSet {
   }
 
   /**
-   * Puts a block down, evicting older ones if it must; false, and it stays its caller's, if full.
+   * Makes a block idle, and evicts older blocks if necessary. Returns false if the budget is
+   * exhausted; the caller then still owns the block.
    */
   boolean put(PooledBlock block) {
     if (block.isCredited()) {
@@ -220,7 +220,7 @@ final class IdleBlocks implements IdleSet {
     return false;
   }
 
-  /** Puts a block down even if there is no room: for parts that cannot be freed alone. */
+  /** Makes a block idle even beyond the caps, for parts of slabs, which cannot be freed alone. */
   @Override
   public void putAnyway(PooledBlock block) {
     block.idleTick = clock.incrementAndGet();
@@ -228,14 +228,14 @@ final class IdleBlocks implements IdleSet {
     putDown(block);
   }
 
-  /** Bytes that are charged: what lies idle, and leased blocks with their credit. */
+  /** Returns the charged bytes: of idle blocks, and of leased blocks with their credit. */
   long chargedBytes() {
     return budget.charged();
   }
 
   /**
-   * Idle bytes of a class, from what is charged. Looks at the stripes and at no other block. What
-   * changes hands meanwhile may be missed or counted.
+   * Returns the idle bytes of a class, computed from the charged bytes. Reads the blocks of the
+   * stripes and no others. Blocks that are taken or returned meanwhile may be counted wrongly.
    */
   long idleBytes(int sizeClass) {
     long charged = budget.charged(sizeClass);
@@ -244,7 +244,7 @@ final class IdleBlocks implements IdleSet {
         : charged - leasedCredits(sizeClass);
   }
 
-  /** Idle bytes of all classes, counted as those of one are. */
+  /** Returns the idle bytes of all classes, each counted as by {@link #idleBytes(int)}. */
   long idleBytes() {
     if (budget.charged() == 0) {
       return 0;
@@ -256,7 +256,7 @@ final class IdleBlocks implements IdleSet {
     return bytes;
   }
 
-  /** Returns whether anything seems idle in that class or one above it. */
+  /** Returns whether any block of this class or a larger one seems idle. */
   boolean isAnyIdleFrom(int sizeClass) {
     for (int larger = sizeClass; larger <= SizeClasses.BEYOND; larger++) {
       if (idleBytes(larger) > 0) {
@@ -266,7 +266,7 @@ final class IdleBlocks implements IdleSet {
     return false;
   }
 
-  /** Bytes of the leased blocks of a class that are charged. */
+  /** Returns the bytes of leased blocks of a class that are charged. */
   long leasedCredits(int sizeClass) {
     long[] bytes = new long[1];
     stripes.anyTaken(
@@ -279,15 +279,15 @@ final class IdleBlocks implements IdleSet {
   }
 
   /**
-   * Evicts the block that the policy names, never a part of a slab; false if there was none. Blocks
-   * that came back before are older from now on than those that come back later.
+   * Evicts the block that the policy chooses, never a part of a slab. Returns false if there was
+   * none. Blocks returned before this call count as older than blocks returned after it.
    */
   boolean evictFirst() {
     clock.incrementAndGet();
     return evictFirst(0, SizeClasses.BEYOND);
   }
 
-  /** Returns whether more is idle than the budget admits. */
+  /** Returns whether more bytes are idle than the budget allows. */
   boolean isOverfull() {
     return budget.isOverdrawn();
   }
@@ -301,7 +301,7 @@ final class IdleBlocks implements IdleSet {
     }
   }
 
-  /** Puts a block of a stripe back that was credited a moment ago. */
+  /** Makes a block idle again that had its credit a moment ago. */
   private void putBack(PooledBlock block) {
     if (!block.isInStripe()) {
       sharedLists[block.sizeClass].put(block);
@@ -311,7 +311,7 @@ final class IdleBlocks implements IdleSet {
     checkCredit(block);
   }
 
-  /** Puts down a block that has a dormant tenant; returns false if it has none. */
+  /** Makes the block of a dormant tenant idle. Returns false if it has none. */
   boolean putDormant(PooledBlock block, long number) {
     if (!block.layDownDormant(number, clock.getOpaque())) {
       return false;
@@ -342,7 +342,7 @@ final class IdleBlocks implements IdleSet {
     }
   }
 
-  /** Takes the credits of leased blocks away; whether there were any. */
+  /** Revokes the credits of leased blocks. Returns whether there were any. */
   private boolean reclaimCredits(int first, int last) {
     boolean reclaimed = false;
     for (int sizeClass = first; sizeClass <= Math.min(last, SizeClasses.COUNT - 1); sizeClass++) {
@@ -360,7 +360,7 @@ final class IdleBlocks implements IdleSet {
     return true;
   }
 
-  /** Evicts the block that the policy names, of some classes; false if there was none. */
+  /** Evicts the block of some classes that the policy chooses. Returns false if there is none. */
   private boolean evictFirst(int first, int last) {
     PooledBlock evicted = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
@@ -375,7 +375,7 @@ final class IdleBlocks implements IdleSet {
     if (take(evicted)) {
       evict.accept(evicted);
     }
-    // If another thread took it, less is idle too.
+    // If another thread took it, fewer bytes are idle too.
     return true;
   }
 }

@@ -4,11 +4,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * How many bytes may lie idle, in all and in each size class.
+ * The limit of idle bytes, in all and in each size class.
  *
- * <p>What is charged is an upper bound of what is idle: a block of a stripe stays charged while it
- * is leased, so that the paths without contention need not come here. Such credits are taken back
- * when the budget is short.
+ * <p>The charged bytes are an upper bound of the idle bytes. A block of a stripe stays charged
+ * while it is leased, so that the paths without contention do not use this class. Such credits are
+ * revoked when the budget is exhausted.
  */
 final class IdleBudget {
   private final long maxBytes;
@@ -22,7 +22,7 @@ final class IdleBudget {
     this.chargedOfClass = new AtomicLongArray(classes);
   }
 
-  /** What became of a charge. */
+  /** The result of a charge. */
   enum ChargeResult {
     GRANTED,
     CLASS_IS_FULL,
@@ -64,13 +64,13 @@ final class IdleBudget {
     return chargedOfClass.get(sizeClass);
   }
 
-  /** Charges beyond the caps. */
+  /** Charges bytes, even beyond the caps. */
   void chargeAnyway(int sizeClass, long bytes) {
     chargedOfClass.addAndGet(sizeClass, bytes);
     charged.addAndGet(bytes);
   }
 
-  /** Returns whether more is charged than the cap of all allows. */
+  /** Returns whether more bytes are charged than the total cap allows. */
   boolean isOverdrawn() {
     return charged.get() > maxBytes;
   }

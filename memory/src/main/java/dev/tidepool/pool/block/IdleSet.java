@@ -1,10 +1,10 @@
 package dev.tidepool.pool.block;
 
-/** The idle blocks of a pool, as far as what is claimed and put back needs them. */
+/** The idle blocks of a pool, for code that claims blocks and puts them back. */
 interface IdleSet {
-  /** Takes a block if it is idle; returns whether it is the caller's now. */
+  /** Takes a block if it is idle. Returns whether the caller now owns it. */
   boolean take(PooledBlock block);
 
-  /** Puts a block of the caller's down, even if the caps of the pool are exceeded by that. */
+  /** Makes a block idle that the caller owns, even if this exceeds the caps of the pool. */
   void putAnyway(PooledBlock block);
 }

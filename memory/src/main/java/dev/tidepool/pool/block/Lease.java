@@ -5,13 +5,12 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The right to use a block until it is given back.
+ * The right to use a block until it is returned.
  *
- * <p>Each acquisition makes a new lease, and a lease ends once: a second call to give it back, on
- * any thread, finds it ended and changes only a counter. So a block never has two leases.
+ * <p>Each acquisition creates a new lease, and a lease ends once. A second release, on any thread,
+ * only increments a counter. So a block never has two leases.
  *
- * <p>What a thread did with the block before it gave it back happens before what the next holder
- * does.
+ * <p>Actions on the block before its release happen-before the actions of the next holder.
  */
 public final class Lease {
   private static final VarHandle ENDED;
@@ -28,12 +27,12 @@ public final class Lease {
 
   private volatile boolean ended;
 
-  /** Creates the right to a block that its caller has taken and occupied, and gives up to this. */
+  /** Creates the lease of a block that the caller has taken. The lease now owns the block. */
   public Lease(PooledBlock pooled) {
     this.pooled = pooled;
   }
 
-  /** Creates a lease of a block; if the heap has no room for it, the block goes back. */
+  /** Creates the lease of a block. If the heap is full, returns the block to the pool. */
   public static Lease over(PooledBlock taken) {
     try {
       return new Lease(taken);
@@ -44,7 +43,7 @@ public final class Lease {
   }
 
   /**
-   * Returns the block: at least as large as was asked for.
+   * Returns the block, which is at least as large as requested.
    *
    * @throws IllegalStateException if the lease has ended
    */
@@ -61,9 +60,9 @@ public final class Lease {
   }
 
   /**
-   * Gives the block back to the pool, which keeps it or frees it as its limits say. Nothing may use
-   * it any more. Never throws and never waits for another thread's lease; a second call is counted
-   * and ignored.
+   * Returns the block to the pool, which keeps or frees it according to its limits. The caller must
+   * not use the block afterwards. Never throws and never waits for another thread's lease. A second
+   * call is only counted.
    */
   public void release() {
     if (ENDED.compareAndSet(this, false, true)) {
@@ -73,15 +72,15 @@ public final class Lease {
     }
   }
 
-  /** Whether this is the right to that block. */
+  /** Returns whether this is the unended lease of a block. */
   @SuppressWarnings("ReferenceEquality") // the very block is meant
   public boolean isOf(PooledBlock block) {
     return pooled == block && !ended;
   }
 
   /**
-   * Ends the lease without giving the block back. The caller owns the block, whose contents it has
-   * moved.
+   * Ends the lease without returning the block. The caller, which has moved the contents, owns the
+   * block.
    *
    * @throws IllegalStateException if the lease has ended
    */
@@ -92,8 +91,8 @@ public final class Lease {
   }
 
   /**
-   * Frees the block, so that it is never leased again: for blocks whose segment a user may still
-   * have. Never throws; after the lease's end it is counted and ignored.
+   * Frees the block, so that it is never leased again. For blocks whose segment a user may still
+   * have. Never throws. After the end of the lease, a call is only counted.
    */
   public void discard() {
     if (ENDED.compareAndSet(this, false, true)) {

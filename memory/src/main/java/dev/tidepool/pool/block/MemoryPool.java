@@ -18,37 +18,36 @@ import org.jspecify.annotations.Nullable;
 /**
  * Blocks of one kind of memory, kept for reuse.
  *
- * <p>A request is rounded up to its size class and served from that class: first from the caller's
- * stripe, then from the list that all threads share, then from the other stripes; one of 64 KiB and
- * more then by an idle block of a class that is larger by an eighth at most; and last from the
- * source, before which idle blocks above the {@linkplain HighWater high-water mark} go back to it.
- * Blocks below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB
- * there are no classes: such blocks have exactly the size asked for. The way there and back that a
- * steady state takes has no lock, allocates nothing, and touches no memory that other threads
- * write.
+ * <p>A request is rounded up to its size class. It is served from the first of these that has a
+ * block: the caller's stripe; the list that all threads share; the other stripes; from 64 KiB on, a
+ * class that is at most an eighth larger; the source. Before a request to the source, idle blocks
+ * above the {@linkplain HighWater high-water mark} are returned to it. Blocks below 64 KiB are cut
+ * from slabs, so that one driver call provides many. Requests above 1 GiB have no class: their
+ * blocks have exactly the requested size. In a steady state, taking and returning a block takes no
+ * lock, allocates nothing, and touches no memory that other threads write.
  *
- * <p><b>Ownership.</b> A block has a place for life, in a stripe or on a shared list, and one word
- * of its own or one bit there says whether it is idle; the thread that changes that owns it. No
- * lock is held while a block is freed or allocated.
+ * <p><b>Ownership.</b> A block has a place in a stripe or on a shared list. A word of the block, or
+ * a bit of the list, says whether it is idle. The thread that changes that word or bit owns the
+ * block. No lock is held while a block is freed or allocated.
  *
- * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
- * no place is freed later: by the next miss, by {@link #drain}, or by the next trim.
+ * <p><b>Returning a block</b> never waits, never allocates and never throws. A block that the pool
+ * cannot keep is freed later: by the next miss, by {@link #drain}, or by the next trim.
  *
  * <p>Thread-safe, also for virtual threads.
  */
 public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MemoryPool.class.getName());
 
-  /** What every block is aligned to, in bytes. */
+  /** The alignment of every block, in bytes. */
   private static final long ALIGNMENT = MemoryAllocator.SMALL_ALIGNMENT;
 
   private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
 
-  /** A slab is at most one part in so many of what the pool may keep, in all or in a class. */
+  /** A slab has at most the bytes that the pool may keep, in all or in a class, divided by this. */
   private static final int SLABS_IN_POOL = 16;
 
-  /** A slab is one part in so many of those that its class has. */
+  /** A slab has at least the bytes of all slabs of its class, divided by this. */
   private static final int SLABS_IN_CLASS = 16;
 
   private final String name;
@@ -59,29 +58,29 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private final boolean zeroesOnRelease;
 
   private final IdleBlocks idle;
-  // Equals the field of `idle`; kept here to save one load.
+  // Equals the stripes of `idle`; kept here to save one load.
   private final ThreadStripes stripes;
   private final PoolCounters counters = new PoolCounters();
   private final PendingFrees pendingFrees = new PendingFrees();
   private final Trimmer trimmer;
   private final SlabCompactor compactor;
-  // Allocations, and frees, that are under way.
+  // The number of allocations and frees in progress.
   private final AtomicInteger calls = new AtomicInteger();
   private final HighWater highWater;
   private final AtomicLongArray slabBytes = new AtomicLongArray(SizeClasses.CUT_COUNT);
 
-  /** The slab that was cut last; races lose a doubling at most. */
+  /** The slab that was cut last. A race loses at most one doubling. */
   private volatile @Nullable Cut lastCut;
 
-  /** Whether blocks of the source can be cut; known from the last small one. */
+  /** Whether blocks of the source can be cut, according to the last small block. */
   private volatile boolean cuts;
 
   private volatile boolean closed;
 
-  /** A slab of a class, in so many parts. */
+  /** The size class and number of parts of a slab. */
   private record Cut(int sizeClass, int parts) {}
 
-  /** Where blocks come from. */
+  /** Allocates the blocks of a pool. */
   @FunctionalInterface
   public interface Source {
     /**
@@ -96,9 +95,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
    * Creates a pool of blocks of any size; see {@link #MemoryPool(String, Source, long,
    * PoolLimits)}.
    *
-   * @param name what messages call it
-   * @param source where blocks come from
-   * @param limits how much is kept
+   * @param name the name for messages
+   * @param source allocates the blocks
+   * @param limits the limits of what is kept
    */
   public MemoryPool(String name, Source source, PoolLimits limits) {
     this(name, source, Long.MAX_VALUE, limits);
@@ -107,18 +106,18 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   /**
    * Creates a pool for a source whose blocks have a largest size.
    *
-   * @param name what messages call it
-   * @param source where blocks come from
-   * @param largestBlock what the source can give at most; sizes are not rounded up beyond it
-   * @param limits how much is kept
+   * @param name the name for messages
+   * @param source allocates the blocks
+   * @param largestBlock the largest block of the source; sizes are not rounded up beyond it
+   * @param limits the limits of what is kept
    */
   public MemoryPool(String name, Source source, long largestBlock, PoolLimits limits) {
     this(name, source, largestBlock, limits, false);
   }
 
   /**
-   * Returns a pool that rounds no size: each block is as large as was asked for, and serves
-   * requests for that size. For what is counted to the byte.
+   * Returns a pool that does not round sizes. Each block has exactly the requested size and serves
+   * only requests for that size. For memory that is counted to the byte.
    */
   public static MemoryPool ofExactSizes(String name, Source source, PoolLimits limits) {
     return new MemoryPool(name, source, Long.MAX_VALUE, limits, true);
@@ -139,17 +138,17 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     this.compactor = new SlabCompactor(idle, counters, this::free);
   }
 
-  /** Returns what messages call it. */
+  /** Returns the name for messages. */
   @Override
   public String name() {
     return name;
   }
 
   /**
-   * Leases a block of at least that many bytes, contents undefined.
+   * Leases a block of at least this many bytes. Its contents are undefined.
    *
    * @param bytes at least 1
-   * @param alignment a power of two; a block with more than 64 is allocated for this lease alone
+   * @param alignment a power of two; with more than 64, the block is allocated for this lease alone
    * @throws OutOfDeviceMemoryException if no block is idle and the source has no room
    * @throws IllegalStateException if the pool is closed
    */
@@ -161,10 +160,10 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Takes a block as {@link #acquire} does, without a lease. The caller gives the block back
-   * exactly once, and sets its tenant by {@link PooledBlock#occupy}.
+   * Takes a block like {@link #acquire}, but without a lease. The caller returns the block exactly
+   * once, and sets its tenant with {@link PooledBlock#occupy}.
    *
-   * @param pooled whether it may be one that was used before, and is kept afterwards
+   * @param pooled whether the block may be reused, now and afterwards
    */
   public PooledBlock take(long bytes, long alignment, boolean pooled) {
     if (bytes < 1) {
@@ -183,20 +182,21 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * A block that the calling thread's stripe seems to have idle, for {@link PooledBlock#takeNear};
-   * null if it has none, or the pool keeps none. Costs a nanosecond or two.
+   * Returns a block of the calling thread's stripe that seems idle, for {@link
+   * PooledBlock#takeNear}. Returns null if there is none or the pool keeps none. Costs a nanosecond
+   * or two.
    *
-   * @param bytes at least 0, which is served like 1
+   * @param bytes at least 0; 0 is served like 1
    */
   public @Nullable PooledBlock seenNear(long bytes) {
     return stripes.seen(SizeClasses.classOf(bytes));
   }
 
   /**
-   * Takes a block from the list that all threads share; null if it has none, or the pool keeps
-   * none.
+   * Takes a block from the list that all threads share. Returns null if it has none or the pool
+   * keeps none.
    *
-   * @param bytes at least 0, which is served like 1
+   * @param bytes at least 0; 0 is served like 1
    */
   public @Nullable PooledBlock takeShared(long bytes) {
     PooledBlock block =
@@ -205,10 +205,10 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Takes a block that the calling thread's stripe has idle, or the list that all share; null if
-   * neither has one, or the pool keeps none. Costs some nanoseconds.
+   * Takes an idle block of the calling thread's stripe, or of the list that all threads share.
+   * Returns null if neither has one or the pool keeps none. Costs a few nanoseconds.
    *
-   * @param bytes at least 0, which is served like 1
+   * @param bytes at least 0; 0 is served like 1
    */
   public @Nullable PooledBlock takeIdle(long bytes) {
     if (bytes > SizeClasses.LARGEST) {
@@ -272,7 +272,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       counters.enrol(pooled);
       return pooled;
     } catch (RuntimeException | Error e) {
-      // The heap may be full. The pool does not know the block yet, so it must be freed here.
+      // The heap may be full. The pool does not know the block yet, so this method frees it.
       if (pooled != null) {
         idle.unsettle(pooled);
         counters.forget(pooled);
@@ -282,7 +282,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Cuts a slab, or allocates one block where no slab is available. */
+  /** Cuts a slab, or allocates one block if no slab is available. */
   private PooledBlock allocateSlab(int sizeClass) {
     int count = partsOfNextSlab(sizeClass);
     Slab slab = count < 2 ? null : cutSlab(sizeClass, count);
@@ -304,7 +304,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       lastCut = cut;
       slabBytes.addAndGet(sizeClass, slab.bytes());
       counters.enrol(slab);
-      // From now on nothing makes objects. The first is the caller's.
+      // The rest allocates no objects. The first part is the caller's.
       for (int i = 1; i < slab.parts().size(); i++) {
         idle.putAnyway(slab.parts().get(i));
       }
@@ -320,7 +320,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     Slab slab = null;
     try {
       if (isMapped(whole)) {
-        // The source gave another kind of memory than before.
+        // The source gave a different kind of memory than before.
         freeQuietly(whole);
         return null;
       }
@@ -336,16 +336,15 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns whether host and device take a block in turn: it goes from one to the other as a whole.
-   */
+  /** Returns whether host and device access a block in turn: it is handed over as a whole. */
   private static boolean isMapped(Block block) {
     return block.hostAccess() == HostAccess.MAPPED;
   }
 
   /**
-   * Slabs grow with what their class has, so that what lies idle of the last one stays a small part
-   * of it. Where one class alone grows, one slab after another is for it, and they double.
+   * Returns the number of parts of the next slab. Slabs grow with the bytes of their class, so that
+   * the idle part of the last slab stays a small fraction. If one class alone grows, each slab is
+   * twice as large as the last.
    */
   private int partsOfNextSlab(int sizeClass) {
     long classBytes = SizeClasses.bytesOf(sizeClass);
@@ -361,7 +360,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return (int) Math.min(most, wanted);
   }
 
-  /** Asks the source; the caller counts as one of {@link #calls} until the block is enrolled. */
+  /** Requests a block. The caller counts as one of {@link #calls} until the block is enrolled. */
   private Block allocate(long bytes, long blockAlignment) {
     if (closed) {
       throw new IllegalStateException(
@@ -380,7 +379,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return block;
   }
 
-  /** {@link PooledBlock#giveBack}. */
+  /** Implements {@link PooledBlock#giveBack}. */
   @Override
   void giveBack(PooledBlock block) {
     block.vacated();
@@ -392,19 +391,19 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
       evict(block);
     }
     if (closed) {
-      // Closed meanwhile, and swept before that.
+      // Closed meanwhile; the trim of close() may have missed the block.
       trim();
     }
   }
 
-  /** {@link PooledBlock#endDormancyAtOnce}. */
+  /** Implements {@link PooledBlock#endDormancyAtOnce}. */
   @Override
   boolean giveBackAtOnce(PooledBlock block, long number) {
     if (zeroesOnRelease || !idle.putDormant(block, number)) {
       return false;
     }
     if (closed) {
-      // Closed meanwhile, and swept before that.
+      // Closed meanwhile; the trim of close() may have missed the block.
       trim();
     }
     return true;
@@ -416,7 +415,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     end(block);
   }
 
-  /** Ends a block that its caller owns; a part of a slab ends with its slab. */
+  /** Frees a block that the caller owns. A part of a slab is freed with its slab. */
   private void end(PooledBlock block) {
     if (block.slab == null) {
       free(block);
@@ -428,7 +427,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Takes over a block for which there is no room. */
+  /** Takes ownership of a block that the pool cannot keep. */
   private void evict(PooledBlock block) {
     if (block.slab != null) {
       idle.putAnyway(block);
@@ -439,9 +438,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     pendingFrees.add(block);
   }
 
-  /** Frees blocks for which there was no room when they came back. */
+  /** Frees the blocks that the pool could not keep when they were returned. */
   public void drain() {
-    // Parts of slabs are kept beyond the caps as long as their slab is in use.
+    // Parts of slabs are kept beyond the caps while their slab is in use.
     boolean evicting = idle.isOverfull();
     while (evicting) {
       evicting = evictSlab() && idle.isOverfull();
@@ -460,8 +459,8 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Frees the idle block that the policy names, or else the newest idle slab, whatever the policy;
-   * false if there was none.
+   * Frees the idle block that the policy chooses, or else the newest idle slab, whatever the
+   * policy. Returns false if there was none.
    */
   private boolean evictNow() {
     boolean evicted = idle.evictFirst() || evictSlab();
@@ -469,7 +468,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return evicted;
   }
 
-  /** Queues the newest idle slab to be freed, by its first part; false if there was none. */
+  /** Queues the newest idle slab, by its first part, for freeing. Returns false without one. */
   private boolean evictSlab() {
     for (Slab slab = counters.slabs().first(); slab != null; slab = slab.next) {
       if (slab.isAllIdle() && slab.claim(idle)) {
@@ -500,7 +499,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     counters.repeatedReleases.incrementAndGet();
   }
 
-  /** Frees what its caller owns. */
+  /** Frees a block or slab that the caller has claimed. */
   private void free(Reclaimable claimed) {
     calls.incrementAndGet();
     try {
@@ -511,12 +510,12 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   private void freed(Reclaimable claimed) {
-    // Not by a switch over the types: it takes memory the first time, and the claim would be lost.
+    // Not a switch over the types: its first run allocates, and a failure would lose the claim.
     if (claimed instanceof PooledBlock block) {
       if (block.sizeClass != PooledBlock.NOT_KEPT) {
         idle.vacate(block);
       }
-      // Before the memory goes, so that a block never seems to have two owners.
+      // Before the memory is freed, so that no memory seems to have two owners.
       counters.forget(block);
       freeQuietly(block.block);
     } else if (claimed instanceof Slab slab) {
@@ -546,15 +545,12 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
           "a block of " + bytes + " bytes of " + name + " could not be " + what,
           failure);
     } catch (RuntimeException | Error e) {
-      // There is no room for the message either.
+      // The heap has no room for the message either.
       return;
     }
   }
 
-  /**
-   * Frees the blocks that are idle now, slabs whose parts all are included; how many bytes that
-   * gave back.
-   */
+  /** Frees idle blocks, and slabs whose parts are all idle. Returns the freed bytes. */
   public long trim() {
     drain();
     highWater.restart();
@@ -562,9 +558,9 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Frees what waits to be freed, and returns what is idle now and can go back to the source.
+   * Frees the blocks that wait to be freed, and returns handles of the memory that is idle now.
    *
-   * @param wanted which of the source's blocks count
+   * @param wanted selects among the source's blocks
    */
   public List<ReclaimHandle> idlePieces(Predicate<Block> wanted) {
     drain();
@@ -573,16 +569,17 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
 
   /**
    * Frees blocks that have been idle since before a time, in the order of the policy, while more
-   * than the kept bytes are idle. Where the policy is {@link
-   * dev.tidepool.pooling.EvictionPolicy#TIME_TO_LIVE}, it frees idle blocks that were allocated
-   * before that time.
+   * than the kept bytes are idle. If the policy is {@link
+   * dev.tidepool.pooling.EvictionPolicy#TIME_TO_LIVE}, frees idle blocks that were allocated before
+   * that time instead.
    *
-   * <p>When a block became idle is not noted, which would cost more than the rest of a release. It
-   * is known to have been idle since this method first saw it so: called at intervals, it frees a
-   * block after one to two intervals without use, and never one that was used since the time given.
+   * <p>The time when a block became idle is not recorded, because this would cost more than the
+   * rest of a release. The block counts as idle since the first call of this method that found it
+   * idle. If called at intervals, this method frees a block after one to two intervals without use.
+   * Except with {@code TIME_TO_LIVE}, it never frees a block that was used since the given time.
    *
    * @param nanoTime in terms of {@link System#nanoTime()}
-   * @return how many bytes that gave back
+   * @return the freed bytes
    */
   public long trimIdleSince(long nanoTime) {
     drain();
@@ -594,13 +591,13 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   }
 
   /**
-   * Moves what slabs hold together, so that some become idle, and gives those back. Allocations
-   * never wait for it; what cannot be moved at once stays.
+   * Moves the contents of slabs together, so that some slabs become idle, and frees those.
+   * Allocations never wait for this. Contents that cannot be moved at once stay.
    *
-   * @return how many bytes that gave back
+   * @return the freed bytes
    */
   public long compact(BlockMover mover) {
-    // Counted, so that a manager does not end, and its device with it, under a pass.
+    // Counted as a call, so that the manager and its device do not end during a pass.
     calls.incrementAndGet();
     try {
       return closed ? 0 : compactor.run(mover);
@@ -612,17 +609,17 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     }
   }
 
-  /** Idle bytes that cannot go back to the source, because other parts of their slab are in use. */
+  /** Returns the idle bytes that cannot be freed because other parts of their slab are in use. */
   public long boundBytes() {
     return counters.boundBytes();
   }
 
-  /** Bytes that lie idle now. Looks at no block outside of the stripes. */
+  /** Returns the idle bytes. Reads no blocks outside the stripes. */
   public long idleBytes() {
     return idle.idleBytes();
   }
 
-  /** Bytes of the largest idle block; 0 if none is idle. */
+  /** Returns the size of the largest idle block, or 0 if none is idle. */
   public long largestIdleBytes() {
     long[] largest = new long[1];
     counters.forEach(
@@ -634,27 +631,27 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     return largest[0];
   }
 
-  /** Bytes that the source has given and not got back. */
+  /** Returns the bytes that the source has allocated and not freed. */
   public long reservedBytes() {
     return counters.reservedBytes();
   }
 
-  /** The most that {@link #reservedBytes} has been. */
+  /** Returns the peak of {@link #reservedBytes}. */
   public long peakReservedBytes() {
     return counters.peakReservedBytes();
   }
 
-  /** Shows all blocks, idle or taken. Stops no thread; a block may change hands meanwhile. */
+  /** Passes all blocks to an action, idle or taken. A block may change its state meanwhile. */
   public void forEachBlock(Consumer<PooledBlock> action) {
     counters.forEach(action);
   }
 
-  /** Passes all blocks, idle or taken, one by one; see {@link BlockCursor}. */
+  /** Returns an iterator over all blocks, idle or taken; see {@link BlockCursor}. */
   public Iterator<PooledBlock> blocks() {
     return new BlockCursor(counters.singles(), counters.slabs());
   }
 
-  /** Shows the blocks that are taken, or about to be taken or given back. */
+  /** Passes all blocks to an action that are taken, or about to be taken or returned. */
   public void forEachTaken(Consumer<PooledBlock> action) {
     counters.forEach(
         block -> {
@@ -664,17 +661,17 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
         });
   }
 
-  /** Returns whether a thread allocates a block, or frees one, right now. */
+  /** Returns whether a thread is allocating or freeing a block now. */
   public boolean isBusy() {
     return calls.get() > 0;
   }
 
-  /** Returns what it has and has done; takes some microseconds, and more with many blocks. */
+  /** Returns the statistics. Takes some microseconds, and more with many blocks. */
   public PoolStatistics statistics() {
     return counters.statistics(name);
   }
 
-  /** Frees what is idle; blocks that come back later are freed at once. Idempotent. */
+  /** Frees idle blocks. Blocks that are returned later are freed at once. Idempotent. */
   @Override
   public void close() {
     closed = true;

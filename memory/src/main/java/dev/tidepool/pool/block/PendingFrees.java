@@ -4,11 +4,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks, and slabs by their first part, that wait to be freed. Threads that give blocks back must
- * not wait for the driver.
+ * Blocks, and slabs by their first part, that wait to be freed. Threads that return blocks must not
+ * wait for the driver.
  *
- * <p>A stack that is linked through the blocks themselves: adding allocates nothing, and all are
- * taken at once.
+ * <p>The stack is linked through the blocks: adding allocates nothing, and all are taken at once.
  */
 final class PendingFrees {
   private final AtomicReference<@Nullable PooledBlock> newest = new AtomicReference<>();
@@ -22,7 +21,7 @@ final class PendingFrees {
     }
   }
 
-  /** Takes all, linked by {@link PooledBlock#nextPendingFree}. */
+  /** Takes all blocks, linked by {@link PooledBlock#nextPendingFree}. */
   @Nullable PooledBlock takeAll() {
     return newest.get() == null ? null : newest.getAndSet(null);
   }

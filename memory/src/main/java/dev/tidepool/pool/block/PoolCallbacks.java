@@ -1,8 +1,8 @@
 package dev.tidepool.pool.block;
 
-/** What a block and its leases ask of the pool that they belong to. */
+/** The operations of a pool that its blocks and leases call. */
 public abstract class PoolCallbacks {
-  /** For pools of this package. */
+  /** Restricts subclasses to this package. */
   PoolCallbacks() {}
 
   /** Returns the name that messages use. */
@@ -17,6 +17,6 @@ public abstract class PoolCallbacks {
   /** Implements {@link PooledBlock#discard}. */
   abstract void discard(PooledBlock block);
 
-  /** Counts that a lease was given back a second time. */
+  /** Counts a repeated release of a lease. */
   abstract void countRepeatedRelease();
 }

@@ -15,14 +15,14 @@ import java.util.function.LongBinaryOperator;
 import java.util.function.ToLongFunction;
 
 /**
- * What a pool has and has done. Written on the slow paths only: hits are counted by the blocks
- * themselves, for which every block is enrolled from its allocation to its end.
+ * The counts of a pool. Written on slow paths only: blocks count their own hits. For this, every
+ * block is enrolled from its allocation to its end.
  */
 final class PoolCounters {
-  /** Made once, because it is used where the source has just given a block. */
+  /** Created once, because it is used when the source has just given a block. */
   static final LongBinaryOperator GREATER = Math::max;
 
-  // No adders anywhere: they may allocate, and these count where blocks change hands.
+  // Not LongAdders, which may allocate: these count while blocks are taken or returned.
   final AtomicLong failedFrees = new AtomicLong();
   final AtomicLong repeatedReleases = new AtomicLong();
   private final AtomicLong trims = new AtomicLong();
@@ -36,7 +36,7 @@ final class PoolCounters {
   private final AtomicLong allocations = new AtomicLong();
   private final AtomicLong frees = new AtomicLong();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
-  // Those of a class that is usually cut from slabs, since the pool began.
+  // Whether there ever was a single block of a class that is usually cut from slabs.
   private volatile boolean hasSmallSingles;
   private final SlabList slabs = new SlabList();
 
@@ -47,7 +47,7 @@ final class PoolCounters {
     singles.add(single);
   }
 
-  /** The least size class that blocks may be of which the source gave one by one. */
+  /** Returns the smallest size class that single blocks may have. */
   int smallestSingle() {
     return hasSmallSingles ? 0 : SizeClasses.CUT_COUNT;
   }
@@ -60,7 +60,7 @@ final class PoolCounters {
     evictions.incrementAndGet();
   }
 
-  /** A block, which its caller owns, is never leased again; its memory may go later. */
+  /** Counts a block of the caller as never leased again. Its memory may be freed later. */
   void retired(PooledBlock block) {
     if (!block.ending) {
       block.ending = true;
@@ -76,11 +76,11 @@ final class PoolCounters {
     try {
       singles.remove(single);
     } catch (OutOfMemoryError e) {
-      // The set may allocate to count. What is retired counts nowhere, and can go.
+      // The set may allocate to count. A retired block counts nowhere, so it can be freed.
     }
   }
 
-  /** Counts all parts of a slab, which the caller has claimed, as retired; makes no object. */
+  /** Counts all parts of a slab that the caller has claimed as retired. Allocates nothing. */
   void retired(Slab slab) {
     for (int i = 0; i < slab.parts().size(); i++) {
       retired(slab.parts().get(i));
@@ -100,12 +100,12 @@ final class PoolCounters {
     return slabs;
   }
 
-  /** No block of a class was idle, so the source is asked; once for each lease. */
+  /** Counts a request that found no idle block of its class, once for each lease. */
   void missed(int sizeClass) {
     misses.incrementAndGet(SizeClassTally.countOf(sizeClass));
   }
 
-  /** Returns how often no block was idle. */
+  /** Returns the number of requests that found no idle block. */
   long misses() {
     long sum = 0;
     for (int count = 0; count < SizeClasses.COUNT_WITH_BEYOND; count++) {
@@ -114,18 +114,18 @@ final class PoolCounters {
     return sum;
   }
 
-  /** Returns whether the source was ever asked for a block of a class. */
+  /** Returns whether a block of a class was ever requested from the source. */
   boolean hasMissed(int sizeClass) {
     return misses.get(sizeClass) > 0;
   }
 
-  /** The source gave a block. */
+  /** Counts a block that the source has allocated. */
   void gained(long bytes) {
     allocations.incrementAndGet();
     peakReserved.accumulateAndGet(reserved.addAndGet(bytes), GREATER);
   }
 
-  /** A block goes back to the source. */
+  /** Counts a block that is returned to the source. */
   void lost(long bytes) {
     frees.incrementAndGet();
     reserved.addAndGet(-bytes);
@@ -136,7 +136,7 @@ final class PoolCounters {
     trimmedBytes.addAndGet(bytes);
   }
 
-  /** Shows all blocks that can be leased, or are. */
+  /** Passes all blocks that are leased, or can be, to an action. */
   void forEach(Consumer<PooledBlock> action) {
     for (PooledBlock block : singles) {
       if (!block.ending) {
@@ -152,7 +152,7 @@ final class PoolCounters {
     }
   }
 
-  /** Idle bytes of slabs that are in use. */
+  /** Returns the idle bytes of slabs that are in use. */
   long boundBytes() {
     long bound = 0;
     for (Slab slab : slabs) {
@@ -161,12 +161,12 @@ final class PoolCounters {
     return bound;
   }
 
-  /** Bytes that are held, for the pool itself. */
+  /** Returns the bytes that the pool holds. For the pool itself. */
   long heldBytes() {
     return reserved.get();
   }
 
-  /** Bytes that are held; the peak is never below a number that was returned before. */
+  /** Returns the bytes that the pool holds. The peak is then at least as high. */
   long reservedBytes() {
     long now = reserved.get();
     peakReserved.accumulateAndGet(now, GREATER);

@@ -3,16 +3,17 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pooling.EvictionPolicy;
 
 /**
- * How much a pool keeps.
+ * The limits of a pool.
  *
- * @param pooling whether anything is; if not, each block is allocated and freed for one lease
- * @param maxBytes of idle blocks in all
- * @param maxBytesPerClass of idle blocks in one size class; those above 1 GiB are one class
- * @param keptBytes of idle blocks that {@link MemoryPool#trimIdleSince} leaves however old they are
- * @param policy which idle block goes first when there is no room; with {@code TIME_TO_LIVE} the
- *     one that was allocated first, and {@link MemoryPool#trimIdleSince} goes by the time of
- *     allocation
- * @param zeroOnRelease whether blocks that the host reaches directly are cleared before they are
+ * @param pooling whether the pool keeps blocks; if not, each block is allocated and freed for one
+ *     lease
+ * @param maxBytes of all idle blocks
+ * @param maxBytesPerClass of idle blocks in one size class; blocks above 1 GiB are one class
+ * @param keptBytes of idle blocks that {@link MemoryPool#trimIdleSince} keeps regardless of age
+ * @param policy chooses the idle block to evict when the pool is full. {@code TIME_TO_LIVE} chooses
+ *     the block that was allocated first; {@link MemoryPool#trimIdleSince} then uses the time of
+ *     allocation.
+ * @param zeroOnRelease whether blocks that the host accesses directly are cleared before they are
  *     kept
  */
 public record PoolLimits(

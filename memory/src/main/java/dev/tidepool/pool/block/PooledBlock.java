@@ -11,14 +11,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A block of a pool, with the pool's notes on it.
+ * A block of a pool, with the pool's records about it.
  *
- * <p><b>Ownership.</b> The thread or buffer that took it owns it alone until it goes back, once.
- * Its plain fields are its owner's: the pool's, while it is being moved or freed. Other threads may
- * read them, and see old values.
+ * <p><b>Ownership.</b> The thread or buffer that took the block owns it alone until it is returned,
+ * once. Its owner writes its plain fields; while the block is moved or freed, that is the pool.
+ * Other threads may read them and see old values.
  */
 public final class PooledBlock extends BlockHeader implements Reclaimable {
-  /** The class of blocks that the pool never keeps. */
+  /** The size class of blocks that the pool never keeps. */
   static final int NOT_KEPT = -1;
 
   private static final int NO_STRIPE = -1;
@@ -37,43 +37,43 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   final PoolCallbacks pool;
   final Block block;
 
-  /** Bytes that count against the caps. */
+  /** The bytes that count against the caps. */
   final long bytes;
 
   final int sizeClass;
 
-  /** The slab that it is a part of. */
+  /** The slab of which the block is a part. */
   final @Nullable Slab slab;
 
-  /** In the order in which blocks were allocated. */
+  /** Increases in the order of allocation. */
   final long number = NUMBERS.getAndIncrement();
 
   private final long createdNanos = System.nanoTime();
 
-  /** Whether it will never be leased again. */
+  /** Whether the block will never be leased again. */
   public volatile boolean ending;
 
   /** The next block that waits to be freed. */
   @Nullable PooledBlock nextPendingFree;
 
-  // When maintenance found it idle; true as long as `hits` is still `seenHits`. Both are written
-  // by maintenance, under its lock.
+  // When maintenance found the block idle; valid while `hits` equals `seenHits`. Maintenance writes
+  // both, under its lock.
   private long seenNanos;
   private long seenHits = -1;
 
-  // Where it lies when it is idle: in a stripe, or else in a place of a shared list's bitmap.
-  // Changed by its owner; other threads may see a mixture of old and new.
+  // Where the block lies when idle: in a stripe, or in a place of a shared list's bitmap. Its owner
+  // writes these; other threads may see a mixture of old and new values.
   private int stripe = NO_STRIPE;
   private @Nullable SlotBitmap bitmap;
   private int place;
 
   /**
-   * Whether a block with a place in a stripe is charged to the budget although it may be leased, so
-   * that it goes back without further accounting. Cleared by a thread that needs the memory.
+   * Whether a block with a place in a stripe is charged to the budget, even while it is leased, so
+   * that it is returned without further accounting. Cleared by a thread that needs the budget.
    */
   private volatile boolean credited;
 
-  // Whether it has bytes of a former tenant that could not be overwritten.
+  // Whether bytes of a former tenant could not be overwritten.
   private boolean unclean;
 
   PooledBlock(PoolCallbacks pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
@@ -88,24 +88,24 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return pool;
   }
 
-  /** Returns the memory. For its owner only. */
+  /** Returns the memory. Only the owner may call this. */
   public Block block() {
     return block;
   }
 
   /**
-   * Gives the block back to its pool and ends its use. Never throws, allocates or waits, unless the
-   * block is one that is not kept: that is freed here. For its owner, once.
+   * Returns the block to its pool and ends its use. Never throws, allocates or waits, except that a
+   * block that is not kept is freed here. Only the owner may call this, once.
    */
   public void giveBack() {
     pool.giveBack(this);
   }
 
   /**
-   * Takes a block that was seen to lie near the caller.
+   * Takes a block of the caller's stripe that seemed idle.
    *
-   * @param next the {@link #nextDormant} of it, read before
-   * @return whether it is the caller's now
+   * @param next the {@link #nextDormant} of the block, read before
+   * @return whether the caller now owns the block
    */
   public boolean takeNear(long next) {
     if (!takeUp(next)) {
@@ -116,27 +116,27 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /**
-   * Ends a tenant's dormancy and gives the block back, both with one exchange. Never throws,
-   * allocates or waits.
+   * Ends a tenant's dormancy and returns the block, with one exchange. Never throws, allocates or
+   * waits.
    *
-   * @return whether the caller ended it; if not, the block may be one that needs more care, and
-   *     {@link #endDormancy} ends it
+   * @return whether the caller ended it; if not, the block may need more steps: use {@link
+   *     #endDormancy}
    */
   public boolean endDormancyAtOnce(long number) {
     return credited && pool.giveBackAtOnce(this, number);
   }
 
   /**
-   * Gives the block up so that it is never leased again: for blocks whose segment may still be in
-   * use. Never throws. For its owner, once.
+   * Gives up the block so that it is never leased again. For blocks whose segment may still be in
+   * use. Never throws. Only the owner may call this, once.
    */
   public void discard() {
     pool.discard(this);
   }
 
   /**
-   * Notes that its bytes could not be overwritten. A pool that has to clear its blocks does not
-   * lease it again. For its owner.
+   * Records that the bytes could not be overwritten. A pool that clears its blocks does not lease
+   * the block again. Only the owner may call this.
    */
   public void markUnclean() {
     unclean = true;
@@ -146,22 +146,22 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return unclean;
   }
 
-  /** Returns whether the driver was asked for it just now, so that it had no tenant before. */
+  /** Returns whether the driver has just allocated the block, so that it had no tenant before. */
   public boolean isFresh() {
     return hits == 0;
   }
 
-  /** Returns the block of the driver that it is, or is a part of; unique in the process. */
+  /** Returns the process-wide number of the driver's block that this is, or is a part of. */
   public long slabNumber() {
     return slab == null ? number : slab.parts().getFirst().number;
   }
 
-  /** Returns the time since the driver gave it. */
+  /** Returns the time since the block was allocated. */
   public long ageNanos() {
     return System.nanoTime() - createdNanos;
   }
 
-  /** Returns whether a thread has just taken it, or is giving it back or freeing it. */
+  /** Returns whether a thread has just taken the block, or is returning or freeing it. */
   public boolean isInTransition() {
     return !isOccupied() && !isIdle() && !ending;
   }
@@ -177,27 +177,27 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     this.bitmap = null;
   }
 
-  /** Returns the bitmap where it lies when it is idle. For one of a shared list. */
+  /** Returns the bitmap that has the block's place. The block is on a shared list. */
   SlotBitmap bitmap() {
     return Objects.requireNonNull(bitmap, "a block of a shared list is on a bitmap");
   }
 
-  /** Returns its place on its shared list. */
+  /** Returns the block's place on its shared list. */
   int place() {
     return place;
   }
 
-  /** Returns its place on its bitmap. */
+  /** Returns the bit of the block's place in its bitmap. */
   long bit() {
     return SlotBitmap.bitOf(place);
   }
 
-  /** Where it lies when it is idle, if that is on a shared list, as far as can be seen. */
+  /** Returns the bitmap of the block's place, or null in a stripe. The value may be old. */
   @Nullable SlotBitmap seenBitmap() {
     return bitmap;
   }
 
-  /** Returns the stripe where it lies when it is idle. */
+  /** Returns the stripe of the block. */
   int stripe() {
     return stripe;
   }
@@ -214,18 +214,18 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     credited = true;
   }
 
-  /** Takes the credit away; whether there was one, which is the caller's to discharge then. */
+  /** Takes the credit. Returns whether there was one, which the caller then discharges. */
   boolean takeCredit() {
     return credited && CREDITED.compareAndSet(this, true, false);
   }
 
-  /** Returns whether it seems idle. */
+  /** Returns whether the block seems idle. */
   public boolean isIdle() {
     SlotBitmap seen = bitmap;
     return isLaidDown() || (seen != null && seen.isIdle(bit()));
   }
 
-  /** Clears what it holds, if the host may touch it now. */
+  /** Clears the contents if the host can access them now. */
   void zero() {
     MemorySegment segment = block.segment();
     if (segment != null && block.hostAccess() == HostAccess.DIRECT) {
@@ -247,10 +247,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     };
   }
 
-  /**
-   * Returns whether it is evicted before another one, if any; parts of slabs are never evicted
-   * alone.
-   */
+  /** Returns whether this block is evicted before another, if any. A part of a slab never is. */
   boolean isEvictedBefore(@Nullable PooledBlock other, EvictionPolicy policy) {
     return slab == null && (other == null || rank(policy) < other.rank(policy));
   }

@@ -3,15 +3,16 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pooling.EvictionPolicy;
 
 /**
- * What one driver call gave and one gives back: a block, or a slab with all its parts.
+ * The memory of one driver call: a block, or a slab with all its parts.
  *
- * <p>Looks are maintenance's, under its lock.
+ * <p>Only maintenance calls {@link #looksUnusedSince} and {@link #wasUsedSinceLook}, under its
+ * lock.
  */
 sealed interface Reclaimable permits PooledBlock, Slab {
-  /** Bytes that come back with it. */
+  /** Returns the bytes that are freed with it. */
   long bytes();
 
-  /** Returns its rank: the less, the sooner it goes; of a slab, what its last part to go has. */
+  /** Returns the rank: the least is evicted first. A slab has the largest rank of its parts. */
   long rank(EvictionPolicy policy);
 
   /** Returns whether it was allocated before a time. */
@@ -21,17 +22,17 @@ sealed interface Reclaimable permits PooledBlock, Slab {
   boolean isAllIdle();
 
   /**
-   * Looks at it, idle as it is, at {@code now}; whether earlier looks found it idle since before
-   * {@code nanoTime} too.
+   * Records that it is idle at {@code now}. Returns whether it has been seen idle and unused since
+   * before {@code nanoTime}.
    */
   boolean looksUnusedSince(long nanoTime, long now);
 
   /** Returns whether it was leased since the last look. */
   boolean wasUsedSinceLook();
 
-  /** Makes all of it the caller's; false, and nothing is changed, if some of it is in use. */
+  /** Claims all of it for the caller. If some is in use, changes nothing and returns false. */
   boolean claim(IdleSet idle);
 
-  /** Puts back what was claimed. */
+  /** Puts back the claimed memory. */
   void unclaim(IdleSet idle);
 }

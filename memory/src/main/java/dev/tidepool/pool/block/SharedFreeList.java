@@ -7,33 +7,33 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The blocks of one class that belong to no stripe: bitmaps, in sections of 64, each with a word
- * that says which bitmaps may have an idle block.
+ * The blocks of one class that belong to no stripe. They have places in bitmaps, in sections of 64
+ * bitmaps. A word of each section says which bitmaps may have an idle block.
  *
- * <p>Of small blocks the one returned last is taken first, because it is still in the processor's
- * cache; the list remembers the places of a few of them. Else the first place goes first, so that
- * those behind come to lie idle together, and longer.
+ * <p>Of small blocks, the one returned last is taken first, because it is still in the processor's
+ * cache. The list remembers the places of a few of them. Otherwise the first place is taken first,
+ * so that later blocks tend to be idle together, and longer.
  *
- * <p>Taking and putting down are atomic operations on two words at most. Only the coming and going
- * of blocks as such, behind a driver's call, takes the shared list's monitor.
+ * <p>Taking and returning are atomic operations on at most two words. Only {@link #settle} and
+ * {@link #vacate}, which assign and end places, take the monitor.
  */
 final class SharedFreeList {
-  /** Blocks that were put down last and are remembered; a power of two. */
+  /** The number of recently returned blocks that are remembered; a power of two. */
   private static final int RECENT = 16;
 
   private volatile Section[] sections = new Section[0];
 
-  /** The section where a block was put down last; a hint. */
+  /** The section where a block was returned last; a hint. */
   private int likely;
 
-  // Hints too, written without care for others: the places where blocks were put down last, each
-  // one more than it is, and 0 once it was looked at; and where in here the last one is. Null
-  // unless the last block goes first.
+  // Hints too, written without synchronization: a ring of the places where blocks were returned
+  // last, each plus 1, or 0 once it was used; and the index of the last entry. Null unless the last
+  // block is taken first.
   private final int @Nullable [] recent;
   private int latest;
 
-  // The first bitmap with a free place, which leads on to the others; guarded by this. Linked
-  // through the bitmaps, so that freeing a block makes no object.
+  // The first bitmap with a free place; the others are linked to it. Guarded by this. Linked
+  // through the bitmaps, so that freeing a block allocates nothing.
   private @Nullable SlotBitmap firstNotFull;
 
   /** 64 bitmaps. */
@@ -48,14 +48,14 @@ final class SharedFreeList {
       }
     }
 
-    /** As many as a word has bits. */
+    /** The number of bits of a word. */
     static final int BITMAPS = Long.SIZE;
 
     final int number;
     final @Nullable SlotBitmap[] bitmaps = new SlotBitmap[BITMAPS];
     int used;
 
-    /** A bit for each bitmap that may have an idle block: set for all that have. */
+    /** A bit for each bitmap that may have an idle block. Set for every bitmap that has one. */
     private volatile long hints;
 
     Section(int number) {
@@ -81,7 +81,7 @@ final class SharedFreeList {
       return null;
     }
 
-    /** Takes what is idle in a place of the shared list, if anything is. */
+    /** Takes the block at a place if it is idle. */
     @Nullable PooledBlock takeAt(int place) {
       SlotBitmap bitmap = bitmaps[SlotBitmap.indexOf(place) % BITMAPS];
       long bit = SlotBitmap.bitOf(place);
@@ -96,7 +96,7 @@ final class SharedFreeList {
       PooledBlock block = bitmap.take();
       if (block == null) {
         lower(index);
-        // A block that was put down before the hint was lowered must not be forgotten.
+        // A block that was returned before the hint was cleared must not be forgotten.
         if (!bitmap.isEmpty()) {
           hint(index);
           block = bitmap.take();
@@ -116,13 +116,13 @@ final class SharedFreeList {
   /**
    * Creates a shared list without bitmaps.
    *
-   * @param lastGoesFirst whether the block that was put down last is taken first
+   * @param lastGoesFirst whether the block that was returned last is taken first
    */
   SharedFreeList(boolean lastGoesFirst) {
     this.recent = lastGoesFirst ? new int[RECENT] : null;
   }
 
-  /** Takes an idle block: the one that was put down last, if that is wanted and known. */
+  /** Takes an idle block: the one returned last, if the list tracks that and knows its place. */
   @Nullable PooledBlock take() {
     PooledBlock block = recent == null ? null : takeLatest(recent);
     return block == null ? takeAny() : block;
@@ -138,7 +138,7 @@ final class SharedFreeList {
     latest = last - 1;
     Section[] all = sections;
     int section = SlotBitmap.indexOf(place) / Section.BITMAPS;
-    // The place may be of a section that this thread does not see yet.
+    // The place may be in a section that this thread does not see yet.
     return section < all.length ? all[section].takeAt(place) : null;
   }
 
@@ -155,7 +155,7 @@ final class SharedFreeList {
     return null;
   }
 
-  /** Takes an idle block of exactly so many bytes, on the shared list of many sizes. */
+  /** Takes an idle block of exactly this size. For the list of blocks beyond all classes. */
   @Nullable PooledBlock takeOf(long bytes) {
     for (Section section : sections) {
       for (SlotBitmap bitmap : section.bitmaps) {
@@ -168,7 +168,7 @@ final class SharedFreeList {
     return null;
   }
 
-  /** Puts a block down that has its place here. */
+  /** Returns a block to its place on this list. */
   void put(PooledBlock block) {
     SlotBitmap bitmap = block.bitmap();
     if (bitmap.put(block.bit()) == 0) {
@@ -183,10 +183,7 @@ final class SharedFreeList {
     }
   }
 
-  /**
-   * Gives a block, which its caller owns, a place. May make objects; if that throws, the block has
-   * no place.
-   */
+  /** Gives a place to a block that the caller owns. May allocate, and then throw without effect. */
   synchronized void settle(PooledBlock block) {
     SlotBitmap bitmap = firstNotFull == null ? grow() : firstNotFull;
     bitmap.settle(block);
@@ -207,7 +204,7 @@ final class SharedFreeList {
     return bitmap;
   }
 
-  /** Ends the place of a block, which its caller owns, on a bitmap. */
+  /** Ends the place of a block that the caller owns. */
   synchronized void vacate(SlotBitmap bitmap, PooledBlock block) {
     if (bitmap.vacate(block)) {
       bitmap.nextNotFull = firstNotFull;
@@ -215,7 +212,7 @@ final class SharedFreeList {
     }
   }
 
-  /** Returns the block to evict first, of a sample of those that seem idle and the best so far. */
+  /** Returns the first block to evict, of a sample of the idle blocks and the best so far. */
   @Nullable PooledBlock firstToEvict(
       int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;

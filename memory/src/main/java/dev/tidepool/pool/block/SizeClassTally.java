@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
 
-/** The blocks of a pool, counted by size class. Used by one thread. */
+/** Counts the blocks of a pool by size class. Used by one thread. */
 final class SizeClassTally implements Consumer<PooledBlock> {
   private final long[] hits = new long[SizeClasses.COUNT_WITH_BEYOND];
   private final long[] idleBlocks = new long[SizeClasses.COUNT_WITH_BEYOND];
@@ -15,10 +15,7 @@ final class SizeClassTally implements Consumer<PooledBlock> {
   private final long[] leasedBlocks = new long[SizeClasses.COUNT_WITH_BEYOND];
   private final long[] leasedBytes = new long[SizeClasses.COUNT_WITH_BEYOND];
 
-  /**
-   * Returns the count of a class; blocks beyond classes and those that are not kept have one
-   * together.
-   */
+  /** Returns the index of a class. Blocks beyond all classes and blocks not kept share one. */
   static int countOf(int sizeClass) {
     return sizeClass == PooledBlock.NOT_KEPT ? SizeClasses.BEYOND : sizeClass;
   }
@@ -36,7 +33,7 @@ final class SizeClassTally implements Consumer<PooledBlock> {
     }
   }
 
-  /** Returns the classes that were ever used, with what is counted elsewhere. */
+  /** Returns the statistics of the classes that were ever used, including counts kept elsewhere. */
   List<SizeClassStatistics> classes(AtomicLongArray misses, AtomicLongArray hitsOfTheGone) {
     List<SizeClassStatistics> classes = new ArrayList<>();
     for (int count = 0; count < SizeClasses.COUNT_WITH_BEYOND; count++) {

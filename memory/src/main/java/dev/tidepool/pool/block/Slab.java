@@ -13,23 +13,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * One block of the driver, cut into blocks of one class.
  *
- * <p>It goes back to the driver when all its parts are idle; a part that may not be reused, because
- * its segment may still be in use, waits for that as if it were idle.
+ * <p>The slab is returned to the driver when all its parts are idle. A retired part, whose segment
+ * may still be in use, counts as idle for this.
  */
 public final class Slab implements Reclaimable {
   final Block whole;
   private final List<PooledBlock> parts = new ArrayList<>();
   private final List<PooledBlock> shown = Collections.unmodifiableList(parts);
-  // With all parts retired, nothing else would tell two claims apart.
+  // If all parts are retired, only this flag prevents a second claim.
   private final AtomicBoolean claimed = new AtomicBoolean();
 
-  /** Bytes of parts that are never leased again. */
+  /** The bytes of retired parts, which are never leased again. */
   private final AtomicLong lostBytes = new AtomicLong();
 
-  /** The one behind it among the pool's {@link SlabList}. */
+  /** The following slab in the pool's {@link SlabList}. */
   volatile @Nullable Slab next;
 
-  /** The one before it; guarded by their monitor. */
+  /** The preceding slab. Guarded by the list's monitor. */
   @Nullable Slab previous;
 
   Slab(Block whole) {
@@ -52,17 +52,17 @@ public final class Slab implements Reclaimable {
     return parts.getFirst().sizeClass;
   }
 
-  /** A part is never leased again. */
+  /** Records that a part is never leased again. */
   void lost(long bytes) {
     lostBytes.addAndGet(bytes);
   }
 
-  /** Bytes of parts that are never leased again. */
+  /** Returns the bytes of parts that are never leased again. */
   long lostBytes() {
     return lostBytes.get();
   }
 
-  /** Returns how many parts seem to be taken. */
+  /** Returns the number of parts that seem to be taken. */
   int liveParts() {
     int live = 0;
     for (PooledBlock part : parts) {
@@ -71,7 +71,7 @@ public final class Slab implements Reclaimable {
     return live;
   }
 
-  /** Bytes of idle parts, beside which others are in use. */
+  /** Returns the bytes of idle parts, or 0 if no part is in use. */
   long boundBytes() {
     long idle = 0;
     boolean used = false;
@@ -83,7 +83,7 @@ public final class Slab implements Reclaimable {
     return used ? idle : 0;
   }
 
-  /** Reserves the slab for a thread that takes its parts one by one; returns false if taken. */
+  /** Reserves the slab for a thread that takes its parts. Returns false if already reserved. */
   boolean reserve() {
     return claimed.compareAndSet(false, true);
   }
@@ -109,7 +109,7 @@ public final class Slab implements Reclaimable {
 
   @Override
   public boolean isAllIdle() {
-    // By index: an iterator would be an object, and giving a block back makes none.
+    // By index: an iterator would allocate, which returning a block must not do.
     for (int i = 0; i < parts.size(); i++) {
       PooledBlock part = parts.get(i);
       if (!part.isIdle() && !part.ending) {

@@ -10,15 +10,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Empties slabs that are used a little, so that they can go back to the source.
+ * Empties slabs that are little used, so that they can be returned to the source.
  *
- * <p>Of each class the emptiest slab is emptied first, into the idle parts of the fullest, until
- * the two meet. While a slab is being emptied, its idle parts cannot be taken. Allocations find
- * others, or ask the source, and never wait. If one part cannot be moved the slab stays, and its
- * idle parts can be taken again.
+ * <p>In each class, the contents of the emptiest slab are moved first, into idle parts of the
+ * fullest slab, until the two meet. While a slab is being emptied, its idle parts cannot be taken.
+ * Allocations use other blocks, or the source, and never wait. If one part cannot be moved, the
+ * slab stays, and its idle parts can be taken again.
  */
 final class SlabCompactor {
-  /** Moves that are made together. */
+  /** The number of moves that are made together. */
   private static final int AT_ONCE = 128;
 
   private final IdleBlocks idle;
@@ -26,9 +26,9 @@ final class SlabCompactor {
   private final Consumer<Reclaimable> free;
 
   /**
-   * Creates a way to compact a pool.
+   * Creates the compactor of a pool.
    *
-   * @param free takes over what was claimed
+   * @param free takes ownership of the claimed slabs
    */
   SlabCompactor(IdleBlocks idle, PoolCounters counters, Consumer<Reclaimable> free) {
     this.idle = idle;
@@ -36,7 +36,7 @@ final class SlabCompactor {
     this.free = free;
   }
 
-  /** Empties what can be emptied; how many bytes went back. */
+  /** Empties slabs where possible. Returns the freed bytes. */
   long run(BlockMover mover) {
     Map<Integer, List<Slab>> byClass = new HashMap<>();
     for (Slab slab : counters.slabs()) {
@@ -46,8 +46,8 @@ final class SlabCompactor {
   }
 
   /**
-   * Returns whether the slabs of a class could become one fewer: as many bytes as one has are idle
-   * or lost. Does not look at the parts, so where memory is full a pass costs next to nothing.
+   * Returns whether one slab of a class could be emptied: at least the bytes of the smallest slab
+   * are idle or lost. Does not read the parts, so a pass costs almost nothing if memory is full.
    */
   private boolean canEmptyOne(List<Slab> slabs) {
     long smallest = Long.MAX_VALUE;
@@ -68,7 +68,7 @@ final class SlabCompactor {
     List<Slab> emptiestFirst =
         slabs.stream()
             .map(slab -> new Use(slab, slab.liveParts()))
-            // What is idle altogether is what the pool keeps.
+            // The pool keeps slabs that are entirely idle.
             .filter(use -> use.live() > 0)
             .sorted(Comparator.comparingInt(Use::live))
             .map(Use::slab)
@@ -86,7 +86,7 @@ final class SlabCompactor {
     return returned;
   }
 
-  /** Returns whether all parts of the slab are the caller's now. */
+  /** Returns whether the caller now owns all parts of the slab. */
   private boolean emptied(Slab slab, Vacancies vacancies, BlockMover mover) {
     Emptying emptying = new Emptying(slab, mover);
     if (!slab.reserve()) {
@@ -102,9 +102,9 @@ final class SlabCompactor {
   }
 
   /**
-   * A slab that is being emptied, and what was taken for that. Whatever fails, the slab and all of
-   * it can be given back: what is taken is noted in arrays that were made before, so that it is not
-   * lost where the heap is full.
+   * A slab that is being emptied, and the blocks taken for this. Whatever fails, all of them can be
+   * returned: the arrays that record them are allocated before, so that no block is lost if the
+   * heap is full.
    */
   private final class Emptying {
     private final Slab slab;
@@ -113,9 +113,9 @@ final class SlabCompactor {
     private int idleCount;
     private final BlockMover.Move[] moves;
     private int moveCount;
-    // How many of the moves, the first ones, have been made.
+    // The number of moves, from the first, that have been made.
     private int made;
-    // A vacancy that no move has yet.
+    // A vacancy that has no move yet.
     private @Nullable PooledBlock vacancy;
 
     Emptying(Slab slab, BlockMover mover) {
@@ -125,7 +125,7 @@ final class SlabCompactor {
       this.moves = new BlockMover.Move[slab.parts().size()];
     }
 
-    /** Returns whether no part is left in use. */
+    /** Returns whether no part remains in use. */
     boolean run(Vacancies vacancies) {
       for (PooledBlock part : slab.parts()) {
         if (part.ending) {
@@ -150,7 +150,7 @@ final class SlabCompactor {
       return makeMoves();
     }
 
-    /** Makes moves, or takes what has been given back meanwhile; whether no part is left in use. */
+    /** Makes the moves, or takes parts returned meanwhile. Returns whether no part is in use. */
     private boolean makeMoves() {
       if (moveCount == made) {
         return true;
@@ -176,7 +176,7 @@ final class SlabCompactor {
       return true;
     }
 
-    /** Ends it: the parts are the caller's, or everything that was not moved is as it was. */
+    /** Ends it: the caller owns all parts, or everything that was not moved is as before. */
     void end(boolean empty) {
       if (vacancy != null) {
         vacancy.giveBack();
@@ -201,7 +201,7 @@ final class SlabCompactor {
     }
   }
 
-  /** Idle parts of the fullest slabs; a place that was passed is not looked at again. */
+  /** The idle parts of the fullest slabs. Each part is tried once. */
   private final class Vacancies {
     private final List<Slab> emptiestFirst;
     private int emptiest;
@@ -213,12 +213,12 @@ final class SlabCompactor {
       this.slab = emptiestFirst.size() - 1;
     }
 
-    /** Returns whether there may be any in a fuller slab than that. */
+    /** Returns whether a slab fuller than this one may have idle parts. */
     boolean lieBehind(int emptier) {
       return slab > emptier;
     }
 
-    /** Leaves that slab, and emptier ones, alone. */
+    /** Excludes this slab and emptier ones. */
     void keepBehind(int emptier) {
       emptiest = emptier;
     }

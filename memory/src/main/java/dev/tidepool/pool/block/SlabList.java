@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  * The slabs of a pool, the newest first.
  *
  * <p>The list is linked through the slabs themselves. Adding and removing a slab take constant
- * time. Reading the list makes no object, because blocks are also given back on that path. A change
- * holds the monitor for a few stores. A read takes no lock: a removed slab still leads to the one
- * behind it, so a reader that stands there misses none of the remaining slabs.
+ * time. Reading the list by {@link #first} allocates nothing, because returning a block may read
+ * it. A change holds the monitor for a few stores. A read takes no lock. A removed slab still
+ * refers to the next one, so a reader that is at a removed slab misses none of the remaining ones.
  */
 public final class SlabList implements Iterable<Slab> {
   private volatile @Nullable Slab first;
@@ -24,7 +24,7 @@ public final class SlabList implements Iterable<Slab> {
     first = slab;
   }
 
-  /** Takes out a slab that was added, and was not taken out before. */
+  /** Removes a slab that was added and not removed yet. */
   synchronized void remove(Slab slab) {
     Slab before = slab.previous;
     Slab behind = slab.next;
@@ -38,7 +38,7 @@ public final class SlabList implements Iterable<Slab> {
     }
   }
 
-  /** Returns the newest; {@link Slab#next} leads to the others. */
+  /** Returns the newest slab; {@link Slab#next} leads to the others. */
   @Nullable Slab first() {
     return first;
   }

@@ -6,15 +6,15 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Up to 64 places for blocks of one class, and one bit for each that says whether its block is
+ * Up to 64 places for blocks of one class, with one bit for each that says whether its block is
  * idle.
  *
- * <p>A block keeps its place while it changes hands; what changes is the bit. The thread that
- * clears it owns the block alone until it is set again: one atomic operation takes a block, one
- * puts it back, on any thread, and neither waits, allocates or fails.
+ * <p>A block keeps its place while its owners change; only the bit changes. The thread that clears
+ * the bit owns the block alone until the bit is set again. One atomic operation takes a block, one
+ * returns it, on any thread. Neither waits, allocates or fails.
  */
 final class SlotBitmap {
-  /** As many as a word has bits. */
+  /** The number of bits of a word. */
   private static final int PLACES = Long.SIZE;
 
   private static final VarHandle IDLE;
@@ -31,36 +31,36 @@ final class SlotBitmap {
 
   private final int index;
 
-  /** Written when a block is settled at a place, before its bit is set for the first time. */
+  /** Written when a block gets its place, before its bit is set for the first time. */
   private final @Nullable PooledBlock[] places = new PooledBlock[PLACES];
 
-  // Which places have a block; guarded by this.
+  // The places that have a block, as bits. Guarded by this.
   private long used;
 
-  /** The next one of its shared list with a free place; guarded by the shared list. */
+  /** The next bitmap of its shared list with a free place. Guarded by the shared list. */
   @Nullable SlotBitmap nextNotFull;
 
-  /** Creates the bitmap of a shared list with that number, from 0. */
+  /** Creates the bitmap of a shared list with this number, from 0. */
   SlotBitmap(int index) {
     this.index = index;
   }
 
-  /** Returns its number on its shared list. */
+  /** Returns the number of this bitmap on its shared list. */
   int index() {
     return index;
   }
 
-  /** The number of the bitmap that a place of the shared list is on. */
+  /** Returns the number of the bitmap that has a place of the shared list. */
   static int indexOf(int place) {
     return place / PLACES;
   }
 
-  /** Returns the bit of a place of the shared list, on its bitmap. */
+  /** Returns the bit of a place of the shared list in its bitmap. */
   static long bitOf(int place) {
     return 1L << place;
   }
 
-  /** Gives a block, which its caller owns, a place; false if all are taken. */
+  /** Gives a place to a block that the caller owns. Returns false if all places are taken. */
   synchronized boolean settle(PooledBlock block) {
     int free = Long.numberOfTrailingZeros(~used);
     if (free == PLACES) {
@@ -77,7 +77,7 @@ final class SlotBitmap {
     return Long.bitCount(used) == PLACES;
   }
 
-  /** Ends the place of a block, which its caller owns; returns whether all places were taken. */
+  /** Ends the place of a block that the caller owns. Returns whether the bitmap was full. */
   synchronized boolean vacate(PooledBlock block) {
     boolean full = isFull();
     used &= ~block.bit();
@@ -98,13 +98,13 @@ final class SlotBitmap {
     return null;
   }
 
-  /** Takes an idle block of exactly so many bytes, where sizes differ. */
+  /** Takes an idle block of exactly this size, from a list of different sizes. */
   @Nullable PooledBlock takeOf(long bytes) {
     for (long left = idle; left != 0; left &= left - 1) {
       long bit = Long.lowestOneBit(left);
       PooledBlock seen = at(bit);
       if (seen != null && seen.bytes == bytes && take(bit)) {
-        // The place may have a new block since.
+        // The place may have a new block meanwhile.
         PooledBlock block = at(bit);
         if (block != null && block.bytes == bytes) {
           return block;
@@ -115,7 +115,7 @@ final class SlotBitmap {
     return null;
   }
 
-  /** Takes what is idle in a place; false if nothing is. */
+  /** Takes the block of a place. Returns false if it is not idle. */
   boolean take(long bit) {
     long now = idle;
     while ((now & bit) != 0) {
@@ -127,7 +127,7 @@ final class SlotBitmap {
     return false;
   }
 
-  /** Puts the block of a place down; what was idle before, as bits. */
+  /** Makes the block of a place idle. Returns the bits of the blocks that were idle before. */
   long put(long bit) {
     long now = idle;
     while (!IDLE.compareAndSet(this, now, now | bit)) {
@@ -144,12 +144,12 @@ final class SlotBitmap {
     return idle == 0;
   }
 
-  /** Returns how many blocks are idle now. */
+  /** Returns the number of idle blocks. */
   int idleBlocks() {
     return Long.bitCount(idle);
   }
 
-  /** Returns the block to evict first, of a number of those that seem idle and the best so far. */
+  /** Returns the first block to evict, of a number of idle blocks and the best so far. */
   @Nullable PooledBlock firstToEvict(int most, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;
     int more = most;

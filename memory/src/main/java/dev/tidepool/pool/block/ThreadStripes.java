@@ -9,18 +9,18 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A few blocks of each class for each stripe of threads. A thread finds the blocks there that it
- * gave back before, without contention with threads of other stripes.
+ * A few blocks of each class for each stripe of threads. A thread finds blocks there that it
+ * returned earlier, without contention with threads of other stripes.
  *
- * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first thread
- * with a free place. It goes back there from any thread, so a producer gets the blocks again that a
- * consumer closes.
+ * <p>A block belongs to the stripe of the thread for which it was allocated, or of the first thread
+ * with a free place. Any thread returns it to that stripe, so a producer gets the blocks again that
+ * a consumer closes.
  *
  * <p>A block keeps its place while it is leased. One word of the block says whether it is idle, and
- * which buffer without a storage has it. So one exchange takes the block from such a buffer and
- * puts it down, and nothing else is written. A thread that takes a block follows a chain of loads,
- * which cannot begin before the previous exchange is over. So a stripe is a plain array, its places
- * class by class.
+ * which dormant tenant has it. So one exchange takes the block from such a tenant and makes it
+ * idle, and nothing else is written. A thread that takes a block follows a chain of loads, which
+ * cannot begin before the previous exchange is complete. So a stripe is a plain array with the
+ * places of one class after another.
  */
 final class ThreadStripes {
   private static final VarHandle PLACES_OF_ALL;
@@ -34,18 +34,18 @@ final class ThreadStripes {
     }
   }
 
-  /** Blocks of a class that a stripe has at most; all are looked at for one that is idle. */
+  /** The most blocks of a class in a stripe. A search for an idle block reads all of them. */
   private static final int PLACES = 4;
 
-  /** From this size on, a stripe has fewer blocks. */
+  /** From this size on, a stripe has fewer places. */
   private static final long LARGE_FROM = 1L << 20;
 
   private static final int LARGE_PLACES = 2;
 
   private final int count;
 
-  // The places of all stripes; null while none has any. Written under the monitor of the array, and
-  // read without it: the word in the block decides.
+  // The places of all stripes, or null while no block has one. Written under the monitor of the
+  // array and read without it: the word of the block decides.
   private volatile @Nullable PooledBlock @Nullable [] places;
 
   ThreadStripes(int processors) {
@@ -66,7 +66,7 @@ final class ThreadStripes {
         + (SizeClasses.bytesOf(sizeClass) < LARGE_FROM ? PLACES : LARGE_PLACES);
   }
 
-  /** Returns a block of the caller's stripe that seems idle; null if none does. */
+  /** Returns a block of the caller's stripe that seems idle, or null if there is none. */
   @Nullable PooledBlock seen(int sizeClass) {
     @Nullable PooledBlock[] known = places;
     if (known == null) {
@@ -118,9 +118,7 @@ final class ThreadStripes {
     return null;
   }
 
-  /**
-   * Returns whether the caller's stripe has a free place for a block of a class; makes the places.
-   */
+  /** Returns whether the caller's stripe has a free place for a class. Allocates the places. */
   boolean hasRoom(int sizeClass) {
     return freePlace(equipped(), mine(), sizeClass) >= 0;
   }
@@ -135,7 +133,8 @@ final class ThreadStripes {
   }
 
   /**
-   * Gives a block, which its caller owns, a place in the caller's stripe; false if all are taken.
+   * Gives a block that the caller owns a place in the caller's stripe. Returns false if all are
+   * taken.
    */
   boolean settle(PooledBlock block) {
     int stripe = mine();
@@ -161,10 +160,7 @@ final class ThreadStripes {
     return known == null ? fresh : known;
   }
 
-  /**
-   * Brings a block of another stripe, which its caller owns, to the caller's if that has a free
-   * place.
-   */
+  /** Moves a block that the caller owns to the caller's stripe, if that has a free place. */
   void bring(PooledBlock block) {
     int from = block.stripe();
     if (from != mine() && settle(block)) {
@@ -172,7 +168,7 @@ final class ThreadStripes {
     }
   }
 
-  /** Ends the place of a block, which its caller owns. */
+  /** Ends the place of a block that the caller owns. */
   void vacate(PooledBlock block) {
     vacate(block, block.stripe());
   }
@@ -189,7 +185,7 @@ final class ThreadStripes {
     }
   }
 
-  /** Returns the block to evict first, of those of a class that seem idle and the best so far. */
+  /** Returns the first block to evict, of the idle blocks of a class and the best so far. */
   @Nullable PooledBlock firstToEvict(
       int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock chosen = best;
@@ -205,7 +201,7 @@ final class ThreadStripes {
     return chosen;
   }
 
-  /** Shows blocks of a class that seem taken; whether any of them was what is looked for. */
+  /** Tests the blocks of a class that seem taken. Returns whether any test succeeded. */
   boolean anyTaken(int sizeClass, Predicate<PooledBlock> action) {
     boolean any = false;
     @Nullable PooledBlock[] known = places;

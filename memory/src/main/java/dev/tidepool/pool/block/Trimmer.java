@@ -9,11 +9,11 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * Gives idle memory back: all of it in no particular order, or, in the order of the policy, what
- * has not been used for a while.
+ * Returns idle memory to the source: all of it in no particular order, or, in the order of the
+ * policy, the memory that was not used for a while.
  *
- * <p>A monitor guards the runs of maintenance. Blocks are freed under it, but threads that allocate
- * or give back never wait for it.
+ * <p>The monitor guards the runs of maintenance. Blocks are freed under it, but threads that
+ * allocate or return blocks never wait for it.
  */
 final class Trimmer {
   private final IdleBlocks idle;
@@ -29,7 +29,8 @@ final class Trimmer {
   }
 
   /**
-   * Frees what is idle now; what comes back meanwhile stays, or a busy pool would never be done.
+   * Frees the memory that is idle now. Memory returned meanwhile stays; otherwise this would never
+   * end in a busy pool.
    */
   long all() {
     long freed = 0;
@@ -42,7 +43,7 @@ final class Trimmer {
     return counted(freed);
   }
 
-  /** Returns the idle memory, to be freed piece by piece. */
+  /** Returns handles of the idle memory, to free each alone. */
   List<ReclaimHandle> pieces(Predicate<Block> wanted) {
     return allIdle().stream()
         .filter(piece -> wanted.test(sourceOf(piece)))
@@ -59,7 +60,7 @@ final class Trimmer {
     };
   }
 
-  /** Frees this, if it is idle. */
+  /** Frees a candidate if it is idle. */
   long one(Reclaimable candidate) {
     if (!candidate.claim(idle)) {
       return 0;
@@ -69,7 +70,7 @@ final class Trimmer {
     return counted(bytes);
   }
 
-  /** Frees what has been idle since a time, or is older, the first to go first. */
+  /** Frees memory that is idle, or allocated, since before a time, in the policy's order. */
   synchronized long idleSince(long nanoTime) {
     boolean byAge = limits.policy() == EvictionPolicy.TIME_TO_LIVE;
     long now = System.nanoTime();
@@ -109,7 +110,7 @@ final class Trimmer {
 
   private List<Reclaimable> allIdle() {
     List<Reclaimable> found = new ArrayList<>();
-    // Where memory is full nothing is idle, and a look at each block costs more than to ask.
+    // If memory is full, nothing is idle, and reading every block costs more than this check.
     if (idle.isAnyIdleFrom(counters.smallestSingle())) {
       counters.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
     }

@@ -11,8 +11,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.ToLongFunction;
 
 /**
- * The array pools of one manager, one for each element type: they share a quota of idle bytes, are
- * trimmed together, and are added up in the manager's figures.
+ * The array pools of one manager, one for each element type. They share a quota of idle bytes, are
+ * trimmed together, and are added up in the manager's statistics.
  */
 public final class ArrayPools implements AutoCloseable {
   private static final long MOST_IDLE = 4L << 30;
@@ -22,10 +22,10 @@ public final class ArrayPools implements AutoCloseable {
   private final Duration idleTimeout;
   private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
 
-  /** What pools did that were closed early: what only grows must not fall with them. By this. */
+  /** The counts of pools closed early, because totals must not fall. Guarded by this. */
   private ArrayPoolStatistics earlier = new ArrayPoolStatistics(0, 0, 0, 0, 0, 0, 0);
 
-  /** No pools yet, to be as a manager's options say. */
+  /** Creates the pools for a manager's options, without any pool yet. */
   public ArrayPools(MemoryOptions options) {
     this(
         idleBytes(options),
@@ -43,7 +43,7 @@ public final class ArrayPools implements AutoCloseable {
   }
 
   /**
-   * Creates it without pools.
+   * Creates the pools, without any pool yet.
    *
    * @param maximumBytes of idle arrays of all types
    * @param clearing when arrays are filled with zeros
@@ -56,7 +56,7 @@ public final class ArrayPools implements AutoCloseable {
   }
 
   /**
-   * The pool of a type; another if the last one was closed.
+   * Returns the pool of a type, or a new one if the last was closed.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -86,19 +86,19 @@ public final class ArrayPools implements AutoCloseable {
     return new SizedArrayPool<>(type, clearing, quota, idleTimeout, System::nanoTime);
   }
 
-  /** Drops idle arrays; how many bytes that were. */
+  /** Drops idle arrays. Returns their bytes. */
   public long trim() {
     return pools.values().stream().mapToLong(ArrayPool::trim).sum();
   }
 
-  /** Drops arrays that were unused for the idle timeout, as far as it is known. */
+  /** Drops arrays that were unused for the idle timeout, as far as this is known. */
   public void maintain() {
     pools.values().forEach(SizedArrayPool::maintain);
   }
 
   /**
-   * Returns a figure added up over all pools. Those that were closed and have a successor count
-   * with their rents and hits. Arrays of theirs that are still out belong to no pool.
+   * Returns a figure added up over all pools. Replaced pools count only with their rents and hits.
+   * Their arrays that are still rented belong to no pool.
    */
   public synchronized long sum(ToLongFunction<ArrayPoolStatistics> figure) {
     long sum = figure.applyAsLong(earlier);

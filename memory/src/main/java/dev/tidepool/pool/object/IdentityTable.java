@@ -6,29 +6,29 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of a pool by the identity of their objects, so that a bare object that comes back is
- * known, and a strange one is noticed.
+ * The members of a pool by the identity of their objects. The pool uses it to find the member of a
+ * returned object and to detect objects that are not its own.
  *
- * <p>An open-addressed table. Look-ups take no lock and write nothing; members come and go under a
- * lock that is held for some loads and stores, and for one copy each time the table doubles. A
- * look-up by a thread that got the object from the pool finds it: the object was entered before it
- * was handed out.
+ * <p>An open-addressed table. Lookups take no lock and write nothing. Members are added and removed
+ * under a lock, which is held for a few loads and stores, or for one copy when the table is
+ * rebuilt. A thread that got an object from the pool finds it, because the member was added before
+ * the object was handed out.
  */
 final class IdentityTable<T> {
   private static final int SMALLEST = 16;
 
-  /** Stands where a member has been, so that look-ups go on behind it. */
+  /** Marks the entry of a removed member, so that lookups continue behind it. */
   private final PooledObject<?> gone = new PooledObject<>(new Object(), 0, 0);
 
   private volatile AtomicReferenceArray<@Nullable PooledObject<?>> table =
       new AtomicReferenceArray<>(SMALLEST);
 
-  /** Entries of the table that are not empty, and those of them that are members. */
+  /** The number of entries that are not empty, and the number of members among them. */
   private int used;
 
   private int size;
 
-  /** Returns the member of an object, or null. */
+  /** Returns the member of an object, or null if there is none. */
   @SuppressWarnings({
     "unchecked", // whose object it is, is a member of this pool
     "ReferenceEquality" // identity is what is asked for
@@ -46,7 +46,7 @@ final class IdentityTable<T> {
     }
   }
 
-  /** Enters a member; false if its object is here already. */
+  /** Adds a member. Returns false if its object is present already. */
   synchronized boolean add(PooledObject<T> member) {
     if (find(member.object) != null) {
       return false;
@@ -94,7 +94,7 @@ final class IdentityTable<T> {
     size--;
   }
 
-  /** All members of this moment. */
+  /** Returns all current members. */
   @SuppressWarnings("unchecked") // all but the mark are members of this pool
   List<PooledObject<T>> members() {
     AtomicReferenceArray<@Nullable PooledObject<?>> entries = table;

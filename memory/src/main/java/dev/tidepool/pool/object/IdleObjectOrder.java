@@ -11,9 +11,9 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   private final LongSupplier clock;
 
   /**
-   * Creates a policy.
+   * Creates the order of a policy.
    *
-   * @param timeToLiveNanos used by {@link EvictionPolicy#TIME_TO_LIVE} alone
+   * @param timeToLiveNanos used only by {@link EvictionPolicy#TIME_TO_LIVE}
    * @param clock in nanoseconds
    */
   IdleObjectOrder(EvictionPolicy policy, long timeToLiveNanos, LongSupplier clock) {
@@ -29,16 +29,16 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   }
 
   /**
-   * Returns the order of members on a shared list, by the rank that they were returned with. A
-   * second return of an object fails, but may change its rank meanwhile. An order that other
-   * threads rely on must not change.
+   * Returns the order of members on a shared list, by the rank they had when they were returned. A
+   * second return of an object fails, but may change its current rank meanwhile. The order of a
+   * list must not change.
    */
   Comparator<PooledObject<T>> ofShared() {
     return Comparator.<PooledObject<T>>comparingLong(member -> member.sharedRank)
         .thenComparingLong(member -> member.number);
   }
 
-  /** Returns its rank: the less, the sooner it goes. */
+  /** Returns the rank of a member. The least is evicted first. */
   long rank(PooledObject<T> member) {
     return switch (policy) {
       case LRU -> member.returnedTick;
@@ -47,12 +47,12 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
     };
   }
 
-  /** Returns whether an idle member is evicted for one that comes back. */
+  /** Returns whether an idle member is evicted for one that is returned. */
   boolean yields(PooledObject<T> idle, PooledObject<T> returning) {
     return policy == EvictionPolicy.TIME_TO_LIVE ? hasExpired(idle) : compare(idle, returning) < 0;
   }
 
-  /** Returns whether it may not be handed out any more; never without a time to live. */
+  /** Returns whether the member has expired. Always false without a time to live. */
   boolean hasExpired(PooledObject<T> member) {
     return policy == EvictionPolicy.TIME_TO_LIVE
         && clock.getAsLong() - member.createdNanos >= timeToLiveNanos;

@@ -2,7 +2,7 @@ package dev.tidepool.pool.object;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A shared limit of what may lie idle, in any unit. Thread-safe. */
+/** A shared limit of the amount that may be idle, in any unit. Thread-safe. */
 final class IdleQuota {
   private final long most;
   private final AtomicLong charged = new AtomicLong();
@@ -11,7 +11,7 @@ final class IdleQuota {
     this.most = most;
   }
 
-  /** Charges an amount, or nothing if that would be more than is allowed. */
+  /** Charges an amount and returns true, or returns false if this would exceed the limit. */
   boolean charge(long amount) {
     long before = charged.get();
     while (amount <= most - before) {

@@ -4,7 +4,7 @@ import dev.tidepool.pooling.ObjectPool;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/** One lease of a member: it ends once, however the object came back. */
+/** One lease of a member. It ends once, however the object is returned. */
 final class ObjectLease<T> implements ObjectPool.Lease<T> {
   private static final VarHandle CLOSED;
 
@@ -20,12 +20,12 @@ final class ObjectLease<T> implements ObjectPool.Lease<T> {
   private final PooledObject<T> member;
   private final long word;
 
-  // Not read from the member: the object is reset before its word changes. A second close meanwhile
-  // must not reset it again, when another thread may hold it already.
+  // A flag of its own, because the object is reset before the member's word changes. A second close
+  // meanwhile must not reset the object again when another thread may already hold it.
   @SuppressWarnings("unused") // through CLOSED
   private volatile boolean closed;
 
-  /** Creates the lease that a member is out by. */
+  /** Creates the current lease of a member. */
   ObjectLease(StripedObjectPool<T> pool, PooledObject<T> member) {
     this.pool = pool;
     this.member = member;

@@ -7,8 +7,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * The daemon thread that maintains one object pool at an interval, until the pool is closed. It
- * holds the pool weakly, so that a forgotten one does not live forever. A thread of the platform:
- * the functions that make and end objects may block in native code.
+ * holds the pool weakly, so that a pool that was not closed can be collected. It is a platform
+ * thread, because the functions that create and destroy objects may block in native code.
  */
 final class ObjectPoolMaintenance implements AutoCloseable {
   private final WeakReference<StripedObjectPool<?>> pool;
@@ -33,7 +33,7 @@ final class ObjectPoolMaintenance implements AutoCloseable {
       LockSupport.parkNanos(this, next - System.nanoTime());
       if (System.nanoTime() - next >= 0) {
         maintain();
-        // A function of the pool may have set it, and an interrupt would keep this from parking.
+        // A function of the pool may have interrupted this thread, which would prevent parking.
         Thread.interrupted();
         next = System.nanoTime() + intervalNanos;
       }
@@ -57,7 +57,7 @@ final class ObjectPoolMaintenance implements AutoCloseable {
     }
   }
 
-  /** Ends the thread, once the pool says that it is closed. */
+  /** Ends the thread. The pool must be closed already. */
   @Override
   public void close() {
     LockSupport.unpark(thread);

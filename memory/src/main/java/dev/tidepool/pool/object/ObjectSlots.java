@@ -7,30 +7,26 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a pool's idle members lie: in slots, of which each stripe of threads has a few, and behind
- * them in a list that all threads share.
+ * The idle members of a pool: in slots, of which each stripe of threads has a few, and in a list
+ * that all threads share.
  *
- * <p>A member keeps its slot while it is leased, so handing it out and taking it back again writes
- * nothing but the member's own word, and every slot in use is charged to the quota once. A member
- * that comes back without a place takes the slot of one that is out, near the thread that returns
- * it: objects stay where they are used, and idle ones never lack a place because of leased ones.
- * What is idle never exceeds the quota. The shared list has a lock, held for some loads and stores;
- * nothing waits and nothing is destroyed under it.
+ * <p>A member keeps its slot while it is leased. So handing it out and returning it writes only the
+ * member's own fields, and each slot in use is charged to the quota once. A member that is returned
+ * without a slot takes the slot of a leased one, near the returning thread. So objects stay where
+ * they are used, and leased members never deprive idle ones of a slot. The idle members never
+ * exceed the quota. The shared list has a lock, which is held for a few loads and stores. No thread
+ * waits or destroys an object while it holds the lock.
  *
- * <p>A slot may still name a member that has moved on; the member's word and place tell.
+ * <p>A slot may still refer to a member that has left it; the member's word and place decide.
  */
 final class ObjectSlots<T> {
-  /**
-   * Slots of a stripe: more objects than a thread has out at a time, few enough to look through.
-   */
+  /** The slots of a stripe: more than a thread usually leases, and few enough to search. */
   private static final int SLOTS = 8;
 
-  /** Clocks of a cache line. */
+  /** The number of clocks in a cache line. */
   private static final int CLOCK_STRIDE = 8;
 
-  /**
-   * After so many rounds of freeing a place for a returning member, the member is evicted instead.
-   */
+  /** After this many rounds of evictions for a returned member, that member is evicted instead. */
   private static final int MOST_ROUNDS = 16;
 
   private final IdleObjectOrder<T> order;
@@ -41,8 +37,8 @@ final class ObjectSlots<T> {
   private final int slotMask;
   private final AtomicReferenceArray<@Nullable PooledObject<T>> slots;
 
-  // A count of returns for each stripe, a cache line apart, so that stripes share no line. It
-  // orders the objects of one stripe exactly, and those of two stripes approximately.
+  // One count of returns for each stripe, each on its own cache line. It orders the objects of one
+  // stripe exactly, and those of two stripes approximately.
   private final long[] clocks;
   private final AtomicLong clock = new AtomicLong();
 
@@ -52,8 +48,8 @@ final class ObjectSlots<T> {
   /**
    * Creates slots without members.
    *
-   * @param charge what each idle member costs of the quota
-   * @param processors decides how many stripes there are
+   * @param charge the charge of each idle member
+   * @param processors determines the number of stripes
    */
   ObjectSlots(IdleObjectOrder<T> order, IdleQuota quota, long charge, int processors) {
     this.order = order;
@@ -67,22 +63,22 @@ final class ObjectSlots<T> {
     this.shared = new TreeSet<>(order.ofShared());
   }
 
-  /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
+  /** Returns the first slot to search: in the caller's stripe, but different for its threads. */
   private int near() {
     int id = (int) Thread.currentThread().threadId();
     return (id * SLOTS + (id >>> stripeBits)) & slotMask;
   }
 
-  /** Returns what a member that comes back now is marked with. */
+  /** Returns the time stamp of a member that is returned now. */
   long tick() {
     int own = (ThreadStripe.mine(stripes) + 1) * CLOCK_STRIDE;
     long tick = Math.max(clocks[own], clock.getOpaque()) + 1;
-    // Threads of one stripe may lose a tick to each other: then two members are equally old.
+    // Threads of one stripe may overwrite each other's ticks. Two members are then equally old.
     clocks[own] = tick;
     return tick;
   }
 
-  /** Lets no stripe's clock lag behind another's. */
+  /** Advances the shared clock to the latest of the stripes' clocks. */
   void alignClocks() {
     long latest = 0;
     for (int i = 0; i < clocks.length; i += CLOCK_STRIDE) {
@@ -92,8 +88,8 @@ final class ObjectSlots<T> {
   }
 
   /**
-   * Takes an idle member, which its caller then owns: from near, from the shared list, from
-   * anywhere.
+   * Takes an idle member, which the caller then owns. Searches the near slots, then the shared
+   * list, then all slots.
    */
   @Nullable PooledObject<T> take() {
     int near = near();
@@ -132,13 +128,13 @@ final class ObjectSlots<T> {
     return member.tryOwnAt(PooledObject.NO_SLOT);
   }
 
-  /** Takes that member if it is idle. */
+  /** Takes this member if it is idle. */
   boolean take(PooledObject<T> member) {
     int place = member.place;
     return place == PooledObject.NO_SLOT ? takeShared(member) : member.tryOwnAt(place);
   }
 
-  /** Gives the place of an owned member up, which will not come back. */
+  /** Ends the place of an owned member that will not be returned. */
   void vacate(PooledObject<T> member) {
     if (member.place != PooledObject.NO_SLOT) {
       slots.setRelease(member.place, null);
@@ -148,9 +144,10 @@ final class ObjectSlots<T> {
   }
 
   /**
-   * Lays an owned member down where there is room for it.
+   * Makes an owned member idle if there is a place for it.
    *
-   * @return the member that had to go for it, now its caller's: another, or itself; or null
+   * @return the member that was evicted for it, which may be the member itself; the caller now owns
+   *     it. Null if none was evicted.
    */
   @Nullable PooledObject<T> settle(PooledObject<T> member) {
     if (member.place != PooledObject.NO_SLOT) {
@@ -184,7 +181,7 @@ final class ObjectSlots<T> {
     return false;
   }
 
-  /** In the slot of a member that is out. */
+  /** Puts a member in the slot of a leased one. */
   private boolean settleInstead(PooledObject<T> member, int near, int count) {
     for (int n = 0; n < count; n++) {
       int i = (near + n) & slotMask;
@@ -197,7 +194,7 @@ final class ObjectSlots<T> {
     return false;
   }
 
-  /** Puts it in a slot that the caller owns. */
+  /** Puts a member in a slot that the caller owns. */
   private void settleAt(int slot, PooledObject<T> member) {
     slots.setRelease(slot, member);
     member.settle(slot);
@@ -239,7 +236,7 @@ final class ObjectSlots<T> {
     return member;
   }
 
-  /** Swaps the shared list's first to go, if it is still that one, for an owned member. */
+  /** Replaces the first member to evict of the shared list, if still first, by an owned one. */
   private synchronized boolean swapShared(PooledObject<T> first, PooledObject<T> member) {
     if (shared.isEmpty() || shared.first() != first) {
       return false;

@@ -4,24 +4,24 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * An object that a pool made, from its creation to its destruction, and whose it is.
+ * An object that a pool created, from creation to destruction, and the state of its ownership.
  *
- * <p><b>Ownership.</b> One word tells it, and changes hands by compare-and-set alone: how often the
- * object was handed out, and its status. An <i>idle</i> member lies in a place of the pool. An
- * <i>owned</i> one is its owning thread's, within the pool. A <i>leased</i> one is a user's, and
- * its place is kept free for its return. A <i>displaced</i> one is a user's too, but has no place:
- * it never had one, or another object that came back took it. Because each lease has a number, a
- * stale compare-and-set fails even where the same object is out again; and where it came back
- * without its place, the word says that too, so that no word comes again with another slot.
+ * <p><b>Ownership.</b> One word, which changes by compare-and-set, holds the status and how often
+ * the object was handed out. An <i>idle</i> member has a place in the pool. An <i>owned</i> member
+ * belongs to a thread inside the pool. A <i>leased</i> member belongs to a user, and its slot is
+ * kept for its return. A <i>displaced</i> member belongs to a user too, but has no slot: it never
+ * had one, or another returned object took it. Each lease has a number, so a stale compare-and-set
+ * fails even if the same object is leased again. If the object was returned without its slot, the
+ * word records that too, so that no word occurs again with another slot.
  *
- * <p>A read of a word that was just exchanged waits until the exchange is over, as long as the
- * exchange itself took. So the next word is kept beside it: a hint of the word that a member lies
- * idle with, for the thread that takes it, and the owner's word after that. A wrong hint costs a
- * failed exchange.
+ * <p>A read of a word just after its exchange waits until the exchange is complete, as long as the
+ * exchange itself took. So the next word is kept next to it. {@code hint} is the word that the
+ * member probably has while idle, for the thread that takes it. {@code owned} is the owner's word
+ * after that. A wrong hint costs a failed exchange.
  *
- * <p>The other fields are written by the owner, or by the user's thread on the way back, before the
- * word is. A thread that reads them without owning the member treats them as a hint, or reads the
- * word before and exchanges it after that.
+ * <p>The owner writes the other fields, or the returning user's thread before it changes the word.
+ * A thread that reads them without owning the member uses them as hints, or reads the word before
+ * and exchanges it afterwards.
  */
 final class PooledObject<T> {
   private static final VarHandle WORD;
@@ -37,7 +37,7 @@ final class PooledObject<T> {
     }
   }
 
-  /** The {@link #place} of members that lie in no slot. */
+  /** The {@link #place} of members without a slot. */
   static final int NO_SLOT = -1;
 
   private static final long STATUS = 3;
@@ -46,46 +46,46 @@ final class PooledObject<T> {
   private static final long LEASED = 2;
   private static final long DISPLACED = 3;
 
-  /** Whether it came back without its place since it was leased. */
+  /** Whether the object was returned without its slot since it was leased. */
   private static final long MOVED = 4;
 
   private static final int LEASES_SHIFT = 3;
   private static final long ONE_LEASE = 1L << LEASES_SHIFT;
 
-  /** No idle member's word. */
+  /** Never the word of an idle member. */
   private static final long NO_HINT = -1;
 
   final T object;
 
-  /** In order of creation. */
+  /** Increases in the order of creation. */
   final long number;
 
   final long createdNanos;
 
-  /** Its slot; right while it is idle, owned or leased. */
+  /** The slot. Correct while the member is idle, owned or leased. */
   int place = NO_SLOT;
 
-  /** The pool's clock when it came back last, or when a thread tried to return it once more. */
+  /** The pool's clock at the last return, or at a later attempt to return the object again. */
   long returnedTick;
 
-  /** What it is ordered by while it lies on the shared list. Written by its owner alone. */
+  /** The rank on the shared list. Written only by the owner. */
   long sharedRank;
 
-  /** How often it had been leased when maintenance first saw it so, and when that was. */
+  /** The number of leases that maintenance last saw, and the time when it first saw that number. */
   long seenLeases;
 
   long seenNanos;
 
   private volatile long word = OWNED;
 
-  /** The word while it is owned. Only the owner uses it. */
+  /** The word while the member is owned. Used only by the owner. */
   private long owned = OWNED;
 
-  /** The word that it is or will be idle with, perhaps. Read before its {@link #place}. */
+  /** The word that the member probably has while idle. Read before {@link #place}. */
   @SuppressWarnings("unused") // through HINT
   private long hint = NO_HINT;
 
-  // These are unused: they keep what two threads write off one cache line, which halved the time
+  // Unused: they separate the fields that two threads write by a cache line, which halved the time
   // of a return.
   long pad1;
   long pad2;
@@ -96,7 +96,7 @@ final class PooledObject<T> {
   long pad7;
   long pad8;
 
-  /** Creates a member that its creator owns. */
+  /** Creates a member that the calling thread owns. */
   PooledObject(T object, long number, long createdNanos) {
     this.object = object;
     this.number = number;
@@ -104,14 +104,12 @@ final class PooledObject<T> {
     this.seenNanos = createdNanos;
   }
 
-  /**
-   * Returns its status and the number of its lease; what the methods below take as {@code seen}.
-   */
+  /** Returns the status and the lease's number, for the parameter {@code seen} below. */
   long word() {
     return word;
   }
 
-  /** Returns how often it was handed out. */
+  /** Returns how often the object was handed out. */
   long leases() {
     return word >>> LEASES_SHIFT;
   }
@@ -120,29 +118,29 @@ final class PooledObject<T> {
     return (word & STATUS) == IDLE;
   }
 
-  /** Returns whether a user has the object, by what was seen. */
+  /** Returns whether a user has the object, according to a word. */
   static boolean isOut(long seen) {
     return (seen & STATUS) >= LEASED;
   }
 
-  /** Returns whether it is out, without owning it. */
+  /** Returns whether a user has the object. The caller need not own it. */
   boolean isOut() {
     return isOut(word);
   }
 
-  /** Returns whether the lease that was seen lasts. */
+  /** Returns whether the lease of this word has not ended. */
   boolean isOutBy(long seen) {
     long now = word;
     return isOut(now) && now >>> LEASES_SHIFT == seen >>> LEASES_SHIFT;
   }
 
-  /** Idle to owned, if it lies in that place. */
+  /** Changes idle to owned if the member is in this place. */
   boolean tryOwnAt(int slot) {
     return tryOwnAt(slot, (long) HINT.getAcquire(this)) || tryOwnAt(slot, word);
   }
 
   private boolean tryOwnAt(int slot, long seen) {
-    // The place is right if the word is what was seen when it is exchanged.
+    // If the exchange succeeds, the word has not changed since, so the place was correct.
     if ((seen & STATUS) != IDLE || place != slot || !WORD.compareAndSet(this, seen, seen | OWNED)) {
       return false;
     }
@@ -150,7 +148,7 @@ final class PooledObject<T> {
     return true;
   }
 
-  /** Owned to leased; the lease's word. The owner only. */
+  /** Changes owned to leased and returns the lease's word. Only the owner may call this. */
   long lease() {
     long leased = (owned & ~(STATUS | MOVED)) + ONE_LEASE + (place == NO_SLOT ? DISPLACED : LEASED);
     HINT.setOpaque(this, NO_HINT);
@@ -158,14 +156,14 @@ final class PooledObject<T> {
     return leased;
   }
 
-  /** Owned to idle, in that place. The owner only. */
+  /** Changes owned to idle in this place. Only the owner may call this. */
   void settle(int slot) {
     place = slot;
     HINT.setRelease(this, owned & ~STATUS);
     WORD.setVolatile(this, owned & ~STATUS);
   }
 
-  /** Leased to idle in its own place; false if it has none, or that lease has ended. */
+  /** Changes leased to idle in its slot. Returns false without a slot or after the lease's end. */
   boolean tryReturn(long seen) {
     if ((seen & STATUS) != LEASED) {
       return false;
@@ -174,7 +172,7 @@ final class PooledObject<T> {
     return WORD.compareAndSet(this, seen, seen & ~STATUS);
   }
 
-  /** Leased or displaced to owned; false if the lease that was seen has ended. */
+  /** Changes leased or displaced to owned. Returns false if that lease has ended. */
   boolean tryTakeBack(long seen) {
     long back = (seen & ~STATUS) | OWNED;
     long displaced = seen | DISPLACED;
@@ -190,7 +188,7 @@ final class PooledObject<T> {
     return false;
   }
 
-  /** Leased to displaced: that slot is the caller's now. False if it was not this member's. */
+  /** Changes leased to displaced: the caller owns the slot. Returns false if in another slot. */
   boolean tryDisplaceFrom(int slot) {
     long seen = word;
     return (seen & STATUS) == LEASED

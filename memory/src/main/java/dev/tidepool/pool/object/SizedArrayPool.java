@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An array pool: an object pool for each size class, made when it is first needed, all of them
- * charged to one quota of bytes. Arrays above the largest class have a pool that keeps none.
+ * An array pool: one object pool for each size class, created on demand. All are charged to one
+ * quota of bytes. Arrays above the largest class have a pool that keeps none.
  */
 public final class SizedArrayPool<A> implements ArrayPool<A> {
   private static final IdleQuota NOTHING = new IdleQuota(0);
@@ -34,7 +34,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
   /**
    * Creates a pool.
    *
-   * @param quota idle bytes, perhaps shared with other pools
+   * @param quota the limit of idle bytes, which other pools may share
    * @param idleTimeout after which {@link #maintain()} drops unused arrays
    */
   SizedArrayPool(
@@ -57,7 +57,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     this.nanoClock = nanoClock;
   }
 
-  /** Returns a pool on its own. */
+  /** Returns a pool with its own quota. */
   public static <A> ArrayPool<A> open(ElementType<A> type, long maximumBytes, Clearing clearing) {
     if (maximumBytes < 0) {
       throw new IllegalArgumentException(
@@ -125,7 +125,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     switch (clearing) {
       case NEVER -> {}
       case ON_RETURN -> builder.reset(SizedArrayPool::clear);
-      // Asked for each idle array that is about to be handed out, and for no other.
+      // Called for each idle array that is about to be handed out, and for no other.
       case ON_RENT ->
           builder.validate(
               array -> {

@@ -19,11 +19,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An object pool whose steady state takes no lock, allocates nothing, and writes nothing that
- * threads of other stripes write: an object is handed out by one exchange and stores to its own
- * {@link PooledObject} and taken back by one, found by its identity in the {@link IdentityTable}.
+ * threads of other stripes write. One exchange and stores to its own {@link PooledObject} hand out
+ * an object. One exchange takes it back; the object is found by its identity in the {@link
+ * IdentityTable}.
  *
- * <p>The owner of a member (see there) may destroy it: it is removed from the table first, and then
- * ended. No lock is held while the functions that the pool was given run.
+ * <p>The owner of a member (see there) may destroy it: it first removes it from the table. No lock
+ * is held while the user's functions run.
  */
 public final class StripedObjectPool<T> implements ObjectPool<T> {
   private final ObjectPoolOptions<T> options;
@@ -35,7 +36,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   private final AtomicBoolean maintaining = new AtomicBoolean();
   private volatile boolean closed;
 
-  /** Set before another thread sees the pool. */
+  /** Assigned before another thread sees the pool. */
   private @Nullable ObjectPoolMaintenance maintenance;
 
   private final LongAdder misses = new LongAdder();
@@ -47,11 +48,11 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   private final LongAdder leasesOfTheDestroyed = new LongAdder();
 
   /**
-   * Creates a pool, not filled yet.
+   * Creates a pool without objects.
    *
-   * @param quota what may lie idle, perhaps shared with other pools
-   * @param charge what each idle object costs of it
-   * @param nanoClock tells the age of objects
+   * @param quota limits idle objects; other pools may share it
+   * @param charge the charge of each idle object
+   * @param nanoClock measures the age of objects
    */
   StripedObjectPool(
       ObjectPoolOptions<T> options, IdleQuota quota, long charge, LongSupplier nanoClock) {
@@ -63,12 +64,12 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         new ObjectSlots<>(order, quota, charge, Runtime.getRuntime().availableProcessors());
   }
 
-  /** Returns a pool filled to its minimum, with the thread that its options ask for. */
+  /** Returns a pool filled to its minimum, with a maintenance thread if the options request one. */
   public static <T> ObjectPool<T> open(ObjectPoolOptions<T> options) {
     return open(options, System::nanoTime);
   }
 
-  /** Returns a pool filled to its minimum, with the thread that its options ask for. */
+  /** Returns a pool filled to its minimum, with a maintenance thread if the options request one. */
   static <T> ObjectPool<T> open(ObjectPoolOptions<T> options, LongSupplier nanoClock) {
     StripedObjectPool<T> pool =
         new StripedObjectPool<>(options, new IdleQuota(options.maximum()), 1, nanoClock);
@@ -97,7 +98,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return new ObjectLease<>(this, take(options.create()));
   }
 
-  /** Hands an object out; if none is idle, one that is made now. */
+  /** Hands out an idle object, or a new one if none is idle. */
   PooledObject<T> take(Supplier<? extends T> create) {
     checkOpen();
     PooledObject<T> member = places.take();
@@ -134,7 +135,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return member;
   }
 
-  /** Returns whether an owned member may be handed out; if not, it is destroyed. */
+  /** Returns whether an owned member may be handed out. If not, it is destroyed. */
   private boolean isFit(PooledObject<T> member) {
     if (order.hasExpired(member)) {
       destroy(member, evicted);
@@ -172,12 +173,11 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   }
 
   /**
-   * Takes an object back from the lease that was seen; false, without any effect, if that lease has
-   * ended.
+   * Takes an object back from a lease. If that lease has ended, changes nothing and returns false.
    *
-   * <p>Resetting comes before the exchange that ends the lease, not between two of them: that is
-   * what makes a return cheap. A second return that comes after the first is refused before it
-   * could touch the object; only two at the very same time may both reset it.
+   * <p>The object is reset before the exchange that ends the lease, not between two exchanges. This
+   * makes returning cheap. A second return that comes after the first is refused before it touches
+   * the object. Only two simultaneous returns may both reset it.
    */
   boolean putBack(PooledObject<T> member, long word) {
     LongAdder flaw;
@@ -219,7 +219,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return true;
   }
 
-  /** Lays an owned member down, and destroys whatever has to go for it. */
+  /** Makes an owned member idle, and destroys the member that is evicted for it, if any. */
   private void settle(PooledObject<T> member) {
     PooledObject<T> surplus = places.settle(member);
     if (surplus != null) {
@@ -235,7 +235,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return taken;
   }
 
-  /** The end of an owned member. */
+  /** Destroys an owned member. */
   private void destroy(PooledObject<T> member, LongAdder cause) {
     places.vacate(member);
     table.remove(member);
@@ -244,7 +244,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     try {
       options.destroy().accept(member.object);
     } catch (Throwable e) {
-      // Not an error of the caller that returned the object or wants another.
+      // Not an error of the caller, which returns an object or requests another.
       failed("destroyed", member.object, e);
     }
   }
@@ -264,7 +264,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     sweepIfClosed();
   }
 
-  /** Destroys what has expired; what is idle else. */
+  /** Destroys expired members. Returns the other idle members. */
   private List<PooledObject<T>> evictExpired() {
     List<PooledObject<T>> idle = new ArrayList<>();
     for (PooledObject<T> member : idle()) {
@@ -303,7 +303,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         if (member.leases() == member.seenLeases) {
           destroy(member, evicted);
         } else {
-          // Used since it was looked at.
+          // Used since the check.
           settle(member);
         }
       }
@@ -322,7 +322,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return table.members().stream().filter(PooledObject::isIdle).toList();
   }
 
-  /** Destroys everything idle; how much that was, as {@code size} measures it. */
+  /** Destroys all idle objects. Returns their total size. */
   long trim(ToLongFunction<? super T> size) {
     long trimmed = 0;
     for (PooledObject<T> member : idle()) {
@@ -338,7 +338,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return idle().stream().mapToLong(member -> size.applyAsLong(member.object)).sum();
   }
 
-  /** Returns how much is out. */
+  /** Returns the total size of the leased objects. */
   long leasedSize(ToLongFunction<? super T> size) {
     return table.members().stream()
         .filter(PooledObject::isOut)
@@ -346,7 +346,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         .sum();
   }
 
-  /** Called after a member was put down: the pool may have been closed, and swept before that. */
+  /** Destroys idle objects if the pool was closed while a member became idle. */
   private void sweepIfClosed() {
     if (closed) {
       trim(object -> 1);
@@ -415,7 +415,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   }
 
   private static String described(Object object) {
-    // Not the object's own words, which may fail.
+    // Not the object's toString, which may fail.
     return object.getClass().getSimpleName()
         + "@"
         + Integer.toHexString(System.identityHashCode(object));

@@ -1,7 +1,7 @@
 /**
- * Pools of Java objects and arrays, behind {@link dev.tidepool.pooling}.
+ * Pools of Java objects and arrays; they implement {@link dev.tidepool.pooling}.
  *
- * <p>An array pool is an object pool for each size class.
+ * <p>An array pool has an object pool for each size class.
  */
 @NullMarked
 package dev.tidepool.pool.object;

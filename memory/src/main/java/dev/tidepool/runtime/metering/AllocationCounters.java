@@ -19,15 +19,15 @@ import org.jspecify.annotations.Nullable;
  * A manager's counts of buffers. Thread-safe.
  *
  * <p><b>Tallies.</b> A total is the sum over the tallies of all stripes of threads. A platform
- * thread that finds its stripe's tally without an owner becomes its owner, and counts there with
- * plain writes, as the only writer. Other threads (virtual threads, and threads that share a
+ * thread that finds its stripe's tally without an owner becomes its owner. As the only writer it
+ * counts there with release writes. Other threads (virtual threads, and threads that share a
  * stripe) add to the shared half of that tally with atomic writes.
  *
  * <p><b>The peak</b> is exact although an allocation does not add up all tallies. Each tally has a
  * ceiling for its live bytes, and the ceilings together are no higher than the peak so far. A
- * thread that would exceed its ceiling adds up under the monitor, raises the peak if necessary, and
- * shares out the bytes that are left below it. (Bytes that another thread allocates at that moment
- * may be counted the next time, and a buffer counts until its close is over.)
+ * thread that exceeds its ceiling adds up all tallies under the monitor, raises the peak if
+ * necessary, and distributes the bytes that are left below the peak. Bytes that another thread
+ * allocates at that moment may be counted the next time. A buffer counts until its close is over.
  */
 public final class AllocationCounters {
   private static final VarHandle OPEN;
@@ -60,8 +60,8 @@ public final class AllocationCounters {
   }
 
   /**
-   * The thread that owns a tally. It is held weakly, so that a thread that has ended, and its class
-   * loader, can be collected before another thread takes its place.
+   * The thread that owns a tally. The reference is weak, so that a thread that has ended, and its
+   * class loader, can be collected before another thread becomes the owner.
    */
   private static final class Owner extends WeakReference<Thread> {
     Owner(Thread thread) {
@@ -74,20 +74,17 @@ public final class AllocationCounters {
     }
   }
 
-  /**
-   * The counts of a stripe of threads, and the leak group that its buffers join. Fields are
-   * volatile where other threads read what the owner writes plainly.
-   */
+  /** The counts of a stripe of threads, and the leak group that its buffers join. */
   @SuppressWarnings("UnusedVariable") // the padding
   public static final class Tally extends CacheLinePadding {
     private @Nullable Owner owner;
 
-    // Written by the owner alone, so no other thread can read its own id here.
+    // Written by the owner alone: no other thread can read its own id here.
     private long ownerId;
 
     private LeakGroup.@Nullable Token open;
 
-    // The owner's counts, written with release: a sum sees an allocation before its free.
+    // The owner's counts, written with release: a sum that includes a free includes its allocation.
     private long ownAllocations;
     private long ownFrees;
     private long ownBytes;
@@ -98,10 +95,10 @@ public final class AllocationCounters {
     private volatile long sharedBytes;
     private volatile long sharedFreed;
 
-    /** Up to so many live bytes, an allocation need not look at other tallies. */
+    /** An allocation reads other tallies only if it exceeds this number of live bytes. */
     private volatile long ceiling;
 
-    // Keeps the next tally on the heap a cache line away.
+    // Keeps the next tally on another cache line.
     long pad1;
     long pad2;
     long pad3;
@@ -111,9 +108,7 @@ public final class AllocationCounters {
     long pad7;
     long pad8;
 
-    /**
-     * Returns the token of the leak group that buffers of these threads join; null if none is open.
-     */
+    /** Returns the token of the leak group that new buffers join, or null if none is open. */
     LeakGroup.@Nullable Token open() {
       return (LeakGroup.Token) OPEN.getAcquire(this);
     }
@@ -142,9 +137,9 @@ public final class AllocationCounters {
   private final LongAdder evictions = new LongAdder();
   private final LongAdder leaks = new LongAdder();
   private final LongAdder lostResults = new LongAdder();
-  // No adders, which may allocate: these count while only the calling thread has the block.
+  // Not LongAdders, which may allocate: at that moment only the calling thread refers to the block.
   private final AtomicLong misses = new AtomicLong();
-  // Blocks that were taken, less buffers that were allocated.
+  // Blocks that were taken, minus buffers that were allocated.
   private final AtomicLong furtherBlocks = new AtomicLong();
   private final Tally[] tallies;
 
@@ -152,8 +147,8 @@ public final class AllocationCounters {
     long bytes;
   }
 
-  // The manager's, and behind it those of open scopes: a later one began later, so it is no higher.
-  // Guarded by this, and so is what they hold.
+  // The manager's peak, then the peaks of open scopes. A later scope has no higher peak. The list
+  // and its peaks are guarded by this.
   private final List<Peak> peaks = new ArrayList<>(List.of(new Peak()));
 
   public AllocationCounters() {
@@ -178,7 +173,7 @@ public final class AllocationCounters {
     allocated(of(thread), thread, bytes);
   }
 
-  /** Counts an allocation, for a caller that has its thread's tally at hand. */
+  /** Counts an allocation. The caller has looked up its thread's tally already. */
   public void allocated(Tally tally, Thread thread, long bytes) {
     if (tally.isOwnedBy(thread)) {
       OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
@@ -227,7 +222,7 @@ public final class AllocationCounters {
     try {
       fresh = new Owner(thread);
     } catch (OutOfMemoryError e) {
-      // The caller has taken a block, which must not be lost; it counts as a further thread.
+      // The caller holds a block, which must not be lost. The thread counts in the shared half.
       return false;
     }
     if (!OWNER.compareAndSet(tally, owner, fresh)) {
@@ -237,7 +232,7 @@ public final class AllocationCounters {
     return true;
   }
 
-  /** Lets a tally through its ceiling. */
+  /** Records the live bytes and sets the ceilings again, because an allocation exceeded one. */
   private synchronized void raise(Tally through) {
     long live = 0;
     for (Tally tally : tallies) {
@@ -246,22 +241,22 @@ public final class AllocationCounters {
     reached(live);
     long room = peaks.getLast().bytes - live;
     for (Tally tally : tallies) {
-      // Half of the bytes go to the tally that needed them, the rest to all.
+      // Half of the bytes go to the tally that exceeded its ceiling, the rest to all tallies.
       tally.ceiling = tally.live() + (tally == through ? room / 2 : room / 2 / tallies.length);
     }
   }
 
-  /** Another block was taken than that of a new buffer. */
+  /** Counts a block other than the one of a new buffer. */
   public void took() {
     furtherBlocks.incrementAndGet();
   }
 
-  /** A new buffer has no block. */
+  /** Counts a new buffer without a block. */
   public void adopted() {
     furtherBlocks.decrementAndGet();
   }
 
-  /** The driver had to be asked for a block that was taken. */
+  /** Counts a block that the pool had to request from the driver. */
   public void missed() {
     misses.incrementAndGet();
   }
@@ -286,17 +281,17 @@ public final class AllocationCounters {
     return sum(tally -> (long) OWN_FREES.getAcquire(tally) + tally.sharedFrees);
   }
 
-  /** Bytes of all buffers ever allocated; no less than {@link #freedBytes} if read after it. */
+  /** Returns the bytes ever allocated; no less than {@link #freedBytes} if read after it. */
   public long allocatedBytes() {
     return sum(Tally::allocatedBytes);
   }
 
-  /** Bytes of all buffers that were ever freed. */
+  /** Returns the bytes of all buffers ever freed. */
   public long freedBytes() {
     return sum(Tally::freedBytes);
   }
 
-  /** Blocks that were idle in a pool when they were needed. */
+  /** Returns the number of blocks that were idle in a pool when they were needed. */
   public long hits() {
     return Math.max(0, allocations() + furtherBlocks.get() - misses.get());
   }
@@ -317,14 +312,14 @@ public final class AllocationCounters {
     return lostResults.sum();
   }
 
-  /** Returns the bytes in live buffers. Never returns less than 0, though others change the sum. */
+  /** Returns the bytes in live buffers, never less than 0 although other threads change them. */
   public long live() {
     return Math.max(0, sum(Tally::live));
   }
 
-  /** Records that this many bytes were live at one time. */
+  /** Raises the peaks to this number of live bytes. */
   private void reached(long live) {
-    // By index: an iterator would be an object, and an allocation must not make one here.
+    // By index: an iterator would allocate, which an allocation must not do here.
     for (int i = 0; i < peaks.size(); i++) {
       Peak peak = peaks.get(i);
       peak.bytes = Math.max(peak.bytes, live);
@@ -332,9 +327,9 @@ public final class AllocationCounters {
   }
 
   /**
-   * Returns the most bytes that were live.
+   * Returns the largest number of live bytes so far.
    *
-   * @param seen live bytes that the caller has seen, below which the peak must not fall
+   * @param seen live bytes that the caller has read; the peak is at least as high
    */
   public synchronized long peak(long seen) {
     Peak peak = peaks.getFirst();
@@ -342,7 +337,7 @@ public final class AllocationCounters {
     return peak.bytes;
   }
 
-  /** Returns a peak that begins at what is live now. */
+  /** Opens a peak scope that begins with the bytes that are live now. */
   public PeakScope pushPeak(String name) {
     Peak peak = new Peak();
     synchronized (this) {
@@ -350,7 +345,7 @@ public final class AllocationCounters {
       reached(peak.bytes);
       peaks.add(peak);
       for (Tally tally : tallies) {
-        // The next thread that allocates adds up, and shares out what is left below the new peak.
+        // The next allocation adds up all tallies and distributes the bytes below the new peak.
         tally.ceiling = tally.live();
       }
     }
@@ -364,7 +359,7 @@ public final class AllocationCounters {
     return asked.bytes;
   }
 
-  /** Ends a scope. Ceilings need no change: those below a lower peak are below the others too. */
+  /** Ends a scope. Ceilings below a lower peak are below the other peaks too, so they stay. */
   private synchronized void pop(Peak ended) {
     if (peaks.contains(ended)) {
       reached(live());

@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest allocations and frees of a manager, in a ring: a new entry replaces the oldest.
+ * The latest allocations and frees of a manager, in a ring buffer. A new entry replaces the oldest.
  *
- * <p>Thread-safe. No thread waits: a reader misses entries that are overwritten while it reads.
+ * <p>Thread-safe, without waiting: a reader misses entries that are overwritten while it reads.
  */
 public final class AllocationHistory {
   private final long createdNanos;
@@ -23,8 +23,8 @@ public final class AllocationHistory {
   /**
    * Creates a history without events.
    *
-   * @param capacity events that are kept, at least 1
-   * @param createdNanos when the manager was made
+   * @param capacity the number of events that are kept, at least 1
+   * @param createdNanos when the manager was created
    */
   AllocationHistory(int capacity, long createdNanos) {
     this.createdNanos = createdNanos;
@@ -42,17 +42,17 @@ public final class AllocationHistory {
       Entry entry = new Entry(number, System.nanoTime() - createdNanos, bytes, tag);
       ring.setRelease((int) (number % ring.length()), entry);
     } catch (OutOfMemoryError e) {
-      // A missing entry does less harm than a lost block, which the caller holds.
+      // A missing entry does less harm than losing the block that the caller holds.
       return;
     }
   }
 
-  /** Returns how many events there have been. */
+  /** Returns the number of events so far. */
   public long count() {
     return next.get();
   }
 
-  /** Returns what is kept, oldest first. */
+  /** Returns the entries that are kept, oldest first. */
   public List<Snapshot.Change> changes() {
     List<Snapshot.Change> changes = new ArrayList<>();
     long end = next.get();

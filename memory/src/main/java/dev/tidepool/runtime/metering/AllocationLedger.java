@@ -5,8 +5,8 @@ import dev.tidepool.diagnostics.DiagnosticsLevel;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records each allocation and each free: counts all, and keeps the latest ones if options ask for
- * that. Thread-safe.
+ * Records each allocation and each free. Counts all of them, and keeps the latest if the options
+ * request a history. Thread-safe.
  */
 public final class AllocationLedger {
   private static final int USUAL_HISTORY = 100_000;
@@ -21,24 +21,25 @@ public final class AllocationLedger {
   }
 
   private static @Nullable AllocationHistory history(MemoryOptions options, long createdNanos) {
-    // An entry costs more than an allocation, so the history is kept only where options ask for it.
+    // An entry costs more than an allocation, so the history is kept only if the options request
+    // it.
     boolean usual =
         options.diagnostics() == DiagnosticsLevel.PARANOID || options.dumpDirectory().isPresent();
     int events = options.history() == -1 && usual ? USUAL_HISTORY : options.history();
     return events > 0 ? new AllocationHistory(events, createdNanos) : null;
   }
 
-  /** Since when allocations are written down, by {@link System#nanoTime}. */
+  /** Returns the {@link System#nanoTime} since when allocations are recorded. */
   public long createdNanos() {
     return createdNanos;
   }
 
-  /** Returns the latest allocations and frees; null if none are kept. */
+  /** Returns the latest allocations and frees, or null if none are kept. */
   public @Nullable AllocationHistory history() {
     return history;
   }
 
-  /** A buffer is about to be listed among the live ones. */
+  /** Records an allocation. Called before the buffer is listed among the live ones. */
   public void allocated(String tag, long bytes) {
     counters.allocated(bytes);
     if (history != null) {
@@ -47,8 +48,8 @@ public final class AllocationLedger {
   }
 
   /**
-   * A buffer's blocks are about to be given back. This is recorded before, so that their next owner
-   * and the buffer never count at the same time.
+   * Records a free. Called before the buffer's blocks are returned, so that the buffer and their
+   * next owner never count at the same time.
    */
   public void freed(String tag, long bytes) {
     counters.freed(bytes);

@@ -4,23 +4,23 @@ import dev.tidepool.pool.ThreadStripe;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Chooses the allocations whose stack is recorded: a sample by bytes, as tcmalloc and the JDK's
- * flight recorder take it. The bytes between two samples are exponentially distributed, so that no
- * pattern of sizes escapes the sample, and a large buffer is more likely to be in it than a small
+ * Chooses the allocations whose stack is recorded: a sample by bytes, like those of tcmalloc and
+ * the JDK's flight recorder. The bytes between two samples are exponentially distributed. So no
+ * pattern of sizes escapes the sample, and a large buffer is more likely to be sampled than a small
  * one.
  *
- * <p><b>Cost.</b> A stack costs as much as a hundred allocations, and buffers may be larger than
- * the distance between samples. So the stripe of threads that has taken {@link #DENSE} samples
- * doubles the distance with each further one, until {@link #restart} some moments later: a stripe
- * that allocates without end takes about thirty stacks in that time, whatever its sizes.
+ * <p><b>Cost.</b> Recording a stack costs as much as a hundred allocations, and buffers may be
+ * larger than the distance between samples. So a stripe of threads that has taken {@link #DENSE}
+ * samples doubles the distance with each further one, until the next {@link #restart}. A stripe
+ * that allocates without pause takes about thirty stacks in that time, whatever the sizes.
  *
- * <p>Thread-safe. Threads of a stripe count without synchronization, because a sample more or less
- * does no harm.
+ * <p>Thread-safe. Threads of a stripe count without synchronization, because one sample more or
+ * less does no harm.
  */
 final class AllocationSampler {
   private static final int STRIPES = 8;
 
-  /** Samples at the distance that was asked for. */
+  /** The number of samples at the requested distance. */
   private static final int DENSE = 16;
 
   private static final int MOST_DOUBLINGS = 40;
@@ -30,7 +30,7 @@ final class AllocationSampler {
     long left;
     int taken;
 
-    // Keeps the next one on the heap a cache line away.
+    // Keeps the next countdown on another cache line.
     long pad1;
     long pad2;
     long pad3;
@@ -44,9 +44,9 @@ final class AllocationSampler {
   private final Countdown[] countdowns = new Countdown[STRIPES];
 
   /**
-   * Creates a sampling.
+   * Creates a sampler.
    *
-   * @param distance mean bytes between two samples; 1 takes every allocation, empty ones too
+   * @param distance mean bytes between two samples; 1 samples every allocation, also empty ones
    */
   AllocationSampler(long distance) {
     this.distance = distance;
@@ -56,7 +56,7 @@ final class AllocationSampler {
     }
   }
 
-  /** Returns whether an allocation of a number of bytes is in the sample. */
+  /** Returns whether an allocation of this many bytes is in the sample. */
   boolean takes(long bytes) {
     if (distance == 1) {
       return true;
@@ -74,11 +74,11 @@ final class AllocationSampler {
     return true;
   }
 
-  /** Goes back to the distance that was asked for. */
+  /** Returns to the requested distance. */
   void restart() {
     for (Countdown countdown : countdowns) {
       if (countdown.taken > DENSE) {
-        // The rest of a long step is replaced: an exponential distribution has no memory.
+        // The rest of a long step can be replaced: an exponential distribution has no memory.
         countdown.left = step(0);
       }
       countdown.taken = 0;

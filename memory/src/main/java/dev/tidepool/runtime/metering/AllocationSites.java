@@ -10,18 +10,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stacks of the user's program that ask for allocations, each kept once. Thread-safe.
+ * The stacks of the user's program that request allocations, each kept once. Thread-safe.
  *
- * <p>Frames are compared by where they are in the bytecode; what people read (files and lines) is
- * looked up when a stack is first seen.
+ * <p>Frames are compared by their position in the bytecode. The readable text (files and lines) is
+ * made only when a stack is first seen.
  */
 public final class AllocationSites {
-  // Descriptors tell overloads apart. The walker has them only if it retains classes.
+  // Descriptors distinguish overloads. The walker has descriptors only if it retains classes.
   private static final StackWalker WALKER =
       StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
   private static final int MOST_FRAMES = 16;
 
-  /** Further stacks are reported, but not kept: programs may create any number of classes. */
+  /** Further stacks are reported but not kept: programs may create any number of classes. */
   private static final int MOST_STACKS = 10_000;
 
   private record Frame(String type, String method, String descriptor, int bytecode) {
@@ -33,7 +33,7 @@ public final class AllocationSites {
           frame.getByteCodeIndex());
     }
 
-    // Written out like equals: linking a record's methods takes milliseconds in every process.
+    // Written by hand, like equals: linking a record's methods takes milliseconds in every process.
     @Override
     public int hashCode() {
       return 31 * (31 * type.hashCode() + method.hashCode()) + bytecode;
@@ -52,9 +52,9 @@ public final class AllocationSites {
   private final Map<List<Frame>, String> known = new ConcurrentHashMap<>();
 
   /**
-   * Returns the stack of the caller from the first frame outside of this library on, a line for
-   * each frame, such as {@code App.load(App.java:12)}. If there is no other frame, returns the
-   * library's own. Equal stacks are one object.
+   * Returns the caller's stack, from the first frame outside this library. It has one line for each
+   * frame, such as {@code App.load(App.java:12)}. If all frames are the library's, returns these.
+   * Equal stacks are the same object, except beyond a maximum.
    */
   public String here() {
     List<StackWalker.StackFrame> stack = WALKER.walk(AllocationSites::ofUser);
@@ -69,14 +69,14 @@ public final class AllocationSites {
     return frames.dropWhile(AllocationSites::isOfManagers).limit(MOST_FRAMES).toList();
   }
 
-  /** Returns true for frames of the manager, and of the short forms that the interfaces have. */
+  /** Returns true for frames of the manager and of default methods of its interfaces. */
   private static boolean isOfManagers(StackWalker.StackFrame frame) {
     return frame.getClassName().startsWith("dev.tidepool.runtime.")
         || frame.getClassName().equals(UnifiedMemoryManager.class.getName())
         || frame.getClassName().equals(Reservation.class.getName());
   }
 
-  /** Frames that may stand between the manager and the program. */
+  /** Returns true for frames that may be between the manager and the program. */
   private static boolean isBetween(StackWalker.StackFrame frame) {
     return frame.getClassName().startsWith("dev.tidepool.stream.")
         || frame.getClassName().startsWith("java.");

@@ -21,22 +21,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * A session's allocations and frees, written to a file in the order in which they happened.
  *
- * <p>The file is text. Its first line is {@code tidepool-trace 1}; every other is {@code + NUMBER
- * BYTES LOCATION} for a buffer that was allocated, or {@code - NUMBER} when its memory goes back,
- * which is later than its close where work was still using it. Numbers are never used twice.
+ * <p>The file is text. Its first line is {@code tidepool-trace 1}. Every other line is {@code +
+ * NUMBER BYTES LOCATION} for an allocated buffer, or {@code - NUMBER} when its memory is returned.
+ * That is later than the close if an operation was still using the buffer. Numbers are unique.
  *
- * <p>A thread that allocates or frees only adds to a queue. The monitor guards the file; the
- * maintenance thread and {@link #close} alone take it, and write while they hold it.
+ * <p>A thread that allocates or frees only adds to a queue. The monitor guards the file; only the
+ * maintenance thread and {@link #close} take it, and they write while they hold it.
  */
 public final class AllocationTrace implements AutoCloseable {
   static final String HEADER = "tidepool-trace 1";
 
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** Characters that are written at once. */
+  /** The number of characters after which text is written. */
   private static final int PIECE = 64 << 10;
 
-  /** How many sessions of this process have recorded to a path. */
+  /** The number of sessions of this process that have recorded to a path. */
   private static final Map<Path, Integer> SESSIONS = new ConcurrentHashMap<>();
 
   private static final long FREED = -1;
@@ -44,7 +44,7 @@ public final class AllocationTrace implements AutoCloseable {
   /**
    * One line.
    *
-   * @param bytes of the allocation; {@link #FREED} for its end
+   * @param bytes of the allocation, or {@link #FREED}
    */
   private record Event(long number, long bytes, @Nullable MemoryLocation location) {
     void appendTo(StringBuilder text) {
@@ -69,10 +69,11 @@ public final class AllocationTrace implements AutoCloseable {
   }
 
   /**
-   * Begins a file, readable for its owner only. One that is there is replaced, unless an earlier
-   * session of this process wrote it: then the session's number is appended to the name.
+   * Creates a trace file that only its owner can read. An existing file is replaced, unless an
+   * earlier session of this process recorded to it. Then the session's number is appended to the
+   * name.
    *
-   * @throws TransferException if it cannot be written
+   * @throws TransferException if the file cannot be written
    */
   public static AllocationTrace open(Path wanted) {
     int session = SESSIONS.merge(wanted.toAbsolutePath().normalize(), 1, Integer::sum);
@@ -94,9 +95,9 @@ public final class AllocationTrace implements AutoCloseable {
     }
   }
 
-  /** No channel: an interrupt of the thread that closes the session would close it. */
+  /** Opens a stream: an interrupt of the thread that closes the session would close a channel. */
   private static FileOutputStream create(Path file) throws IOException {
-    // A link or a pipe stays what it is.
+    // A symbolic link or a pipe is kept, and written to.
     if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
       Files.delete(file);
     }
@@ -120,7 +121,7 @@ public final class AllocationTrace implements AutoCloseable {
     }
   }
 
-  /** Writes the events so far. A failure is reported, and ends the recording. */
+  /** Writes the events so far. If this fails, logs a warning and ends the recording. */
   public void write() {
     synchronized (this) {
       if (ended) {
@@ -163,7 +164,7 @@ public final class AllocationTrace implements AutoCloseable {
     }
   }
 
-  /** Writes the rest and ends the recording. */
+  /** Writes the remaining events and ends the recording. */
   @Override
   public void close() {
     write();

@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What was moved for one storage, and how often its bytes were where they were needed. Thread-safe;
- * views that several threads take at the same moment may count as fewer.
+ * Counts the transfers of one storage, and how often the newest bytes were already where they were
+ * needed. Thread-safe. Views that several threads take at the same moment may be counted too low.
  */
 public final class BufferCounters {
   private static final VarHandle VIEWS;
@@ -29,8 +29,8 @@ public final class BufferCounters {
   private long hits;
   private long misses;
 
-  // Not under the monitor: taking the current view again costs less than a lock.
-  @SuppressWarnings("unused") // by its handle
+  // Not under the monitor, because taking the current view again costs less than a lock.
+  @SuppressWarnings("unused") // accessed by its VarHandle
   private long views;
 
   public synchronized void moved(Direction direction, long bytes, long elapsedNanos) {
@@ -43,7 +43,7 @@ public final class BufferCounters {
     nanos += elapsedNanos;
   }
 
-  /** Counts an access that found the newest bytes where it needed them, or did not. */
+  /** Counts an access, and whether it found the newest bytes where it needed them. */
   public synchronized void accessed(boolean found) {
     if (found) {
       hits++;

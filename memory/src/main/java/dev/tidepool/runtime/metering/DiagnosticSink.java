@@ -11,12 +11,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes the findings of one manager to the log and to the listener of its options.
+ * Passes the reports of one manager to the log and to the listener of its options.
  *
- * <p>The log is written at once, by the thread that asks. The listener is the user's and may block,
- * so a thread of its own calls it, with one report after another in their order. That thread is a
- * daemon, which exists only while there are reports: closing the manager waits for it, for a
- * limited time. Thread-safe; the listener is called under no lock.
+ * <p>The calling thread writes to the log. The listener is the user's code and may block, so a
+ * separate daemon thread calls it with one report after another. That thread exists only while
+ * there are reports. Closing the manager waits for it, for a limited time. Thread-safe; no lock is
+ * held while the listener is called.
  */
 public final class DiagnosticSink {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -24,7 +24,7 @@ public final class DiagnosticSink {
 
   private final Optional<Consumer<DiagnosticReport>> listener;
 
-  // Both guarded by this; a report stays here until the listener has returned.
+  // Both guarded by this. A report stays queued until the listener has returned.
   private final Queue<DiagnosticReport> untaken = new ArrayDeque<>();
   private @Nullable Thread teller;
 
@@ -36,7 +36,10 @@ public final class DiagnosticSink {
     LOG.log(level, line);
   }
 
-  /** Queues a report for the listener, behind all earlier reports. Does not wait for it. */
+  /**
+   * Queues a report for the listener, behind all earlier reports. Does not wait for the listener,
+   * unless no thread can be started.
+   */
   public void tell(DiagnosticReport report) {
     listener.ifPresent(
         present -> {
@@ -91,7 +94,7 @@ public final class DiagnosticSink {
   }
 
   /**
-   * Waits until the listener has taken every report, some seconds at most. Does not wait if the
+   * Waits until the listener has handled every report, at most a few seconds. Does not wait if the
    * listener itself calls this. Not interruptible: an interrupt stays set.
    */
   public void awaitTaken() {

@@ -10,8 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leak groups that new buffers join: one is open for each stripe of threads, so that threads do
- * not meet.
+ * Assigns new buffers to leak groups. Each stripe of threads has its own open group, so that
+ * threads do not contend.
  */
 public class LeakDetector {
   /** The approximate number of members of one leak group. */
@@ -24,17 +24,17 @@ public class LeakDetector {
   /**
    * Creates a detector for a manager's buffers.
    *
-   * @param counters hold the open leak group of each stripe, which saves a look-up
+   * @param counters hold the open leak group of each stripe, which saves a lookup
    */
   LeakDetector(ManagerContext context, AllocationCounters counters) {
     this.context = context;
     this.counters = counters;
   }
 
-  /** Creates the detector that the options of a manager ask for. */
+  /** Creates the detector for the options of a manager. */
   public static LeakDetector of(ManagerContext context, AllocationCounters counters) {
     MemoryOptions options = context.options();
-    // Here, so that the other class is not there where no manager needs it.
+    // Here, so that SamplingLeakDetector is not loaded if no manager needs it.
     return switch (options.diagnostics()) {
       case OFF, COUNTERS -> new LeakDetector(context, counters);
       case SITES ->
@@ -44,37 +44,37 @@ public class LeakDetector {
   }
 
   /**
-   * Returns the token for a buffer of a number of bytes that is in the sample, whose stack is
-   * recorded and which is watched alone; null if it is not in the sample.
+   * Returns the token for a buffer that is in the sample, or null if it is not. A buffer in the
+   * sample has its own leak group, and its stack is recorded.
    */
   public LeakGroup.@Nullable Token sampled(long bytes) {
     return null;
   }
 
-  /** Returns the token for the handles of a new buffer, whose leak group it has joined. */
+  /** Returns the token for the handles of a new buffer, which joins the open leak group. */
   public final LeakGroup.Token join() {
     return join(counters.of(Thread.currentThread()));
   }
 
-  /** Like {@link #join()}, for a caller that has its thread's tally at hand. */
+  /** Like {@link #join()}, for a caller that has looked up its thread's tally already. */
   public final LeakGroup.Token join(AllocationCounters.Tally tally) {
     LeakGroup.Token current = tally.open();
     return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);
   }
 
-  /** Returns the token for a buffer that is watched alone, though its stack is not taken. */
+  /** Returns the token for a buffer with its own leak group, without recording its stack. */
   public final LeakGroup.Token alone() {
     return alone("");
   }
 
-  /** Returns the token for a buffer that is watched alone. */
+  /** Returns the token for a buffer with its own leak group and a recorded stack. */
   final LeakGroup.Token alone(String site) {
     return new LeakGroup.Token(context, unreachable, site);
   }
 
   private LeakGroup.Token replace(AllocationCounters.Tally tally) {
-    // By a constructor here, and not by `alone`: the compiler inlines short methods into every
-    // allocation, however seldom they are called.
+    // Calls the constructor, not alone(): the JIT compiler inlines short methods into every
+    // allocation, even if they are seldom called.
     LeakGroup.Token fresh = new LeakGroup.Token(context, unreachable, "");
     LeakGroup leakGroup = fresh.leakGroup();
     leakGroup.join(CAPACITY);
@@ -82,19 +82,19 @@ public class LeakDetector {
     return fresh;
   }
 
-  /** The maintenance thread calls this at intervals. */
+  /** Called by the maintenance thread at intervals. */
   public void tick() {}
 
-  /** Closes the open leak groups, so that their tokens depend on handles alone. */
+  /** Closes the open leak groups, so that only handles keep their tokens reachable. */
   public void seal() {
     counters.forEachTally(tally -> tally.open(null));
   }
 
   /**
-   * Returns the leak groups whose handles are all unreachable, each once.
+   * Removes and returns the leak groups whose handles are all unreachable.
    *
-   * @param waitNanos how long to wait at most for the first of them; an interrupt ends the wait and
-   *     stays set
+   * @param waitNanos the longest wait for the first of them; an interrupt ends the wait and stays
+   *     set
    */
   public Set<LeakGroup> drain(long waitNanos) {
     Set<LeakGroup> gone = Collections.newSetFromMap(new IdentityHashMap<>());

@@ -4,16 +4,16 @@ import dev.tidepool.runtime.context.ManagerContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leak groups of a manager that records where buffers are allocated. A buffer in the sample has a
- * leak group of its own, which knows the stack: so its leak is noticed alone, and an allocation
- * needs no other step. A manager that records no sites has a plain {@link LeakDetector}, and its
- * allocations run none of this.
+ * The leak groups of a manager that records where buffers are allocated. A buffer in the sample has
+ * its own leak group, which holds the stack. So its leak is found alone, and allocations need no
+ * other step. A manager that records no stacks has a plain {@link LeakDetector}, and its
+ * allocations run none of this code.
  */
 final class SamplingLeakDetector extends LeakDetector {
   private final AllocationSites sites = new AllocationSites();
   private final AllocationSampler sampling;
 
-  /** Creates a detector without groups. The sampler chooses whose sites are recorded. */
+  /** Creates a detector without groups. The sampler chooses buffers whose stacks are recorded. */
   SamplingLeakDetector(
       ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
     super(context, counters);
@@ -21,7 +21,8 @@ final class SamplingLeakDetector extends LeakDetector {
   }
 
   /**
-   * Declares the general type, so that a caller that takes the other one need not load this class.
+   * Creates a detector. The return type is the general one, so that a caller that needs only that
+   * type does not load this class.
    */
   static LeakDetector of(
       ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {

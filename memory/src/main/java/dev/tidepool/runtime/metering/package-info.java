@@ -1,8 +1,8 @@
 /**
- * What hot paths count and write down: allocations, leaks, call sites, a trace.
+ * Counters and records that hot paths write: allocations, leaks, call sites, a trace.
  *
- * <p>A leak group watches buffers that were allocated one after another with one phantom reference.
- * The package knows no buffers: it counts bytes and tags.
+ * <p>A leak group watches several buffers that were allocated one after another, with one phantom
+ * reference. The package does not know buffers: it counts bytes and tags.
  */
 @NullMarked
 package dev.tidepool.runtime.metering;

@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The leaks that were found at one time, counted by owner and by allocation site. Used by one
- * thread.
+ * The leaks that were found in one pass, counted by tag, element type, location and allocation
+ * site. Used by one thread.
  */
 public final class LeakSummary {
-  /** Lines in the log; the listener is called for every group. */
+  /** The most groups that are logged. The listener is called for every group. */
   private static final int MOST_LINES = 20;
 
   private record Group(String tag, String elementType, MemoryLocation location, String site) {}
@@ -55,7 +55,7 @@ public final class LeakSummary {
     return groups.values().stream().mapToLong(Count::buffers).sum();
   }
 
-  /** One report for each group, those with the most bytes first. */
+  /** Returns one report for each group, those with the most bytes first. */
   List<LeakReport> reports() {
     return groups.entrySet().stream()
         .map(entry -> report(entry.getKey(), entry.getValue()))
@@ -76,7 +76,7 @@ public final class LeakSummary {
         group.site());
   }
 
-  /** Writes a line for each of the largest groups, and one for the rest. */
+  /** Logs a line for each of the largest groups, and one for the rest. */
   void log(DiagnosticSink reports, Level level) {
     List<LeakReport> all = reports();
     for (LeakReport report : all.subList(0, Math.min(MOST_LINES, all.size()))) {

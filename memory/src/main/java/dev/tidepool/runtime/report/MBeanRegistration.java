@@ -9,7 +9,7 @@ import javax.management.ObjectName;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The registration of a bean at the platform's MBean server; {@link #close()} ends it. This class
+ * The registration of a bean with the platform's MBean server. {@link #close()} ends it. This class
  * is loaded only if the module {@code java.management} is present.
  */
 final class MBeanRegistration implements AutoCloseable {
@@ -21,7 +21,7 @@ final class MBeanRegistration implements AutoCloseable {
     this.name = name;
   }
 
-  /** Registers a bean. Returns null if the server refuses, which is reported. */
+  /** Registers a bean. If the server refuses, logs a warning and returns null. */
   static @Nullable MBeanRegistration of(ManagementBean bean) {
     try {
       ObjectName name = nextName(bean);
@@ -43,7 +43,7 @@ final class MBeanRegistration implements AutoCloseable {
             + NUMBERS.incrementAndGet());
   }
 
-  /** Returns false if the name is taken: this class in another class loader counts from 1, too. */
+  /** Returns false if the name is taken: this class counts from 1 in each class loader. */
   private static boolean isRegistered(ManagementBean bean, ObjectName name) throws JMException {
     try {
       ManagementFactory.getPlatformMBeanServer().registerMBean(bean, name);

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A manager as consoles see it. The platform's MBean server holds the bean, and the bean holds the
- * manager weakly, so that a forgotten manager does not live forever. It throws only exceptions
- * whose classes a console has.
+ * manager weakly, so that a manager that was not closed can be collected. The bean throws only
+ * exceptions whose classes a console has.
  */
 public final class ManagementBean implements UnifiedMemoryMXBean {
   private static final boolean SERVER_PRESENT =
@@ -26,7 +26,7 @@ public final class ManagementBean implements UnifiedMemoryMXBean {
     this.memory = new WeakReference<>(memory);
   }
 
-  /** Registers a manager. Returns null if that is impossible, which is logged. */
+  /** Registers a manager. If that is impossible, logs a warning and returns null. */
   public static @Nullable AutoCloseable register(UnifiedMemoryManager memory) {
     if (!SERVER_PRESENT) {
       System.getLogger("dev.tidepool")

@@ -19,10 +19,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a manager reports of its buffers: figures, the latest allocations and frees, snapshots, and
+ * Reports on the buffers of a manager: statistics, the latest allocations and frees, snapshots, and
  * the dump when memory runs out.
  *
- * <p>Thread-safe; threads that allocate or free never wait for a report.
+ * <p>Thread-safe. Threads that allocate or free never wait for a report.
  */
 public final class ManagerReports {
   private final StorageContext context;
@@ -38,9 +38,9 @@ public final class ManagerReports {
   /**
    * Creates the reports of a new manager.
    *
-   * @param pinned what all managers of the session may page-lock
-   * @param reservations what is reserved of the device
-   * @param dumps writes snapshots when memory runs out; null if none are wanted
+   * @param pinned the budget of page-locked memory of the session
+   * @param reservations the reservations of the device
+   * @param dumps writes snapshots when memory runs out, or null
    */
   public ManagerReports(
       StorageContext context,
@@ -95,12 +95,12 @@ public final class ManagerReports {
         counters.lostResults());
   }
 
-  /** Live bytes by tag, largest first. Rented arrays have the empty tag. */
+  /** Returns live bytes by tag, the largest first. Rented arrays have the empty tag. */
   public Map<String, Long> bytesByTag() {
     return registry.bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
   }
 
-  /** Every block of the pools, and every buffer without one. */
+  /** Takes a snapshot with every block of the pools and every buffer without a block. */
   public Snapshot snapshot(String reason) {
     return new SnapshotBuilder(context)
         .take(
@@ -120,7 +120,7 @@ public final class ManagerReports {
         .toList();
   }
 
-  /** Records that an allocation has failed for good. Never throws. */
+  /** Records that an allocation has finally failed. Never throws. */
   public void exhausted(OutOfDeviceMemoryException failure) {
     FlightEvents.exhausted(
         context.id(),

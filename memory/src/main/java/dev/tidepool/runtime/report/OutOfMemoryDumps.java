@@ -11,9 +11,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * Writes snapshots to a folder of the user when memory runs out. The folder gets a few at most,
- * whichever process writes them, so that a program that fails again and again does not fill the
- * disk. Thread-safe.
+ * Writes snapshots to a folder of the user when memory runs out. The folder receives only a few,
+ * from all processes together, so that a program that fails repeatedly does not fill the disk.
+ * Thread-safe.
  */
 public final class OutOfMemoryDumps {
   static final int MOST = 8;
@@ -25,9 +25,9 @@ public final class OutOfMemoryDumps {
   private final AtomicBoolean writing = new AtomicBoolean();
 
   /**
-   * Dumps to a folder.
+   * Creates the dumps of a folder.
    *
-   * @throws IllegalArgumentException if it is no folder that can be written to
+   * @throws IllegalArgumentException if it is not a writable folder
    */
   public OutOfMemoryDumps(Path directory) {
     check(directory);
@@ -35,9 +35,9 @@ public final class OutOfMemoryDumps {
   }
 
   /**
-   * Checks the folder.
+   * Checks a folder.
    *
-   * @throws IllegalArgumentException if it is no folder that can be written to
+   * @throws IllegalArgumentException if it is not a writable folder
    */
   public static void check(Path directory) {
     if (!Files.isDirectory(directory) || !Files.isWritable(directory)) {
@@ -47,8 +47,8 @@ public final class OutOfMemoryDumps {
   }
 
   /**
-   * Writes a snapshot, unless there are enough or another thread is writing one of the same moment.
-   * Never throws, because the caller is about to throw an error.
+   * Writes a snapshot, unless the folder has enough or another thread is writing one. Never throws,
+   * because the caller is about to throw an error.
    */
   void write(Supplier<Snapshot> snapshot) {
     if (!writing.compareAndSet(false, true)) {
@@ -85,7 +85,7 @@ public final class OutOfMemoryDumps {
     }
   }
 
-  /** Process ids are reused, in containers even at the same time. The time is not. */
+  /** Returns a name with the time: process ids are reused, in containers at the same time. */
   private static String name() {
     return "tidepool-"
         + System.currentTimeMillis()

@@ -19,8 +19,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks at every block of a manager's pools, once, and writes a {@link Snapshot} of what it saw.
- * Takes no lock but each buffer's own, for a moment. Not for concurrent use.
+ * Reads every block of a manager's pools once and builds a {@link Snapshot}. Takes no lock except
+ * the lock of each buffer, briefly. Not for concurrent use.
  */
 final class SnapshotBuilder {
   private final StorageContext context;
@@ -35,10 +35,10 @@ final class SnapshotBuilder {
   /**
    * Takes the snapshot.
    *
-   * @param createdNanos when the manager was made
-   * @param statistics of the manager, which are asked for last
-   * @param foreign the buffers over memory that no pool has
-   * @param history null if none is kept
+   * @param createdNanos when the manager was created
+   * @param statistics of the manager; read last
+   * @param foreign the buffers over memory of no pool
+   * @param history the latest allocations and frees, or null if none are kept
    * @param reservations the open reservations of the manager
    */
   Snapshot take(
@@ -59,7 +59,7 @@ final class SnapshotBuilder {
     }
     foreign.forEach(this::add);
     changes.forEach(change -> tags.putIfAbsent(change.tag(), new Snapshot.Tag(change.tag(), 0, 0)));
-    // After all ages: nothing is older than the manager that allocated it.
+    // Read after all ages: nothing is older than the manager that allocated it.
     return new Snapshot(
         Instant.now(),
         Duration.ofNanos(System.nanoTime() - createdNanos),
@@ -76,7 +76,7 @@ final class SnapshotBuilder {
   }
 
   private void add(int pool, PooledBlock block) {
-    // The tenant first: a block that is idle afterwards has just come back.
+    // The tenant is read first: a block that is idle afterwards has just been returned.
     BufferCore core = BufferCore.of(block);
     if (block.isIdle() || core == null) {
       Snapshot.State state = block.isIdle() ? Snapshot.State.IDLE : Snapshot.State.BUSY;
@@ -108,7 +108,7 @@ final class SnapshotBuilder {
             core));
   }
 
-  /** A buffer over memory that no pool has. */
+  /** Adds a buffer over memory of no pool. */
   private void add(BufferCore foreign) {
     count(foreign);
     blocks.add(of(Snapshot.NO_POOL, -1, 0, foreign.byteSize(), Snapshot.State.LIVE, foreign));
@@ -129,7 +129,7 @@ final class SnapshotBuilder {
         core.site());
   }
 
-  /** Counts a buffer, which may have two blocks, once. */
+  /** Counts a buffer once, although it may have two blocks. */
   private void count(BufferCore core) {
     if (seen.add(core)) {
       tags.merge(

@@ -1,7 +1,7 @@
 /**
- * What users are told of a manager: statistics, snapshots, leaks, management beans.
+ * Reports on a manager for users: statistics, snapshots, leaks, management beans.
  *
- * <p>Reads what the packages below keep, and changes nothing but leaked buffers, which it closes.
+ * <p>Reads the records of lower packages. Changes nothing, except that it closes leaked buffers.
  */
 @NullMarked
 package dev.tidepool.runtime.report;

@@ -89,12 +89,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The manager of one accelerator: the entry point for users, and the place where the parts are put
- * together. {@link BufferAllocator} and {@link ExternalBuffers} allocate buffers, {@link Reclaimer}
- * frees memory, {@link ManagerReports} counts, and {@link ManagerShutdown} ends all.
+ * The manager of one accelerator. It is the entry point for users and creates the parts. {@link
+ * BufferAllocator} and {@link ExternalBuffers} allocate buffers, {@link Reclaimer} frees memory,
+ * {@link ManagerReports} counts, and {@link ManagerShutdown} ends everything.
  *
- * <p><b>Ownership.</b> It owns its pools, its queues, its compiled kernels and its storages, and
- * ends them in this order: storages once their work is done, kernels, queues, pools.
+ * <p><b>Ownership.</b> The manager owns its storages, compiled kernels, queues and pools. It ends
+ * them in this order; storages end when their work is done.
  */
 final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final DeviceAccelerator accelerator;
@@ -157,7 +157,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     AllocationLedger ledger = new AllocationLedger(options, counters);
     OutOfMemoryDumps dumps = options.dumpDirectory().map(OutOfMemoryDumps::new).orElse(null);
     DiagnosticSink reports = new DiagnosticSink(options.reportListener());
-    // Opens the spill file, which would stay open if what comes later refused its options.
+    // The context opens the spill file, which would stay open if a later statement refused the
+    // options.
     this.context =
         new StorageContext(
             this, shared, options, this::link, session.peers(), pools, counters, ledger, reports);
@@ -436,7 +437,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         .toList();
   }
 
-  /** Returns what lies idle of page-locked memory. */
+  /** Returns the idle blocks of page-locked memory. */
   Stream<ReclaimHandle> idlePinned() {
     return pools.idlePinned();
   }
@@ -460,11 +461,11 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
               + " is made");
     }
     limit.set(bytes, pools::idleBytes, this::trimExcess);
-    // Requests that wait may be served now, or never.
+    // A waiting request may now fit, or can never fit.
     context.waiters().released(context.device());
   }
 
-  /** Returns what frees memory when it is short. */
+  /** Returns the reclaimer, which frees memory when memory is short. */
   Reclaimer reclaimer() {
     return reclaimer;
   }
@@ -490,9 +491,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /**
-   * Runs what may block for long. {@link #synchronize()} does not wait for such work.
+   * Runs work that may block for long. {@link #synchronize()} does not wait for it.
    *
-   * @param undo takes the result if the future was cancelled
+   * @param undo receives the result if the future was cancelled
    */
   private <T> CompletableFuture<T> inBackground(Supplier<T> work, Consumer<T> undo) {
     state.checkOpen();
@@ -547,9 +548,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /**
    * Checks that the calling thread may wait for all work of this manager.
    *
-   * @param what what waits, for the message
-   * @throws IllegalStateException if the thread computes the body of a kernel that would have to
-   *     end first
+   * @param what the call that waits, for the message
+   * @throws IllegalStateException if the thread runs the body of a kernel that must end first
    */
   void checkMayAwaitAll(String what) {
     KernelBody.checkMayAwaitAll(
@@ -561,8 +561,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /**
-   * Brings the newest bytes back to memory that outlives its buffer, and waits for buffers that are
-   * closed meanwhile.
+   * Copies the newest bytes back to memory that outlives its buffer. Waits also for buffers that
+   * are closed meanwhile.
    */
   private void writeBack() {
     RuntimeException failure = null;
@@ -611,18 +611,18 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return transfers;
   }
 
-  /** Measures what the ways of this accelerator cost. */
+  /** Returns the calibration, which measures the transfer costs of this accelerator. */
   DeviceCalibration calibrations() {
     return calibrations;
   }
 
-  /** Returns what all parts of this manager share. */
+  /** Returns the state that all parts of this manager share. */
   StorageContext context() {
     return context;
   }
 
   /**
-   * Regular work of the session's maintenance thread.
+   * Does the regular work for this manager. The session's maintenance thread calls this.
    *
    * @param hostIsShort whether the host has little memory left
    */
@@ -630,7 +630,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     state.beforeEnd(() -> maintenance.run(now, hostIsShort));
   }
 
-  /** Closes the manager. A thread that calls this while another closes waits for it. */
+  /** Closes the manager. If another thread is closing it, waits for that thread. */
   @Override
   public void close() {
     StackReserve.checkForTwo();
@@ -640,14 +640,14 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /**
-   * Closes as {@link #close} does, but does not report yet what was open.
+   * Closes like {@link #close}, but does not report open buffers and reservations yet.
    *
-   * @return a task that reports that, also to the user's listener; threads that wait for this to
-   *     close do not wait for it
+   * @return a task that reports them, also to the user's listener. Threads that wait for the close
+   *     do not wait for this task.
    */
   Runnable closeAndReport() {
     LeakSummary open = new LeakSummary(context, LeakReport.Cause.OPEN_AT_CLOSE);
-    // Before anything is closed, because the heap may have no room for it.
+    // Before anything is closed, because the heap may later have no room for the list.
     List<UnclosedReservationReport> reserved = reservations.unclosed();
     AtomicBoolean closes = new AtomicBoolean();
     closing.run(
@@ -668,15 +668,15 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return () -> leaks.wereOpen(open, closes.get() ? reserved : List.of());
   }
 
-  /** Frees what is left when every buffer is freed. */
+  /** Frees everything else once every buffer is freed. */
   private void end() {
-    // Otherwise a user that keeps a measurement would keep this.
+    // Otherwise a user that keeps a measurement would keep this manager reachable.
     Closing.surviving("leak groups", leakDetector::seal);
     Closing.surviving("kernels", kernels);
     Closing.surviving("queues", link::end);
     Closing.surviving("reservations", reservations::closeAll);
     Closing.surviving("pools", pools);
-    // A buffer that was allocated meanwhile closes itself and gives its block back.
+    // A buffer that was allocated meanwhile closes itself and returns its block.
     pools.awaitReturned();
     SpillFile spilling = context.spilling();
     if (spilling != null) {

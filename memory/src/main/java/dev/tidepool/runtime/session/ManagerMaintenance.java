@@ -17,9 +17,9 @@ import dev.tidepool.runtime.supply.PressureMonitor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The regular work for one manager: leaks are noticed, pools trimmed, scattered memory moved
- * together, and listeners told how full it is. Only the session's {@link SessionMaintenance} thread
- * does it.
+ * The regular work for one manager: closes leaked buffers, trims pools, defragments memory, and
+ * reports memory pressure to listeners. Only the session's {@link SessionMaintenance} thread runs
+ * it.
  */
 final class ManagerMaintenance {
   private final ManagerContext context;
@@ -105,7 +105,7 @@ final class ManagerMaintenance {
     try {
       info = context.device().memory();
     } catch (AcceleratorException e) {
-      return; // A device that does not answer any more has no memory.
+      return; // A device that no longer answers has no memory.
     }
     pressure.tell(pressure.ofDevice(info));
     if (limit == null) {

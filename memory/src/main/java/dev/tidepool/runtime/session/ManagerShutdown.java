@@ -12,14 +12,14 @@ import dev.tidepool.runtime.threads.Once;
 import dev.tidepool.spi.support.Uninterruptibly;
 
 /**
- * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
- * last buffer is freed, so is what the manager owns besides, by the thread that frees that buffer.
- * An open mapping puts that off until it closes.
+ * Ends a closed manager. Closes its open buffers and waits for their work. The thread that frees
+ * the last buffer then frees everything else that the manager owns. An open mapping postpones the
+ * end until the mapping closes.
  */
 final class ManagerShutdown {
   /**
-   * How long a closing thread waits at most before it looks again: a thread that trims a pool on
-   * behalf of another manager does not notify this one when it is done.
+   * The longest wait of a closing thread between two checks. A thread that trims a pool on behalf
+   * of another manager does not notify this one when it is done.
    */
   private static final long LONGEST_WAIT_MILLIS = 10;
 
@@ -29,17 +29,17 @@ final class ManagerShutdown {
   private final BufferRegistry registry;
   private final MemoryPools pools;
   private final Runnable last;
-  // Made here, because the heap may be full when the manager closes.
+  // Created here, because the heap may be full when the manager closes.
   private final Runnable attempt = this::endIfSettled;
   private final Runnable change = this::somethingEnded;
   private final Once end = new Once();
-  // Guarded by this: whether something ended since the closing thread looked last.
+  // Guarded by this: whether something ended since the closing thread last checked.
   private boolean changed;
 
   /**
-   * Creates the shutdown of a manager, which has not begun.
+   * Creates the shutdown of a manager, but does not begin it.
    *
-   * @param last frees what the manager owns besides its buffers; runs once
+   * @param last frees what the manager owns besides its buffers; is run once
    */
   ManagerShutdown(StorageContext context, Lender lender, MemoryPools pools, Runnable last) {
     this.context = context;
@@ -51,15 +51,15 @@ final class ManagerShutdown {
   }
 
   /**
-   * Closes what is live until the manager has ended or only mappings are left.
+   * Closes live buffers until the manager has ended or only mappings are left.
    *
-   * @param open is told what was open
+   * @param open collects the buffers that were open
    */
   void closeBuffers(LeakSummary open) {
     pools.awaitTenants();
     context.state().endBy(change);
     do {
-      // Otherwise the close would wait for lent buffers.
+      // Otherwise closing would wait for lent buffers.
       lender.endAll();
       for (BufferCore core : registry.all()) {
         if (close(core)) {
@@ -67,7 +67,7 @@ final class ManagerShutdown {
         }
       }
       context.awaitWork();
-      // The next round closes what these operations have made.
+      // The next round closes buffers that these operations have created.
       gate.awaitQuiet();
       endIfSettled();
     } while (!gate.hasEnded() && !registry.awaitMappings() && awaitChange());
@@ -75,7 +75,7 @@ final class ManagerShutdown {
     // The last mapping may have been closed meanwhile.
     endIfSettled();
     if (gate.hasEnded()) {
-      // Waits if another thread runs it.
+      // If another thread runs it, waits for that thread.
       end.run(last);
     }
   }
@@ -85,7 +85,7 @@ final class ManagerShutdown {
     notifyAll();
   }
 
-  /** Waits until something ended since the last call. Returns true. An interrupt stays set. */
+  /** Waits briefly until something ended since the last call. Returns true. */
   private boolean awaitChange() {
     synchronized (this) {
       Uninterruptibly.await(this, LONGEST_WAIT_MILLIS * 1_000_000, () -> changed);
@@ -104,11 +104,11 @@ final class ManagerShutdown {
   }
 
   /**
-   * Frees what is left once every buffer is freed. An open mapping postpones that until it closes,
-   * and a block that is being moved until the maintenance thread looks again.
+   * Frees the rest once every buffer is freed. An open mapping postpones this until it closes. A
+   * block that is being moved postpones it until the maintenance thread checks again.
    */
   private void endIfSettled() {
-    // In this order: an operation inside may make a buffer, and none enters after it.
+    // In this order: an operation inside the gate may create a buffer, and none enters afterwards.
     if (gate.isQuiet() && registry.isEmpty() && gate.end()) {
       end.run(last);
     }

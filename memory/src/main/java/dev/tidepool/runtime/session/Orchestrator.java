@@ -24,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Kernels by name, run where the most bytes of their buffers are. */
+/** Registers kernels by name and runs each where the most bytes of its buffers are. */
 final class Orchestrator implements ComputeOrchestrator {
   private record Placed(Kernel kernel, DeviceMemoryManager memory) {}
 
@@ -133,7 +133,7 @@ final class Orchestrator implements ComputeOrchestrator {
         refused.add(e);
       }
     }
-    // There is always the CPU.
+    // Not empty, because the CPU is always present.
     String reasons = refused.stream().map(e -> "\n" + e.getMessage()).collect(joining());
     UnsupportedOperationException none =
         new UnsupportedOperationException("no accelerator runs kernel '" + name + "'" + reasons);
@@ -141,7 +141,7 @@ final class Orchestrator implements ComputeOrchestrator {
     throw none;
   }
 
-  /** Returns the kernel on an accelerator, or null if that is only preferred and cannot run it. */
+  /** Returns the kernel on an accelerator, or null if a preferred accelerator cannot run it. */
   private @Nullable Placed placedOn(
       String wanted, String name, RegisteredSources known, boolean preferred) {
     Accelerator accelerator;
@@ -168,7 +168,7 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   private Kernel kernel(String name, RegisteredSources registered, DeviceMemoryManager memory) {
-    // The manager keeps the kernels, and closes them when it closes.
+    // The manager keeps the kernels and closes them when it closes.
     Kernel known = memory.kernels().of(registered);
     if (known != null) {
       return known;

@@ -14,9 +14,9 @@ import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** The service behind the factories of {@code dev.tidepool}. */
+/** The service that implements the factories of {@code dev.tidepool}. */
 public final class RuntimeProvider implements TidepoolRuntime {
-  /** For {@link java.util.ServiceLoader}. */
+  /** Creates the provider, for {@link java.util.ServiceLoader}. */
   public RuntimeProvider() {}
 
   @Override
@@ -67,7 +67,7 @@ public final class RuntimeProvider implements TidepoolRuntime {
     try {
       return session.managerThatEnds(choice.apply(session));
     } catch (RuntimeException | Error e) {
-      // The caller gets no session, so this must close its devices, threads and files.
+      // The caller gets no session, so this method closes its devices, threads and files.
       session.close();
       throw e;
     }
@@ -82,7 +82,7 @@ public final class RuntimeProvider implements TidepoolRuntime {
               + " is not of this library; take it from"
               + " Tidepool.accelerators()");
     }
-    // Nothing else opens sessions.
+    // No other class implements sessions.
     return ((RuntimeSession) device.session()).furtherManager(device, options);
   }
 

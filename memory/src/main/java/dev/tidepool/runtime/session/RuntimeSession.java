@@ -60,11 +60,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accelerators of one {@code Tidepool}, their managers, and the threads behind them.
+ * The accelerators of one {@code Tidepool}, their managers, and its threads.
  *
- * <p><b>Order of the end.</b> Managers first, each when its last buffer is freed, then devices and
- * threads. Its monitor guards the default managers and the closing. Under it no driver is called,
- * except to ask a device for the size of its memory.
+ * <p><b>Closing order.</b> Managers end first, each when its last buffer is freed, then devices and
+ * threads. The monitor guards the default managers and {@code closed}. A thread that holds the
+ * monitor calls no driver, except to request the memory size of a device.
  */
 final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final MemoryOptions options;
@@ -88,7 +88,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   // Guarded by this.
   private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
   private boolean closed;
-  // Calls that use a device and no manager.
+  // Counts calls that use a device and no manager.
   private final OperationGate gate = new OperationGate();
   private final Once closing = new Once();
   private final Once closingDevices = new Once();
@@ -138,7 +138,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return Objects.requireNonNull(reservations.get(device), "one of this session");
   }
 
-  /** Returns the reservations of the host's memory, which is the CPU's. */
+  /** Returns the reservations of the host's memory, which are those of the CPU. */
   ReservationLedger hostReservations() {
     return reservations(accelerators.getLast().device());
   }
@@ -148,9 +148,10 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * Asks all providers; the CPU is always there, last.
+   * Opens a session with the devices of all providers. The CPU is always present, as the last
+   * device.
    *
-   * @throws IllegalArgumentException if the dump directory is no folder that can be written to
+   * @throws IllegalArgumentException if the dump directory is not a writable folder
    * @throws dev.tidepool.TransferException if the file of a trace, or one in the spill directory,
    *     cannot be written
    */
@@ -159,12 +160,12 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * Asks some of the providers.
+   * Opens a session with the devices of some providers.
    *
    * @param asked selects the providers
    */
   static RuntimeSession discover(MemoryOptions options, Predicate<AcceleratorProvider> asked) {
-    // Checked before anything is opened that would have to be closed again.
+    // Checked before anything is opened that a failure would have to close.
     options.dumpDirectory().ifPresent(OutOfMemoryDumps::check);
     options
         .spillDirectory()
@@ -178,7 +179,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
       session.maintenance.start();
       return session;
     } catch (Throwable e) {
-      // The caller gets no session, so this must close its parts.
+      // The caller gets no session, so this method closes its parts.
       close(devices);
       if (trace != null) {
         trace.close();
@@ -187,7 +188,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  /** Opens the devices that providers find, and the CPU. What fails in a provider is a note. */
+  /** Opens the devices that providers find, and the CPU. If a provider fails, adds a note. */
   private static void discover(
       MemoryOptions options,
       Predicate<AcceleratorProvider> asked,
@@ -224,7 +225,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     devices.forEach(device -> Closing.surviving(device.info().id(), device));
   }
 
-  /** Best first. A vendor's own driver, such as CUDA, comes before one for all vendors. */
+  /** Returns the rank of a kind. The best has the lowest. */
   private static int rank(AcceleratorKind kind) {
     return switch (kind) {
       case GPU -> 0;
@@ -243,15 +244,15 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         try {
           installed.add(all.next());
         } catch (ServiceConfigurationError e) {
-          // Of one provider; the iterator goes on with the next.
+          // The failure of one provider; the iterator continues with the next.
           notes.add(notLoaded(e));
         }
       }
     } catch (ServiceConfigurationError e) {
-      // Of a list of providers. To ask again may fail for ever.
+      // The failure of a list of providers. Another call may fail forever.
       notes.add(notLoaded(e));
     }
-    // The order of the class path is arbitrary; this one has cuda and metal before opencl.
+    // The class path has an arbitrary order. This order puts cuda and metal before opencl.
     installed.sort(Comparator.comparing(AcceleratorProvider::name));
     return installed;
   }
@@ -289,9 +290,9 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * Returns a further manager, with options of its own.
+   * Creates another manager, with its own options.
    *
-   * @throws IllegalArgumentException if they differ from the session's in an option that all its
+   * @throws IllegalArgumentException if they differ from the session's in an option that all
    *     managers share
    */
   UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
@@ -308,7 +309,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  /** A value that equals the default counts as not set. */
+  /** Checks an option that all managers share. A value equal to the default counts as not set. */
   private void checkShared(
       String key,
       Function<MemoryOptions, @Nullable Object> option,
@@ -361,19 +362,19 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * Returns the pools of plain host memory that managers share; null for one whose options differ
-   * from the session's.
+   * Returns the pools of plain host memory that managers share. Returns null if the manager's
+   * options differ from the session's.
    */
   @Nullable HostPools sharedHostPools(MemoryOptions wanted) {
     return wanted.equals(options) ? hostPools : null;
   }
 
-  /** Returns the trace of allocations, which all managers share; null if there is none. */
+  /** Returns the trace of allocations, which all managers share, or null if there is none. */
   @Nullable AllocationTrace trace() {
     return trace;
   }
 
-  /** Returns what the session has opened in drivers and the system. */
+  /** Returns the resources that the session has opened in drivers and the operating system. */
   SessionResources resources() {
     return resources;
   }
@@ -382,12 +383,12 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return pinned;
   }
 
-  /** Where managers find room in that budget. */
+  /** Returns the reclaimer that makes room in the pinned budget. */
   PinnedReclaimer pinnedReclaimer() {
     return pinnedReclaimer;
   }
 
-  /** Returns what frees memory in each of the managers. */
+  /** Returns the reclaimers of all managers. */
   Stream<Reclaimer> reclaimers() {
     return managers.stream().map(DeviceMemoryManager::reclaimer);
   }
@@ -436,21 +437,20 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  /** A manager has freed everything. */
+  /** Removes a manager that has freed everything. */
   private void ended(DeviceMemoryManager manager) {
     managers.remove(manager);
     closeDevicesIfLast();
   }
 
-  /** Returns its threads. */
   SessionExecutors workers() {
     return workers;
   }
 
   /**
-   * Closes the session. A thread that calls this while another closes waits for it. If the heap or
-   * the stack ends meanwhile, this throws that error when the rest is closed, and may be called
-   * again.
+   * Closes the session. If another thread is closing it, waits for that thread. If the heap or the
+   * stack is exhausted meanwhile, closes the rest and throws the error. The call may then be
+   * repeated.
    */
   @Override
   public void close() {
@@ -461,7 +461,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     try {
       closing.run(() -> closeInside(reports));
     } finally {
-      // Threads that waited for this to close do not wait for listeners.
+      // After the close, so that threads that waited for it do not wait for listeners.
       reports.forEach(Runnable::run);
     }
   }
@@ -482,7 +482,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
       }
     }
     closeDevicesIfLast();
-    // Another thread that ended the last manager may be closing them.
+    // Another thread that ended the last manager may be closing the devices.
     closingDevices.awaitIfBegun();
     if (failure != null) {
       throw failure;
@@ -504,7 +504,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     peers.close(
         () -> {
           Closing.surviving("the host's pools", hostPools);
-          // Where the heap was full, managers have not closed everything.
+          // If the heap was full, managers have not closed everything.
           resources.closeAll();
         });
     workers.close();

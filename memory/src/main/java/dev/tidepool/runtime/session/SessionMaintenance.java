@@ -12,12 +12,13 @@ import java.lang.ref.WeakReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread that looks after a session's managers: it notices unreachable buffers, trims pools at
- * intervals and when memory is short, and writes a trace. It holds the session weakly. If a session
- * becomes unreachable without being closed, the thread closes what the session left, and ends.
+ * The thread that maintains a session's managers. It finds unreachable buffers, trims pools at
+ * intervals and when memory is short, and writes the trace. It holds the session weakly. If a
+ * session becomes unreachable without being closed, the thread closes the session's resources and
+ * ends.
  */
 final class SessionMaintenance implements AutoCloseable {
-  // A listener that the thread is calling may wait for the closing thread.
+  // Limited, because a listener that the thread is calling may wait for the closing thread.
   private static final long ENDING_MILLIS = 10_000;
 
   private final WeakReference<RuntimeSession> session;
@@ -27,10 +28,9 @@ final class SessionMaintenance implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * Creates the maintenance of a session, which has not begun.
+   * Creates the maintenance of a session, but does not start the thread.
    *
-   * @param resources of the session, which do not refer to it
-   * @param clock its clock
+   * @param resources of the session; they must not refer to it
    */
   SessionMaintenance(RuntimeSession session, SessionResources resources, CoarseClock clock) {
     this.resources = resources;
@@ -48,21 +48,21 @@ final class SessionMaintenance implements AutoCloseable {
     boolean ends = false;
     while (!closed && !ends) {
       LockSupport.parkNanos(CoarseClock.NANOS);
-      // A log handler may interrupt this thread, and an interrupt would keep it from parking.
+      // A log handler may interrupt this thread. A set interrupt would prevent parking.
       Thread.interrupted();
       clock.advance();
       Resumable.resumeAll();
       try {
         ends = !lookAfterSession() && closeForgotten();
       } catch (Throwable e) {
-        // The heap had not even room for the text of a warning. The next round tries again.
+        // The heap has no room even for the text of a warning. The next round tries again.
       }
     }
   }
 
   /**
-   * Returns whether there still is a session. A method of its own: while the thread sleeps, none of
-   * its frames refers to the session.
+   * Returns whether the session still exists. This is a separate method so that no frame of the
+   * sleeping thread refers to the session.
    */
   private boolean lookAfterSession() {
     RuntimeSession current = session.get();
@@ -70,7 +70,7 @@ final class SessionMaintenance implements AutoCloseable {
       return false;
     }
     try {
-      // Not by a lambda: that takes memory, and an error of its allocation would end the thread.
+      // Not a lambda: its allocation could fail, and the error would end the thread.
       lookAfter(current);
     } catch (RuntimeException | Error e) {
       warn(e);
@@ -78,7 +78,7 @@ final class SessionMaintenance implements AutoCloseable {
     return true;
   }
 
-  /** Returns false if the heap was full. Another attempt may succeed. */
+  /** Closes an unreachable session. Returns false if the heap was full; a retry may succeed. */
   private boolean closeForgotten() {
     try {
       resources.closeForgotten();
@@ -104,8 +104,8 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   /**
-   * Whatever fails, even for lack of heap, the thread goes on: no other thread trims pools or finds
-   * leaks.
+   * Runs maintenance and logs any failure, even a full heap. The thread must continue, because no
+   * other thread trims pools or finds leaks.
    */
   private static void attempt(Runnable maintenance) {
     try {
@@ -120,14 +120,14 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   /**
-   * Ends the thread and waits for its current work, because the blocks that it gives back must go
-   * before their device.
+   * Ends the thread and waits for its current work, because it must return its blocks before their
+   * device is closed.
    */
   @Override
   public void close() {
     closed = true;
     LockSupport.unpark(thread);
-    // The thread itself may end a session.
+    // This thread itself may end a session.
     if (!Thread.currentThread().equals(thread)) {
       Uninterruptibly.await(() -> thread.join(ENDING_MILLIS));
     }

@@ -8,11 +8,11 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Runs the transfers of one list on {@link TransferExecutor}, a bounded number of them at once. It
- * starts when the whole list has been handed in, so that small transfers are found together.
+ * Runs the transfers of one list on {@link TransferExecutor}, a bounded number at a time. It starts
+ * once the whole list is submitted, so that small transfers can be combined.
  *
- * <p>Each of the list's tasks there runs one transfer, then queues again behind what others ask
- * for. The monitor guards the number of tasks; a thread holds it while it takes from the queue.
+ * <p>Each task runs one transfer, then is queued again behind the requests of other callers. The
+ * monitor guards the number of tasks. A thread holds the monitor while it polls the queue.
  */
 final class BoundedExecutor extends Resumable implements HandoffExecutor {
   private final HandoffExecutor transferExecutor;
@@ -24,10 +24,10 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
   private boolean started;
 
   /**
-   * Creates a list.
+   * Creates the executor of one list.
    *
-   * @param most how many of its transfers are under way at once
-   * @param tells whether a listener of the user's is called when one ends
+   * @param most the largest number of transfers that run at a time
+   * @param tells whether a listener of the user is called when a transfer ends
    */
   BoundedExecutor(HandoffExecutor transferExecutor, int most, boolean tells) {
     this.transferExecutor = transferExecutor;
@@ -41,7 +41,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     addTask();
   }
 
-  /** Called by a thread whose task ends at once, unless it calls a listener first. */
+  /** Hands in a task. The caller's own task ends at once, unless it calls a listener first. */
   @Override
   public void executeNext(Runnable task) {
     if (tells) {
@@ -56,7 +56,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     return tells;
   }
 
-  /** Starts what is ready. */
+  /** Starts the transfers that are ready. */
   void start() {
     int ready;
     synchronized (this) {
@@ -82,7 +82,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     }
   }
 
-  /** A task could not go on. The maintenance thread starts another one for what is ready. */
+  /** Records that a task could not continue. The maintenance thread starts another one. */
   private void taskFailed() {
     synchronized (this) {
       tasks--;
@@ -95,7 +95,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     start();
   }
 
-  /** Runs one transfer of the list. */
+  /** Runs the next transfer of the list, if any. */
   private void runNext() {
     Runnable next;
     boolean more;

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A calibration as text: a line that says what this is, what it is of, when it was measured, and a
+ * A calibration as text. The lines are: the format, the key, the time of the measurement, and one
  * line for each leg and each peer.
  */
 final class CalibrationText {
@@ -35,7 +35,7 @@ final class CalibrationText {
     text.append(name.replace('\n', ' ')).append('\n');
   }
 
-  /** Returns what a text says, if it is of that key and this version, and whole. */
+  /** Parses a calibration. Returns empty if key or version differ, or the text is malformed. */
   static Optional<TransferCalibration> parse(String key, String text) {
     List<String> lines = text.lines().toList();
     if (lines.size() < 3 || !lines.get(0).equals(FIRST) || !lines.get(1).equals(key)) {

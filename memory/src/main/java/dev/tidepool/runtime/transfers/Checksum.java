@@ -13,8 +13,9 @@ import java.util.Objects;
 import java.util.zip.CRC32C;
 
 /**
- * The CRC32C of elements wherever they are, read in chunks through a block of the host. The padding
- * of structs counts as zeros: records have none, so it is not the same on both sides.
+ * The CRC32C of elements on any side, read in chunks through a staging block. The padding of
+ * structs counts as zeros: records have no padding, so padding bytes may differ between the two
+ * sides.
  */
 final class Checksum {
   private Checksum() {}
@@ -24,8 +25,8 @@ final class Checksum {
   }
 
   /**
-   * Returns the checksum of a range of a storage, from its newest side; called by work in its
-   * queue.
+   * Returns the checksum of a range of a storage, read from the side with the newest bytes. The
+   * caller is an operation in the storage's queue.
    */
   static long of(ElementType<?> type, Storage storage, long from, long bytes) {
     return of(
@@ -35,7 +36,7 @@ final class Checksum {
         (at, chunk) -> storage.coherence().copyOut(from + at, new HostRegion.Segment(chunk, true)));
   }
 
-  /** Returns the checksum of bytes of the host. */
+  /** Returns the checksum of a region of the host. */
   static long of(ElementType<?> type, StorageContext context, HostRegion source) {
     return of(type, context, source.byteSize(), source::copyTo);
   }

@@ -32,34 +32,37 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One buffer spread over several, or collected from them: a piece for each part, and one piece of
- * work for each storage that is written, all asked for at once.
+ * One buffer scattered or broadcast to several buffers, or gathered from them. There is one piece
+ * for each part, and one operation for each storage that is written. All operations are submitted
+ * at once.
  *
- * <p><b>Failure.</b> Pieces of one storage go on when one of them failed; the work fails at its
- * end, with all that did. Pieces of other storages do not notice: a piece that was to be relayed
- * from one that failed is copied from where that one came from, which this work has reserved too.
+ * <p><b>Failure.</b> If a piece fails, the other pieces of its storage continue; their operation
+ * fails at its end with all failures. Pieces of other storages are not affected. If the relay of a
+ * piece failed, the piece is copied from the source instead, which the operation has reserved too.
  *
- * <p><b>Order.</b> All work enters the order of all storages at once, so nothing that others ask
- * for comes between a piece and those it is relayed to.
+ * <p><b>Order.</b> All operations enter the queues of all storages at once. So no operation of
+ * another thread runs between a piece and the pieces that it is relayed to.
  */
 final class Collective {
-  /** A copy of the whole. */
+  /** One copy, from a source to a destination. */
   private static final class Piece {
     private final int number;
     private final BufferHandle<?> source;
     private final BufferHandle<?> destination;
     private final @Nullable Piece relay;
-    // Set by the thread that asks: whether its work was let in, and whether it uses the relay.
+    // Set by the submitting thread: whether the operation was admitted, and whether it uses the
+    // relay.
     private boolean entered;
     private boolean relayed;
-    // Written by the work of one storage, read by that of another.
+    // Written by the operation of one storage, read by that of another.
     private volatile boolean arrived;
 
     /**
      * Creates a piece.
      *
-     * @param number of the part, from 1 on
-     * @param relay what has the same bytes by then, and is nearer than the source
+     * @param number of the part, from 1
+     * @param relay a piece whose destination has the same bytes by then, and is nearer than the
+     *     source
      */
     Piece(int number, BufferHandle<?> source, BufferHandle<?> destination, @Nullable Piece relay) {
       this.number = number;
@@ -69,8 +72,8 @@ final class Collective {
     }
 
     /**
-     * Returns what its work uses: the relay too, if that is written by work that was let in, or by
-     * this.
+     * Returns the accesses of the piece. The relay is included if its operation was admitted or if
+     * both pieces write the same storage.
      */
     List<ResourceAccess> uses() {
       List<ResourceAccess> uses = new ArrayList<>(List.of(ResourceAccess.read(source.storage())));
@@ -93,7 +96,7 @@ final class Collective {
     }
   }
 
-  /** Buffers whose order is entered at once: that many monitors are held, one within the other. */
+  /** The most buffers in one call: a thread holds the monitors of all of them, nested. */
   private static final int MOST_BUFFERS = 1001;
 
   private final String part;
@@ -179,7 +182,7 @@ final class Collective {
 
   private static <A> BufferHandle<A> own(
       String name, UnifiedBuffer<A> buffer, UnifiedBuffer<A> like) {
-    // Those of other kinds are a ForeignCollective's.
+    // Buffers of other kinds take part in a ForeignCollective only.
     BufferHandle<A> own = (BufferHandle<A>) Objects.requireNonNull(buffer, name);
     if (!own.elementType().equals(like.elementType())) {
       throw new IllegalArgumentException(
@@ -189,10 +192,10 @@ final class Collective {
     return own;
   }
 
-  /** Bytes that a piece writes. */
+  /** A range of bytes that a piece writes. */
   private record Written(Piece piece, MemoryRange range) {}
 
-  /** Checks that no byte is written twice, and none is written that is read. */
+  /** Checks that no byte is written twice and that no byte that is read is written. */
   private void checkApart() {
     Map<Object, NavigableMap<Long, Written>> written = new HashMap<>();
     for (Piece piece : pieces) {
@@ -229,9 +232,10 @@ final class Collective {
   }
 
   /**
-   * Asks for all of it; done when all pieces are, failed with the first failure.
+   * Submits all pieces. The future completes when all of them have ended, and fails with the first
+   * failure.
    *
-   * @param threads complete the future if the heap was full when the last piece was done
+   * @param threads complete the future if the heap is full when the last piece ends
    */
   CompletableFuture<Void> submit(Executor threads) {
     Map<Storage, List<Piece>> byStorage = new LinkedHashMap<>();
@@ -270,7 +274,7 @@ final class Collective {
         : CompositeFuture.of(futures, threads);
   }
 
-  /** Runs something under the monitors of storages, which are taken in the given order. */
+  /** Runs a task while holding the monitors of storages, acquired in the given order. */
   private static void holding(List<Storage> storages, Runnable entering) {
     if (storages.isEmpty()) {
       entering.run();
@@ -291,13 +295,13 @@ final class Collective {
     StorageContext context = written.context();
     try {
       Operation operation = context.transfer(uses, () -> copyAll(group));
-      // Before it is asked for: whatever is thrown then, what has entered begins.
+      // Added before it is reserved, so that it begins even if reserving it throws.
       reserved.add(operation);
       CompletableFuture<Void> future = context.reserve(operation);
       group.forEach(piece -> piece.entered = true);
       return future;
     } catch (RuntimeException e) {
-      // Closed meanwhile, or mapped from a file for reading; others are on their way already.
+      // The buffer was closed meanwhile, or maps a file for reading. Others are submitted already.
       return CompletableFuture.failedFuture(failed(group.getFirst(), e));
     }
   }
@@ -334,7 +338,7 @@ final class Collective {
         cause);
   }
 
-  /** Waits for the end, and fails with what the future failed with. */
+  /** Waits for the future and throws its failure. */
   static void await(CompletableFuture<Void> future) {
     try {
       future.join();
@@ -344,12 +348,13 @@ final class Collective {
   }
 
   /**
-   * Which holder of the bytes sends them to which destination. Each holder serves one destination
-   * at a time, and the next destination is served by the holder that gets it done first: where all
-   * links are alike that is a binomial tree (van de Geijn and others, collective communication).
+   * Chooses the holder of the bytes that sends them to each destination. A holder serves one
+   * destination at a time. The holder that would finish first serves the next destination. If all
+   * links are alike, the result is a binomial tree (van de Geijn and others, collective
+   * communication).
    */
   private static final class Relays {
-    /** What a copy takes: within a device, over one link, and down and up through the host. */
+    /** The cost of a copy: within a device, over one link, and down and up through the host. */
     private static final int LOCAL = 1;
 
     private static final int LINK = 8;
@@ -377,7 +382,7 @@ final class Collective {
       holders.add(new Holder(source, null, 0));
     }
 
-    /** Returns the piece for the next destination, which holds the bytes from then on. */
+    /** Returns the piece for the next destination, which becomes a holder. */
     Piece next(int number, BufferHandle<?> destination) {
       Holder best = holders.getFirst();
       long done = Long.MAX_VALUE;

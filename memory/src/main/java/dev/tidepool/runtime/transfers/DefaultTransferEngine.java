@@ -73,7 +73,7 @@ public record DefaultTransferEngine(
   private TransferList start(List<? extends Transfer<?>> transfers, TransferOptions options) {
     context.checkOpen();
     Objects.requireNonNull(options, "options");
-    // A copy, because the caller may change it; with what is missing, which is a pair's failure.
+    // A copy, because the caller may change the list. May have null elements, which fail alone.
     List<? extends Transfer<?>> list =
         new ArrayList<>(Objects.requireNonNull(transfers, "transfers"));
     TransferList transferList = TransferList.start(context, list, options);
@@ -81,7 +81,7 @@ public record DefaultTransferEngine(
     return transferList;
   }
 
-  /** A single copy. Cancelling stops it, if it has not started. */
+  /** A single copy. Cancelling it stops the copy if it has not started. */
   private static final class CopyFuture extends CompletableFuture<Void> {
     private final TransferList transferList;
     private final Ending ending;
@@ -121,7 +121,7 @@ public record DefaultTransferEngine(
       }
     }
 
-    /** Returns the cause without "transfer 1 of 1". */
+    /** Returns the cause without the prefix "transfer 1 of 1". */
     private static Throwable cause(TransferOutcome outcome) {
       Throwable named = outcome.cause().orElseThrow();
       return named.getCause() == null ? named : named.getCause();

@@ -9,12 +9,12 @@ import dev.tidepool.spi.Device;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What users may know of a device of a session. */
+/** A device of a session, as users see it. */
 public record DeviceAccelerator(OpenSession session, Device device) implements Accelerator {
   /**
-   * Returns what is known of an accelerator that a user names.
+   * Returns an accelerator that a user has passed, as a device of the session.
    *
-   * @throws IllegalArgumentException if it is of another session
+   * @throws IllegalArgumentException if the accelerator belongs to another session
    */
   public static DeviceAccelerator of(Accelerator accelerator, OpenSession session) {
     if (!(accelerator instanceof DeviceAccelerator device) || !device.session().equals(session)) {

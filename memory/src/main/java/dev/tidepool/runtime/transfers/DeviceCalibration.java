@@ -20,16 +20,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
-/** When the device of a manager is calibrated, and where the figures are kept. */
+/** Decides when the device of a manager is calibrated, and keeps the results in a file. */
 public final class DeviceCalibration {
 
-  /** The managers whose memory is measured with. */
+  /** The devices and managers of the session, whose memory takes part in measurements. */
   public interface Neighbours {
     /** Returns all devices of the session. */
     List<Device> devices();
 
     /**
-     * Returns what calibrates the default manager of a device.
+     * Returns the calibration of the default manager of a device.
      *
      * @throws IllegalStateException if the session is closed
      */
@@ -47,8 +47,8 @@ public final class DeviceCalibration {
   }
 
   /**
-   * Takes the figures of an earlier run, or measures those that take little time. Without figures
-   * the ways have a fixed order, so a failure only costs speed.
+   * Uses the results of an earlier run, or takes only the short measurements. Without results the
+   * paths have a fixed order, so a failure only costs speed.
    */
   public void whenWorthwhile() {
     if (!context.options().calibration()
@@ -90,7 +90,7 @@ public final class DeviceCalibration {
     }
   }
 
-  /** Device memory of another manager, which does not end as long as that is in use. */
+  /** Device memory of another manager. That manager does not end while the memory is in use. */
   private record Scratch(DeviceCalibration owner, Lease lease) implements AutoCloseable {
     @Override
     public void close() {
@@ -102,7 +102,7 @@ public final class DeviceCalibration {
     }
   }
 
-  /** Measures with memory of the pools, within the limit. */
+  /** Measures with memory from the pools, within the limit. */
   private TransferCalibration measure(boolean thorough, List<Calibrator.Peer> peers) {
     Lease scratch = blocks.forMeasuring(Calibrator.SCRATCH_BYTES, thorough);
     try {
@@ -121,7 +121,7 @@ public final class DeviceCalibration {
     return context.device().info().can(Capability.SHARED_MEMORY);
   }
 
-  /** Memory of the devices that this one copies from, where their managers have enough. */
+  /** Allocates memory on the devices that this one copies from, if their managers have enough. */
   private List<Scratch> peers() {
     List<Scratch> peers = new ArrayList<>();
     try {
@@ -182,7 +182,7 @@ public final class DeviceCalibration {
     return UUID.nameUUIDFromBytes(key().getBytes(StandardCharsets.UTF_8)) + ".txt";
   }
 
-  /** Returns what the figures depend on: home folders and their caches move between machines. */
+  /** Returns all that the results depend on, the machine too: caches move between machines. */
   private String key() {
     DeviceInfo device = context.device().info();
     return String.join(

@@ -11,16 +11,16 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link Collective} in which buffers take part that a program implements itself. Those have no
- * order that could be entered at once, so each piece is a copy of its own, in the order of the
- * buffer of this library that takes part in it.
+ * A {@link Collective} with buffers that a program implements itself. Such buffers have no
+ * operation queue. So each piece is a separate copy, in the queue of the library's buffer that
+ * takes part in it.
  *
  * @param <A> the Java array that carries elements
  */
 final class ForeignCollective<A> {
   private record Piece<A>(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
     CompletableFuture<Void> copy() {
-      // A buffer of another kind may copy on the calling thread.
+      // A foreign buffer may copy on the calling thread.
       return !ForeignBytes.isForeign(source) && ForeignBytes.isForeign(destination)
           ? source.copyToAsync(ForeignBytes.of(destination, true))
           : destination.copyFromAsync(source);
@@ -31,7 +31,7 @@ final class ForeignCollective<A> {
 
   private ForeignCollective() {}
 
-  /** Returns whether buffers that a program implements itself are among them. */
+  /** Returns whether any of the buffers is one that a program implements itself. */
   static boolean isNeededBy(UnifiedBuffer<?> whole, List<? extends UnifiedBuffer<?>> parts) {
     return isForeign(whole) || parts.stream().anyMatch(ForeignCollective::isForeign);
   }
@@ -106,9 +106,10 @@ final class ForeignCollective<A> {
   }
 
   /**
-   * Asks for all of it; done when all pieces are, failed with the first failure.
+   * Starts all copies. The future completes when all of them have ended, and fails with the first
+   * failure.
    *
-   * @param threads complete the future if the heap was full when the last piece was done
+   * @param threads complete the future if the heap is full when the last copy ends
    */
   CompletableFuture<Void> submit(Executor threads) {
     checkApart();
@@ -119,7 +120,7 @@ final class ForeignCollective<A> {
         : CompositeFuture.of(futures, threads);
   }
 
-  /** Checks that no byte is written twice, and none is written that is read. */
+  /** Checks that no byte is written twice and that no byte that is read is written. */
   private void checkApart() {
     List<MemoryRange> written = new ArrayList<>();
     for (Piece<A> piece : pieces) {

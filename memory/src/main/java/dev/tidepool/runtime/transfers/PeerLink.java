@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The way by which one device copies from another: whether copies may use it, whether it is open,
- * and how many copies used it.
+ * The link by which one device copies from another. Records whether copies may use it, whether it
+ * is open, and how many copies used it.
  *
- * <p><b>Locking.</b> The monitor guards the state and is held for moments only. {@code changing}
- * lets one thread at a time ask the drivers to open or close the way; of the copies only the first
- * takes it. The last copy on a disabled way closes it.
+ * <p><b>Locking.</b> The monitor guards the state and is held only briefly. {@code changing} admits
+ * one thread at a time to ask the drivers to open or close the link. A copy takes it only to open
+ * the link, or, as the last copy, to close a disabled link.
  */
 final class PeerLink {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -42,7 +42,7 @@ final class PeerLink {
     this.permitted = permitted;
   }
 
-  /** Returns whether the driver copies from device to device here, by whatever way. */
+  /** Returns whether the driver copies between these devices, directly or not. */
   boolean carries() {
     synchronized (this) {
       if (!permitted || refused) {
@@ -53,9 +53,10 @@ final class PeerLink {
   }
 
   /**
-   * Runs a copy on this way; returns whether it did. The first copy opens the way.
+   * Runs a copy on this link and returns true, or returns false if the link cannot be used. The
+   * first copy opens the link.
    *
-   * @throws RuntimeException what the copy failed with
+   * @throws RuntimeException the failure of the copy
    */
   boolean carry(long byteCount, Runnable copy) {
     if (!carries() || !enter()) {
@@ -119,7 +120,7 @@ final class PeerLink {
         open(false);
       }
     } catch (AcceleratorException e) {
-      // Too many peers, for one.
+      // For example, the device may have too many peers.
       LOG.log(Level.INFO, this + " is refused by the driver; copies go through the host", e);
       synchronized (this) {
         refused = true;
@@ -130,9 +131,9 @@ final class PeerLink {
   }
 
   /**
-   * Opens the way; {@code changing} is held.
+   * Opens the link. The caller holds {@code changing}.
    *
-   * @param permits whether a way that a user disabled is permitted again
+   * @param permits whether to permit a link again that a user disabled
    */
   private void open(boolean permits) {
     if (to.copiesDirectlyFrom(from)) {
@@ -145,7 +146,7 @@ final class PeerLink {
     }
   }
 
-  /** Opens the way for a user, and permits it again. */
+  /** Opens the link for a user, and permits it again. */
   void enable() {
     if (!to.copiesDirectlyFrom(from)) {
       throw new UnsupportedOperationException(
@@ -169,7 +170,7 @@ final class PeerLink {
     }
   }
 
-  /** Lets no copy in any more; one that cannot be enabled stays as it is. */
+  /** Admits no more copies. Has no effect if the link cannot be enabled. */
   void disable() {
     if (!to.copiesDirectlyFrom(from)) {
       return;

@@ -36,7 +36,7 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
    * Creates the links of a session.
    *
    * @param permitted whether devices may copy from each other directly
-   * @param callbacks starts a thread for each task, which runs users' stages
+   * @param callbacks starts a thread for each task; it runs users' stages
    */
   public PeerLinks(
       OpenSession session,
@@ -63,7 +63,7 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
       return true;
     }
     PeerLink way = ways.get(new Pair(from, to));
-    // A device of another Tidepool has no way here, but the driver may reach it.
+    // This session has no link to a device of another Tidepool, but the driver may reach it.
     return way == null ? permitted && to.copiesFrom(from) : way.carries();
   }
 
@@ -128,8 +128,10 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   }
 
   /**
-   * Closes the devices, once no driver opens or closes a way any more; a later call finds the
-   * session closed.
+   * Closes the devices once no thread opens or closes a link. A later call finds the session
+   * closed.
+   *
+   * @param devices closes the devices
    */
   public void close(Runnable devices) {
     switching.writeLock().lock();
@@ -186,7 +188,7 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
         : Collective.broadcast(source, all, this).submit(callbacks);
   }
 
-  /** The caller may change the list; what is missing in it is named by its number. */
+  /** Returns a copy: the caller may change the list. A null element is reported by its number. */
   private static <T> List<T> copy(List<? extends T> list, String name) {
     return new ArrayList<>(Objects.requireNonNull(list, name));
   }

@@ -7,12 +7,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Tells a listener how far a list of transfers is: one call at a time, never backwards. A thread
- * that finds the listener busy leaves the report to the thread that is in it, so no thread waits
- * for it.
+ * Reports the progress of a list of transfers to a listener: one call at a time, with increasing
+ * numbers. A thread that finds the listener busy leaves the report to the thread that calls the
+ * listener. So no thread waits for the listener.
  */
 public final class ProgressNotifier {
-  // Bound to the list's session while its listener is called.
+  // Bound to the list's session while the listener is called.
   private static final ScopedValue<OpenSession> LISTENING = ScopedValue.newInstance();
 
   private final OpenSession session;
@@ -27,10 +27,10 @@ public final class ProgressNotifier {
   private long reported;
 
   /**
-   * Creates it for a listener.
+   * Creates the notifier of a list.
    *
    * @param session of the list
-   * @param whenDone is run once, when the listener has returned from its last call
+   * @param whenDone is run once, after the last call of the listener has returned
    */
   ProgressNotifier(OpenSession session, TransferProgress listener, long total, Runnable whenDone) {
     this.session = session;
@@ -40,10 +40,10 @@ public final class ProgressNotifier {
   }
 
   /**
-   * Checks that the calling thread may close a session or a manager of it.
+   * Checks that the calling thread may close the session or one of its managers.
    *
-   * @throws IllegalStateException if the thread calls a listener of the session: the transfer that
-   *     closing waits for waits for the listener
+   * @throws IllegalStateException if the thread is inside a listener of the session. Closing would
+   *     wait for the transfer, which waits for the listener.
    */
   public static void checkMayClose(OpenSession session) {
     if (LISTENING.isBound() && LISTENING.get().equals(session)) {
@@ -53,12 +53,12 @@ public final class ProgressNotifier {
     }
   }
 
-  /** Removes bytes from the total; call before the list starts. */
+  /** Subtracts bytes from the total. Call only before the list starts. */
   void leaveOut(long count) {
     total -= count;
   }
 
-  /** So many bytes more; may be none. */
+  /** Adds transferred bytes, 0 or more. */
   void add(long count) {
     if (count > 0 && !listener.equals(TransferProgress.NONE)) {
       bytes.addAndGet(count);
@@ -66,7 +66,7 @@ public final class ProgressNotifier {
     }
   }
 
-  /** Everything has ended, and nothing is added any more. */
+  /** Records that every transfer has ended. Nothing is added afterwards. */
   void finish() {
     done = true;
     tell();
@@ -86,7 +86,7 @@ public final class ProgressNotifier {
         call(now);
       }
       if (ends) {
-        // What is left in `news` keeps all other threads out.
+        // `news` stays above 0, which keeps all other threads out.
         whenDone.run();
         return;
       }

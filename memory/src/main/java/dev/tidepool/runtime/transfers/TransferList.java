@@ -29,8 +29,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A list of transfers, from the call to its report. Each pair is settled once, by the first of
- * these: its end, a cancellation, or the deadline. The last to be settled completes the report.
+ * A list of transfers, from the call to its report. Each pair is settled once, by its end, a
+ * cancellation, or the deadline, whichever comes first. The last pair that is settled completes the
+ * report.
  */
 final class TransferList {
   private final StorageContext context;
@@ -44,7 +45,7 @@ final class TransferList {
   private final List<Pair> pairs;
   private final ProgressNotifier progress;
 
-  /** Checks all pairs; those that cannot be started have failed. */
+  /** Checks all pairs. Settles the pairs that cannot be started as failed. */
   private TransferList(
       StorageContext context,
       List<? extends @Nullable Transfer<?>> transfers,
@@ -53,7 +54,7 @@ final class TransferList {
     this.completion = new Completion();
     this.options = options;
     outcomes = new AtomicReferenceArray<>(transfers.size());
-    // One more until all are asked for.
+    // One more, for the submission itself.
     unsettled = new AtomicInteger(transfers.size() + 1);
     TransferExecutor transferExecutor = context.transferExecutor();
     int most = options.maxConcurrency() == 0 ? transferExecutor.most() : options.maxConcurrency();
@@ -77,7 +78,7 @@ final class TransferList {
     progress = new ProgressNotifier(context.session(), options.progress(), total, this::complete);
   }
 
-  /** Asks for a list of transfers. */
+  /** Submits a list of transfers. */
   static TransferList start(
       StorageContext context,
       List<? extends @Nullable Transfer<?>> transfers,
@@ -87,7 +88,7 @@ final class TransferList {
     return transferList;
   }
 
-  /** Whatever fails meanwhile, what was asked for goes on: others may come behind it. */
+  /** Submits the pairs. A submitted pair starts even after a failure: others may be behind it. */
   private void begin() {
     try {
       pairs.forEach(Pair::ask);
@@ -107,7 +108,7 @@ final class TransferList {
     CompletableFuture<Void> timer = new CompletableFuture<>();
     var _ = timer.completeOnTimeout(null, left, TimeUnit.NANOSECONDS);
     var _ = timer.thenRun(() -> stop(Status.LATE));
-    // Or the timer would hold all this for as long as the deadline is away.
+    // Otherwise the timer would keep this list reachable until the deadline.
     var _ = report.whenComplete((_, _) -> timer.cancel(false));
   }
 
@@ -115,10 +116,10 @@ final class TransferList {
     return report;
   }
 
-  /** Stops what has not started; whether anything was. */
+  /** Stops the pairs that have not started. Returns whether any was stopped. */
   boolean stop(Status status) {
     boolean stopped = false;
-    // The last first: what comes behind a stopped one must not start on what that left out.
+    // Last first: a pair must not start behind a stopped one, on bytes that were not copied.
     for (Pair pair : pairs.reversed()) {
       if (outcomes.get(pair.index) == null && pair.operation.cancel()) {
         stopped |=
@@ -128,7 +129,7 @@ final class TransferList {
     return stopped;
   }
 
-  /** The future of the report. Cancelling stops what has not started; the report still comes. */
+  /** The future of the report. Cancelling it stops pairs not yet started; it still completes. */
   private final class Report extends CompletableFuture<TransferReport> {
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
@@ -137,12 +138,12 @@ final class TransferList {
     }
   }
 
-  /** One pair that can be started. */
+  /** A pair that can be started. */
   private final class Pair {
     private final int index;
     private final long bytes;
     private final Operation operation;
-    // The most bytes of the pair that the listener was told of, in any attempt.
+    // The most bytes that were reported to the listener, over all attempts.
     private final AtomicLong told = new AtomicLong();
 
     Pair(int index, TransferTask transferTask, RetryPolicy retries) {
@@ -151,7 +152,7 @@ final class TransferList {
       operation = transferTask.operation(options, this::transferContext, retries, bounded);
     }
 
-    /** How one attempt goes. */
+    /** Returns the options of one attempt. */
     private TransferContext transferContext() {
       return new TransferContext(
           options.priority(),
@@ -163,7 +164,7 @@ final class TransferList {
               : submitted());
     }
 
-    /** Adds up the chunks of one attempt, which begins at the front again. */
+    /** Adds up the chunks of one attempt. Each attempt begins again at 0. */
     private LongConsumer submitted() {
       AtomicLong submitted = new AtomicLong();
       return chunk -> tell(Math.min(submitted.addAndGet(chunk), bytes));
@@ -178,7 +179,7 @@ final class TransferList {
       try {
         operation.submit(this::ended);
       } catch (RuntimeException | Error e) {
-        // An error too may be its buffer's, such as that of a prefetch.
+        // An Error may concern this buffer alone, such as the error of a prefetch.
         progress.leaveOut(bytes);
         settle(index, failed(index, e, Duration.ZERO, 0));
       }
@@ -199,7 +200,7 @@ final class TransferList {
                 operation.attempts(),
                 Optional.empty()));
       }
-      // Otherwise it was stopped, and the thread that stopped it settles it.
+      // Otherwise the pair was stopped. The stopping thread settles it.
     }
   }
 
@@ -231,7 +232,7 @@ final class TransferList {
     completion.completeElsewhere();
   }
 
-  /** The end of the report. */
+  /** Completes the report. */
   private final class Completion extends FutureEnd {
     private volatile long elapsedNanos;
 

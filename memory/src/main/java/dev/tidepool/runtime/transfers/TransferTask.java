@@ -27,15 +27,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pair of a list of transfers, checked and ready to be asked for.
+ * One pair of a list of transfers, checked and ready to be submitted.
  *
- * @param uses the storages, in whose order it is
- * @param bytes how many
- * @param what in words, made when an error comes
- * @param move moves them, when its turn has come
- * @param sent the checksum of the source
- * @param arrived the checksum of the destination
- * @param smallTransfer what may travel with others; null if it goes alone
+ * @param uses the storages whose queues it enters
+ * @param bytes the number of bytes
+ * @param what the description for an error, made only then
+ * @param move moves the bytes; called when the operation runs
+ * @param sent computes the checksum of the source
+ * @param arrived computes the checksum of the destination
+ * @param smallTransfer the part that may be combined with others; null if it runs alone
  */
 record TransferTask(
     List<ResourceAccess> uses,
@@ -47,10 +47,10 @@ record TransferTask(
     @Nullable SmallTransfer smallTransfer) {
 
   /**
-   * Returns a pair that can be started.
+   * Checks a pair and returns its task.
    *
-   * @param context of the manager that moves what no buffer of this library does
-   * @throws RuntimeException what is wrong with it
+   * @param context of the manager whose threads copy if no buffer of this library takes part
+   * @throws RuntimeException if the pair cannot be transferred
    */
   static TransferTask of(StorageContext context, Transfer<?> transfer, TransferOptions options) {
     return switch (transfer) {
@@ -94,7 +94,7 @@ record TransferTask(
     return inward(source, target, options);
   }
 
-  /** Between bytes of the host that are in the order of no buffer. */
+  /** Copies between regions of the host that belong to no queue. */
   private static TransferTask onHost(
       StorageContext context,
       ElementType<?> type,
@@ -190,10 +190,7 @@ record TransferTask(
             : null);
   }
 
-  /**
-   * Returns whether the library may choose how it travels: it is small, or has no options of its
-   * own.
-   */
+  /** Returns whether the transfer may be combined: it is small, or has default options. */
   private static boolean mayGoWithOthers(long bytes, TransferOptions options) {
     boolean asUsual =
         options.pipelining()
@@ -260,9 +257,9 @@ record TransferTask(
   }
 
   /**
-   * Returns the pair as work that goes over links as the options say.
+   * Returns the operation of the pair, which uses the given options.
    *
-   * @param contexts of each attempt
+   * @param contexts supplies the context of each attempt
    */
   Operation operation(
       TransferOptions options,

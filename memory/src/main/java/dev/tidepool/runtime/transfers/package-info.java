@@ -1,7 +1,8 @@
 /**
- * Lists of transfers, ways between devices, and what links cost.
+ * Lists of transfers, links between devices, and the measured costs of links.
  *
- * <p>The engine of one manager, and the peer access and the collectives of a session.
+ * <p>The package has the transfer engine of a manager, and the peer access and the collectives of a
+ * session.
  */
 @NullMarked
 package dev.tidepool.runtime.transfers;
