@@ -14,6 +14,7 @@ import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
+import dev.tidepool.stream.pipeline.Stage;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

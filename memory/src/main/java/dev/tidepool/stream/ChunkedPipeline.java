@@ -12,6 +12,8 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.pipeline.Stage;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

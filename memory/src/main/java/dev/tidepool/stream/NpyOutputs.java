@@ -2,9 +2,10 @@ package dev.tidepool.stream;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
-import dev.tidepool.stream.Journal.Trait;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import dev.tidepool.stream.file.AtomicFile;
+import dev.tidepool.stream.pipeline.Journal;
+import dev.tidepool.stream.pipeline.Journal.Trait;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

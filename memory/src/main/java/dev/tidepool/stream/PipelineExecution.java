@@ -3,6 +3,8 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.stream.pipeline.KernelTraits;
+import dev.tidepool.stream.pipeline.StagePlan;
 import dev.tidepool.stream.reduction.Reducer;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

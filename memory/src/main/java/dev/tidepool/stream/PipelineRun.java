@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

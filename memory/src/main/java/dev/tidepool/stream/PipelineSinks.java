@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
 import dev.tidepool.RawFile;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

@@ -12,6 +12,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
+import dev.tidepool.stream.pipeline.Stage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -9,6 +9,7 @@ import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.kernel.FileKernels;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.Kernel;
 import java.util.Map;
@@ -10,9 +10,9 @@ import java.util.Set;
  * @param arrays the names whose buffers it takes
  * @param scalars what it takes by value
  */
-record Stage(Kernel kernel, Set<String> arrays, Map<String, Object> scalars) {
+public record Stage(Kernel kernel, Set<String> arrays, Map<String, Object> scalars) {
   /** Copies what it is given. */
-  Stage {
+  public Stage {
     arrays = Set.copyOf(arrays);
     scalars = Map.copyOf(scalars);
   }
