@@ -1,7 +1,6 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.KernelSource;
-import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.stream.pipeline.StagePlan;
 import java.util.HashSet;
@@ -32,18 +31,5 @@ record Computation(List<KernelSource> kernels, List<Reduction> reductions, Map<S
       taken.keySet().removeIf(name -> reduction.scalars().contains(name) && !names.contains(name));
     }
     return taken;
-  }
-
-  /** Begins a pipeline of all kernels on accelerators, at least one. */
-  ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
-    UnifiedMemoryManager first = memories.getFirst();
-    ChunkedPipeline.Builder builder = ChunkedPipeline.of(first, first.compile(kernels.getFirst()));
-    for (KernelSource further : kernels.subList(1, kernels.size())) {
-      builder.then(further);
-    }
-    for (UnifiedMemoryManager further : memories.subList(1, memories.size())) {
-      builder.on(further);
-    }
-    return builder;
   }
 }

@@ -1,5 +1,6 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
@@ -88,7 +89,16 @@ final class PipelineRun implements AutoCloseable {
 
   /** Begins a pipeline of the kernels on accelerators, at least one, without arrays so far. */
   ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
-    return computation.on(memories);
+    List<KernelSource> kernels = computation.kernels();
+    UnifiedMemoryManager first = memories.getFirst();
+    ChunkedPipeline.Builder builder = ChunkedPipeline.of(first, first.compile(kernels.getFirst()));
+    for (KernelSource further : kernels.subList(1, kernels.size())) {
+      builder.then(further);
+    }
+    for (UnifiedMemoryManager further : memories.subList(1, memories.size())) {
+      builder.on(further);
+    }
+    return builder;
   }
 
   /**
