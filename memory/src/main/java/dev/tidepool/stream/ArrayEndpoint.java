@@ -1,6 +1,9 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.runtime.buffer.MemoryRange;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -8,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  *
  * @param <A> the array that carries elements
  */
-record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements ElementSource, ElementSink {
+record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements Source, Sink {
   @Override
   public long length() {
     return elementType.length(array);
@@ -24,5 +27,10 @@ record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements ElementS
   public void write(long elementOffset, MemorySegment source) {
     int count = Math.toIntExact(elementType.elements(source.byteSize()));
     elementType.read(source, 0, array, Math.toIntExact(elementOffset), count);
+  }
+
+  @Override
+  public MemoryRange bytes() {
+    return MemoryRange.ofArray(elementType, array);
   }
 }

@@ -173,9 +173,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.allowCriticalCalls();
   }
 
-  /** Returns whether arrays are written without a copy. */
-  boolean makesCriticalCalls() {
-    return file.makesCriticalCalls();
+  /** Returns the file that is written. */
+  AtomicFile file() {
+    return file;
   }
 
   /** Returns when what was written so far would survive a power failure. */

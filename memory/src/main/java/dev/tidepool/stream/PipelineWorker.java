@@ -12,6 +12,8 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
 import dev.tidepool.stream.pipeline.Stage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -44,8 +46,8 @@ final class PipelineWorker implements Runnable {
       UnifiedMemoryManager memory,
       List<Stage> stages,
       Map<String, ElementType<?>> arrays,
-      Map<String, ElementSource> sources,
-      Map<String, ElementSink> sinks,
+      Map<String, Source> sources,
+      Map<String, Sink> sinks,
       Map<String, MemoryLocation> locations,
       Consumer<Range> written) {}
 
@@ -157,7 +159,7 @@ final class PipelineWorker implements Runnable {
         views.put(buffer.getKey(), buffer.getValue().slice(0, range.count()));
       }
     }
-    for (Map.Entry<String, ElementSource> source : job.sources().entrySet()) {
+    for (Map.Entry<String, Source> source : job.sources().entrySet()) {
       UnifiedBuffer<?> buffer = view(views, source.getKey());
       phase = Phase.SOURCE;
       boolean loaded = source.getValue().load(range.from(), buffer, job.memory());

@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.reduction.RangeConsumer;
 import java.lang.foreign.MemorySegment;
 
@@ -9,8 +10,7 @@ import java.lang.foreign.MemorySegment;
  *
  * @param length elements that it takes
  */
-record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges)
-    implements ElementSink {
+record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges) implements Sink {
   @Override
   public void write(long elementOffset, MemorySegment source) {
     ranges.write(elementOffset, source);

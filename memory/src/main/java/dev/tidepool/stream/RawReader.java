@@ -6,6 +6,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.runtime.buffer.MemoryRange;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.stream.file.PositionalFile;
+import dev.tidepool.stream.pipeline.Source;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -18,8 +19,8 @@ import java.util.Objects;
  * @param bytes where the elements are
  */
 record RawReader(
-    Path path, ElementType<?> elementType, long length, PositionalFile file, MemoryRange bytes)
-    implements ElementSource, AutoCloseable {
+    Path path, ElementType<?> elementType, long length, PositionalFile plainFile, MemoryRange bytes)
+    implements Source, AutoCloseable {
   /**
    * Opens a file.
    *
@@ -45,7 +46,7 @@ record RawReader(
   public void read(long elementOffset, MemorySegment destination) {
     Objects.checkFromIndexSize(elementOffset, elementType.elements(destination.byteSize()), length);
     try {
-      file.read(elementType.bytes(elementOffset), destination);
+      plainFile.read(elementType.bytes(elementOffset), destination);
     } catch (EOFException e) {
       throw new TransferException(path + " shrank while it was read: " + e.getMessage(), e);
     } catch (IOException e) {
@@ -55,6 +56,6 @@ record RawReader(
 
   @Override
   public void close() {
-    FileErrors.close(path, file);
+    FileErrors.close(path, plainFile);
   }
 }

@@ -3,12 +3,13 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.RawFile;
 import dev.tidepool.stream.file.AtomicFile;
+import dev.tidepool.stream.pipeline.Sink;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /** Writes a {@link RawFile}, which appears whole or not at all. Thread-safe. */
 record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
-    implements ElementSink, AutoCloseable {
+    implements Sink, AutoCloseable {
   /**
    * Begins a file.
    *
@@ -28,8 +29,8 @@ record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
     file.write(elementType.bytes(elementOffset), source);
   }
 
-  /** Lets the system allocate the blocks of a large file before all of it is written. */
-  void reserve() {
+  @Override
+  public void reserve() {
     file.reserve(elementType.bytes(length));
   }
 

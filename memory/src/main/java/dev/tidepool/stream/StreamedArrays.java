@@ -2,6 +2,8 @@ package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.stream.chunk.ChunkPlan;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -47,7 +49,7 @@ final class StreamedArrays<A> {
    *
    * @throws IllegalArgumentException if they have another one
    */
-  void fit(Map<String, ElementSink> sinks) {
+  void fit(Map<String, Sink> sinks) {
     sinks.forEach(
         (result, sink) -> {
           if (length >= 0 && sink.length() != length) {
@@ -82,7 +84,7 @@ final class StreamedArrays<A> {
   }
 
   /** Some elements in a row; none before the first {@link #next}, nor at the end. */
-  ElementSource window() {
+  Source window() {
     return window;
   }
 
@@ -104,8 +106,8 @@ final class StreamedArrays<A> {
   }
 
   /** Returns the part of each sink that the window's results go to. */
-  Map<String, ElementSink> windowsOf(Map<String, ElementSink> sinks) {
-    Map<String, ElementSink> windows = new LinkedHashMap<>();
+  Map<String, Sink> windowsOf(Map<String, Sink> sinks) {
+    Map<String, Sink> windows = new LinkedHashMap<>();
     sinks.forEach(
         (result, sink) -> windows.put(result, new SinkWindow(sink, start, window.length())));
     return windows;
@@ -129,7 +131,7 @@ final class StreamedArrays<A> {
    *
    * @param <A> the array that carries elements
    */
-  private static final class ArraySource<A> implements ElementSource {
+  private static final class ArraySource<A> implements Source {
     private final ElementType<A> type;
     private final List<A> arrays = new ArrayList<>();
 
@@ -214,7 +216,7 @@ final class StreamedArrays<A> {
    * @param from the first element of it; a multiple of 1024, like the ranges that sinks get
    * @param length elements
    */
-  private record SinkWindow(ElementSink sink, long from, long length) implements ElementSink {
+  private record SinkWindow(Sink sink, long from, long length) implements Sink {
     @Override
     public ElementType<?> elementType() {
       return sink.elementType();

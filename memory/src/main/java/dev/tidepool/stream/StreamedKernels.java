@@ -9,6 +9,8 @@ import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.kernel.FileKernels;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
 import dev.tidepool.stream.pipeline.StagePlan;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -95,20 +97,26 @@ public final class StreamedKernels implements FileKernels {
           pipeline.to(name, file);
         }
       }
-      case UnifiedBuffer<?> buffer -> bind(pipeline, name, access, new BufferEndpoint<>(buffer));
+      case UnifiedBuffer<?> buffer -> {
+        BufferEndpoint<?> endpoint = new BufferEndpoint<>(buffer);
+        bind(pipeline, name, access, endpoint, endpoint);
+      }
       case Number number -> pipeline.with(name, number);
       case Boolean truth -> pipeline.with(name, truth);
-      default -> bind(pipeline, name, access, array(type(source, name, value), value));
+      default -> {
+        ArrayEndpoint<?> endpoint = array(type(source, name, value), value);
+        bind(pipeline, name, access, endpoint, endpoint);
+      }
     }
   }
 
-  private static <E extends ElementSource & ElementSink> void bind(
-      Pipeline pipeline, String name, KernelParameter.Access access, E endpoint) {
+  private static void bind(
+      Pipeline pipeline, String name, KernelParameter.Access access, Source source, Sink sink) {
     if (access.reads()) {
-      pipeline.and(name, (ElementSource) endpoint);
+      pipeline.and(name, source);
     }
     if (access.writes()) {
-      pipeline.to(name, (ElementSink) endpoint);
+      pipeline.to(name, sink);
     }
   }
 

@@ -1,0 +1,44 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.MemoryRange;
+import dev.tidepool.stream.file.PositionalFile;
+import dev.tidepool.stream.pipeline.Source;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/** A source of a type that users see; a {@code .npy} file is the only one that is known. */
+record UserSource(ElementSource source) implements Source {
+  @Override
+  public ElementType<?> elementType() {
+    return source.elementType();
+  }
+
+  @Override
+  public long length() {
+    return source.length();
+  }
+
+  @Override
+  public void read(long elementOffset, MemorySegment destination) {
+    source.read(elementOffset, destination);
+  }
+
+  @Override
+  public boolean load(
+      long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
+    return source.load(elementOffset, destination, memory);
+  }
+
+  @Override
+  public @Nullable MemoryRange bytes() {
+    return source instanceof NpyReader reader ? reader.bytes() : null;
+  }
+
+  @Override
+  public @Nullable PositionalFile plainFile() {
+    return source instanceof NpyReader reader ? reader.plainFile() : null;
+  }
+}
