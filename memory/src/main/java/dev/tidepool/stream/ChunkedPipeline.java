@@ -12,6 +12,7 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.file.AtomicFile;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.pipeline.Source;
 import dev.tidepool.stream.pipeline.Stage;
@@ -162,12 +163,19 @@ public final class ChunkedPipeline {
       if (Thread.currentThread().isInterrupted()) {
         chunks.cancel();
       }
-      participants.getFirst().job().sinks().values().forEach(Sink::reserve);
+      participants.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
       startWorkers();
       awaitWorkers();
       rethrow();
     }
     progress.moved(totalBytes(), totalBytes());
+  }
+
+  private static void reserve(Sink sink) {
+    AtomicFile file = sink.file();
+    if (file != null) {
+      file.reserve();
+    }
   }
 
   private void startWorkers() {

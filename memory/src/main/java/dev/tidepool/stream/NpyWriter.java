@@ -163,11 +163,6 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return header.dataOffset() + header.dataBytes();
   }
 
-  /** Lets the system allocate the blocks of a large file before all of it is written. */
-  void reserve() {
-    file.reserve(fileBytes());
-  }
-
   /** See {@link AtomicFile#allowCriticalCalls}. */
   void allowCriticalCalls() {
     file.allowCriticalCalls();

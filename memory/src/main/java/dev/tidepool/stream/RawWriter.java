@@ -29,11 +29,6 @@ record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
     file.write(elementType.bytes(elementOffset), source);
   }
 
-  @Override
-  public void reserve() {
-    file.reserve(elementType.bytes(length));
-  }
-
   /** Completes the file, as {@link AtomicFile#prepare} does. */
   void prepare() {
     file.prepare(elementType.bytes(length));

@@ -27,11 +27,4 @@ record UserSink(ElementSink sink) implements Sink {
   public @Nullable AtomicFile file() {
     return sink instanceof NpyWriter writer ? writer.file() : null;
   }
-
-  @Override
-  public void reserve() {
-    if (sink instanceof NpyWriter writer) {
-      writer.reserve();
-    }
-  }
 }

@@ -23,7 +23,4 @@ public interface Sink {
   default @Nullable AtomicFile file() {
     return null;
   }
-
-  /** Lets the system allocate the blocks of a large file before all of it is written. */
-  default void reserve() {}
 }
