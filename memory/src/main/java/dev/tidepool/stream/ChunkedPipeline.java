@@ -9,6 +9,8 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.stream.UserEndpoints.UserSink;
+import dev.tidepool.stream.UserEndpoints.UserSource;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;

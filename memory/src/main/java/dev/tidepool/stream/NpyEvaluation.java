@@ -272,7 +272,7 @@ public final class NpyEvaluation implements AutoCloseable {
       return;
     }
     run.inputs().allowCriticalCalls();
-    run.writers().values().forEach(NpyWriter::allowCriticalCalls);
+    run.writers().values().forEach(writer -> writer.file().allowCriticalCalls());
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.stream.UserEndpoints.UserSource;
 import dev.tidepool.stream.pipeline.Journal;
 import dev.tidepool.stream.pipeline.Source;
 import java.io.IOException;

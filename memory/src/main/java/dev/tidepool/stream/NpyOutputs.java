@@ -200,7 +200,7 @@ final class NpyOutputs implements AutoCloseable {
 
   /** What could not be begun leaves nothing. */
   private void forget(Journal begun, Throwable cause) {
-    writers.values().forEach(NpyWriter::discard);
+    writers.values().forEach(writer -> writer.file().discard());
     try {
       begun.delete();
     } catch (TransferException e) {
@@ -276,7 +276,7 @@ final class NpyOutputs implements AutoCloseable {
 
   private void force() throws IOException {
     for (NpyWriter writer : writers.values()) {
-      writer.force();
+      writer.file().force();
     }
   }
 
@@ -305,7 +305,7 @@ final class NpyOutputs implements AutoCloseable {
     writers.forEach(
         (name, writer) -> {
           writer.prepare();
-          identities.put(name, writer.identity());
+          identities.put(name, writer.file().identity());
         });
     open.placing(identities);
   }

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.stream.UserEndpoints.UserSink;
 import dev.tidepool.stream.pipeline.KernelTraits;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.pipeline.Source;

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.stream.UserEndpoints.UserSink;
 import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.reduction.AxisReducer;
