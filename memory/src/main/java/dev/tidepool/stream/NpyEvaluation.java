@@ -5,6 +5,7 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.stream.pipeline.Computation;
 import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
 import java.util.ArrayList;

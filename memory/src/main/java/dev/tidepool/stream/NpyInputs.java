@@ -6,6 +6,7 @@ import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.stream.UserEndpoints.UserSource;
 import dev.tidepool.stream.pipeline.Journal;
 import dev.tidepool.stream.pipeline.Source;
+import dev.tidepool.stream.pipeline.TransposedSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -10,6 +10,8 @@ import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.stream.UserEndpoints.UserSink;
 import dev.tidepool.stream.UserEndpoints.UserSource;
+import dev.tidepool.stream.pipeline.BufferEndpoint;
+import dev.tidepool.stream.pipeline.Computation;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;

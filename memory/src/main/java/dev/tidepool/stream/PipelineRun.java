@@ -2,6 +2,7 @@ package dev.tidepool.stream;
 
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.stream.pipeline.Computation;
 import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
 import java.util.ArrayList;

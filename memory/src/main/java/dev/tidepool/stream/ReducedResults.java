@@ -5,6 +5,7 @@ import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.stream.UserEndpoints.UserSink;
 import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.pipeline.RangeSink;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.reduction.AxisReducer;
 import dev.tidepool.stream.reduction.Mask;

@@ -9,6 +9,8 @@ import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.kernel.FileKernels;
+import dev.tidepool.stream.pipeline.ArrayEndpoint;
+import dev.tidepool.stream.pipeline.BufferEndpoint;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.pipeline.Source;
 import dev.tidepool.stream.pipeline.StagePlan;

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
@@ -16,9 +16,6 @@ import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import dev.tidepool.stream.file.AtomicFile;
 import dev.tidepool.stream.file.PositionalFile;
-import dev.tidepool.stream.pipeline.Sink;
-import dev.tidepool.stream.pipeline.Source;
-import dev.tidepool.stream.pipeline.Stage;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -35,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Ownership: arrays and block are made by the worker's thread and used by it alone.
  */
-final class ArrayWorker implements Runnable {
+public final class ArrayWorker implements Runnable {
   /** Larger chunks are computed in buffers, so that the Java heap holds little. */
   private static final long LARGEST_ARRAY_BYTES = 1L << 20;
 
@@ -55,7 +52,7 @@ final class ArrayWorker implements Runnable {
   }
 
   /** What every worker works with. */
-  static final class Job {
+  public static final class Job {
     private final PipelineWorker.Job work;
     private final List<Step> steps = new ArrayList<>();
 
@@ -67,7 +64,7 @@ final class ArrayWorker implements Runnable {
     }
 
     /** Returns the work in Java arrays; null if it is better or only done in buffers. */
-    static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, long memoryLimit) {
+    public static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, long memoryLimit) {
       long widest =
           work.arrays().values().stream().mapToLong(ElementType::byteSize).max().orElse(0);
       long perElement = work.arrays().values().stream().mapToLong(ElementType::byteSize).sum();
@@ -116,7 +113,7 @@ final class ArrayWorker implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation. */
   private boolean warm;
 
-  ArrayWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
+  public ArrayWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
     this.job = job;
     this.rate = rate;
     this.chunks = chunks;

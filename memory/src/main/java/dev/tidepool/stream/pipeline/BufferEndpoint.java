@@ -1,16 +1,14 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.MemoryRange;
-import dev.tidepool.stream.pipeline.Sink;
-import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
 
 /** A buffer as a source or a sink, wherever its bytes are; a mapped file may exceed memory. */
-record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements Source, Sink {
+public record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements Source, Sink {
   @Override
   public ElementType<A> elementType() {
     return buffer.elementType();

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
@@ -7,7 +7,6 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.runtime.buffer.MemoryRange;
-import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -21,7 +20,7 @@ import java.util.List;
  * has, the longer the pieces: large chunks pay. Where columns are short, and neighbours in the file
  * too, whole columns are read at once.
  */
-final class TransposedSource implements Source {
+public final class TransposedSource implements Source {
   private static final long SCRATCH_BYTES = 256 << 10;
   private static final long SHORT_COLUMN_BYTES = 4096;
 
@@ -37,7 +36,7 @@ final class TransposedSource implements Source {
    *
    * @param bytes what is read in another order than it lies in: all of the file
    */
-  TransposedSource(Source reader, List<Long> shape, MemoryRange bytes) {
+  public TransposedSource(Source reader, List<Long> shape, MemoryRange bytes) {
     this.reader = reader;
     this.bytes = bytes;
     this.width = (int) reader.elementType().byteSize();

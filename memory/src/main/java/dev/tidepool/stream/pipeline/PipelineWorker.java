@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
@@ -12,9 +12,6 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
-import dev.tidepool.stream.pipeline.Sink;
-import dev.tidepool.stream.pipeline.Source;
-import dev.tidepool.stream.pipeline.Stage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -31,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Ownership: a worker's buffers are its own, made by its thread, which closes them before it
  * leaves. Only {@link ChunkScheduler} is shared.
  */
-final class PipelineWorker implements Runnable {
+public final class PipelineWorker implements Runnable {
   /**
    * What every worker of an accelerator works with.
    *
@@ -42,7 +39,7 @@ final class PipelineWorker implements Runnable {
    * @param locations where buffers are allocated, by the kernels' names
    * @param written is told every range that all sinks have taken
    */
-  record Job(
+  public record Job(
       UnifiedMemoryManager memory,
       List<Stage> stages,
       Map<String, ElementType<?>> arrays,
@@ -72,7 +69,7 @@ final class PipelineWorker implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
   private boolean warm;
 
-  PipelineWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
+  public PipelineWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
     this.job = job;
     this.rate = rate;
     this.chunks = chunks;

@@ -1,8 +1,7 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.KernelSource;
 import dev.tidepool.expression.syntax.Reduction;
-import dev.tidepool.stream.pipeline.StagePlan;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,9 +15,10 @@ import java.util.Set;
  * @param reductions of names that kernels make
  * @param scalars values by name, of kernels and of the settings of reductions
  */
-record Computation(List<KernelSource> kernels, List<Reduction> reductions, Map<String, ?> scalars) {
+public record Computation(
+    List<KernelSource> kernels, List<Reduction> reductions, Map<String, ?> scalars) {
   /** Returns the scalars that kernels take: all but those that only reductions name. */
-  Map<String, Object> kernelScalars() {
+  public Map<String, Object> kernelScalars() {
     Map<String, Object> taken = new LinkedHashMap<>(scalars);
     if (reductions.isEmpty() || scalars.isEmpty()) {
       return taken;

@@ -1,9 +1,7 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.runtime.buffer.MemoryRange;
-import dev.tidepool.stream.pipeline.Sink;
-import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -11,7 +9,7 @@ import java.lang.foreign.MemorySegment;
  *
  * @param <A> the array that carries elements
  */
-record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements Source, Sink {
+public record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements Source, Sink {
   @Override
   public long length() {
     return elementType.length(array);

@@ -1,7 +1,6 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.reduction.RangeConsumer;
 import java.lang.foreign.MemorySegment;
 
@@ -10,7 +9,8 @@ import java.lang.foreign.MemorySegment;
  *
  * @param length elements that it takes
  */
-record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges) implements Sink {
+public record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges)
+    implements Sink {
   @Override
   public void write(long elementOffset, MemorySegment source) {
     ranges.write(elementOffset, source);

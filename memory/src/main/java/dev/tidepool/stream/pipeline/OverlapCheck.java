@@ -1,8 +1,6 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.runtime.buffer.MemoryRange;
-import dev.tidepool.stream.pipeline.Sink;
-import dev.tidepool.stream.pipeline.Source;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -11,7 +9,7 @@ import java.util.Map;
  * other: chunks come in any order. What is written to the very bytes that it is read from is
  * updated in place, because each chunk is read before it is written.
  */
-final class OverlapCheck {
+public final class OverlapCheck {
   private OverlapCheck() {}
 
   /**
@@ -20,7 +18,7 @@ final class OverlapCheck {
    * @throws IllegalArgumentException if one has bytes in common with another one, or, at another
    *     place, with a buffer or a file that is read
    */
-  static void check(Map<String, Source> sources, Map<String, Sink> sinks) {
+  public static void check(Map<String, Source> sources, Map<String, Sink> sinks) {
     Map<String, MemoryRange> written = new LinkedHashMap<>();
     sinks.forEach(
         (name, sink) -> {
