@@ -60,7 +60,7 @@ final class RawFiles implements AutoCloseable {
    *
    * @param length elements of each
    * @param replaces whether a name's file may replace one that exists
-   * @throws TransferException as {@link RawWriter#create} does
+   * @throws TransferException as {@link NpyWriter#create} does
    */
   void begin(Map<String, RawFile<?>> outputs, long length, Predicate<String> replaces) {
     outputs.forEach(
@@ -105,12 +105,6 @@ final class RawFiles implements AutoCloseable {
       PositionalFile plainFile,
       MemoryRange bytes)
       implements Source, AutoCloseable {
-    /**
-     * Opens a file.
-     *
-     * @throws IllegalArgumentException if it has no whole number of elements
-     * @throws TransferException if it cannot be read
-     */
     static RawReader open(RawFile<?> raw) {
       return PositionalFile.open(raw.path(), file -> over(file, raw));
     }
@@ -148,12 +142,6 @@ final class RawFiles implements AutoCloseable {
   /** Writes a {@link RawFile}, which appears whole or not at all. Thread-safe. */
   private record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
       implements Sink, AutoCloseable {
-    /**
-     * Begins a file.
-     *
-     * @param overwrite whether a file that exists is replaced
-     * @throws TransferException as {@link NpyWriter#create} does
-     */
     static RawWriter create(RawFile<?> raw, long length, boolean overwrite) {
       AtomicFile file =
           AtomicFile.create(

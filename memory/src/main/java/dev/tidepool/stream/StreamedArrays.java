@@ -2,6 +2,7 @@ package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.stream.chunk.ChunkPlan;
+import dev.tidepool.stream.pipeline.RangeSink;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
@@ -37,7 +38,7 @@ final class StreamedArrays<A> {
     this.name = name;
     this.arrays = arrays;
     this.length = length;
-    this.window = ArraySource.none(type);
+    this.window = new ArraySource<>(type, 0);
   }
 
   String name() {
@@ -108,8 +109,15 @@ final class StreamedArrays<A> {
   /** Returns the part of each sink that the window's results go to. */
   Map<String, Sink> windowsOf(Map<String, Sink> sinks) {
     Map<String, Sink> windows = new LinkedHashMap<>();
+    long from = start;
     sinks.forEach(
-        (result, sink) -> windows.put(result, new SinkWindow(sink, start, window.length())));
+        (result, sink) ->
+            windows.put(
+                result,
+                new RangeSink(
+                    sink.elementType(),
+                    window.length(),
+                    (at, elements) -> sink.write(from + at, elements))));
     return windows;
   }
 
@@ -141,13 +149,9 @@ final class StreamedArrays<A> {
     // The last arrays may have more elements, which come next.
     private long length;
 
-    private ArraySource(ElementType<A> type, long start) {
+    ArraySource(ElementType<A> type, long start) {
       this.type = type;
       starts.add(start);
-    }
-
-    static <A> ArraySource<A> none(ElementType<A> type) {
-      return new ArraySource<>(type, 0);
     }
 
     /**
@@ -207,24 +211,6 @@ final class StreamedArrays<A> {
         }
       }
       return low;
-    }
-  }
-
-  /**
-   * A range of a sink, as a sink.
-   *
-   * @param from the first element of it; a multiple of 1024, like the ranges that sinks get
-   * @param length elements
-   */
-  private record SinkWindow(Sink sink, long from, long length) implements Sink {
-    @Override
-    public ElementType<?> elementType() {
-      return sink.elementType();
-    }
-
-    @Override
-    public void write(long elementOffset, MemorySegment source) {
-      sink.write(from + elementOffset, source);
     }
   }
 }

@@ -10,9 +10,6 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.kernel.FileKernels;
 import dev.tidepool.stream.pipeline.ArrayEndpoint;
-import dev.tidepool.stream.pipeline.BufferEndpoint;
-import dev.tidepool.stream.pipeline.Sink;
-import dev.tidepool.stream.pipeline.Source;
 import dev.tidepool.stream.pipeline.StagePlan;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -83,42 +80,26 @@ public final class StreamedKernels implements FileKernels {
       pipeline.replacing(name);
     }
     switch (value) {
-      case Path file -> {
-        if (access.reads()) {
-          pipeline.and(name, file);
-        }
-        if (access.writes()) {
-          pipeline.to(name, file);
-        }
-      }
-      case RawFile<?> file -> {
-        if (access.reads()) {
-          pipeline.and(name, file);
-        }
-        if (access.writes()) {
-          pipeline.to(name, file);
-        }
-      }
-      case UnifiedBuffer<?> buffer -> {
-        BufferEndpoint<?> endpoint = new BufferEndpoint<>(buffer);
-        bind(pipeline, name, access, endpoint, endpoint);
-      }
+      case Path file -> bind(access, () -> pipeline.and(name, file), () -> pipeline.to(name, file));
+      case RawFile<?> file ->
+          bind(access, () -> pipeline.and(name, file), () -> pipeline.to(name, file));
+      case UnifiedBuffer<?> buffer ->
+          bind(access, () -> pipeline.and(name, buffer), () -> pipeline.to(name, buffer));
       case Number number -> pipeline.with(name, number);
       case Boolean truth -> pipeline.with(name, truth);
       default -> {
-        ArrayEndpoint<?> endpoint = array(type(source, name, value), value);
-        bind(pipeline, name, access, endpoint, endpoint);
+        ArrayEndpoint<?> array = array(type(source, name, value), value);
+        bind(access, () -> pipeline.and(name, array), () -> pipeline.to(name, array));
       }
     }
   }
 
-  private static void bind(
-      Pipeline pipeline, String name, KernelParameter.Access access, Source source, Sink sink) {
+  private static void bind(KernelParameter.Access access, Runnable source, Runnable sink) {
     if (access.reads()) {
-      pipeline.and(name, source);
+      source.run();
     }
     if (access.writes()) {
-      pipeline.to(name, sink);
+      sink.run();
     }
   }
 

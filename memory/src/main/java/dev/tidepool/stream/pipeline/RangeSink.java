@@ -5,7 +5,7 @@ import dev.tidepool.stream.reduction.RangeConsumer;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A reduction as a sink.
+ * A reduction, or a part of another sink, as a sink.
  *
  * @param length elements that it takes
  */
