@@ -12,7 +12,8 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What users see of sources and sinks. Of their classes only those of {@code .npy} files are known.
+ * Adapts sources and sinks of users to pipelines. Where the elements are is known only of {@code
+ * .npy} files.
  */
 final class UserEndpoints {
   private UserEndpoints() {}

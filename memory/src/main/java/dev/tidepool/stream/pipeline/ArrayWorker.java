@@ -16,6 +16,7 @@ import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import dev.tidepool.stream.file.AtomicFile;
 import dev.tidepool.stream.file.PositionalFile;
+import dev.tidepool.stream.pipeline.PipelineWorker.Stage;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -4,6 +4,7 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
@@ -18,6 +19,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +31,20 @@ import org.jspecify.annotations.Nullable;
  * leaves. Only {@link ChunkScheduler} is shared.
  */
 public final class PipelineWorker implements Runnable {
+  /**
+   * A kernel of a pipeline, on one accelerator.
+   *
+   * @param arrays the names whose buffers it takes
+   * @param scalars what it takes by value
+   */
+  public record Stage(Kernel kernel, Set<String> arrays, Map<String, Object> scalars) {
+    /** Copies what it is given. */
+    public Stage {
+      arrays = Set.copyOf(arrays);
+      scalars = Map.copyOf(scalars);
+    }
+  }
+
   /**
    * What every worker of an accelerator works with.
    *

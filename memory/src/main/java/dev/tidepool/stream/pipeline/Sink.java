@@ -6,7 +6,10 @@ import dev.tidepool.stream.file.AtomicFile;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** An {@code ElementSink}, which is what users see of it, and what only the library asks it. */
+/**
+ * Takes the elements that a pipeline computes. Like {@code ElementSink}, which users implement, but
+ * it also tells where the elements go.
+ */
 public interface Sink {
   ElementType<?> elementType();
 

@@ -8,7 +8,10 @@ import dev.tidepool.stream.file.PositionalFile;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** An {@code ElementSource}, which is what users see of it, and what only the library asks it. */
+/**
+ * Elements that a pipeline reads. Like {@code ElementSource}, which users implement, but it also
+ * tells where the elements are.
+ */
 public interface Source {
   ElementType<?> elementType();
 

@@ -32,7 +32,7 @@ public final class TransposedSource implements Source {
   private final long[] columnShape;
 
   /**
-   * Reads a file.
+   * Creates a source over a file.
    *
    * @param bytes what is read in another order than it lies in: all of the file
    */
