@@ -74,6 +74,7 @@ class LayersTest {
           "dev.tidepool.stream.file",
           "dev.tidepool.stream.chunk",
           "dev.tidepool.stream.reduction",
+          "dev.tidepool.stream.pipeline",
           "dev.tidepool.stream");
 
   @Test

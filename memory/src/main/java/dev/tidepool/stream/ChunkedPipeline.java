@@ -9,9 +9,19 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.stream.UserEndpoints.UserSink;
+import dev.tidepool.stream.UserEndpoints.UserSource;
 import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.file.AtomicFile;
+import dev.tidepool.stream.pipeline.ArrayWorker;
+import dev.tidepool.stream.pipeline.BufferEndpoint;
+import dev.tidepool.stream.pipeline.PipelineWorker;
+import dev.tidepool.stream.pipeline.PipelineWorker.Stage;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -90,7 +100,10 @@ public final class ChunkedPipeline {
               builder.written);
       participants.add(
           new Participant(
-              job, ArrayWorker.Job.of(job, plan, options), plan, AcceleratorRate.of(memory, plan)));
+              job,
+              ArrayWorker.Job.of(job, plan, options.memoryLimit()),
+              plan,
+              AcceleratorRate.of(memory, plan)));
     }
     this.lanes = participants.stream().mapToInt(participant -> participant.plan().workers()).sum();
     List<ChunkScheduler.Range> open = builder.open;
@@ -163,10 +176,9 @@ public final class ChunkedPipeline {
     progress.moved(totalBytes(), totalBytes());
   }
 
-  private static void reserve(ElementSink sink) {
-    if (sink instanceof NpyWriter file) {
-      file.reserve();
-    } else if (sink instanceof RawWriter file) {
+  private static void reserve(Sink sink) {
+    AtomicFile file = sink.file();
+    if (file != null) {
       file.reserve();
     }
   }
@@ -263,8 +275,8 @@ public final class ChunkedPipeline {
     private final Kernel first;
     private final List<KernelSource> further = new ArrayList<>();
     private final List<UnifiedMemoryManager> memories = new ArrayList<>();
-    private final Map<String, ElementSource> sources = new LinkedHashMap<>();
-    private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
+    private final Map<String, Source> sources = new LinkedHashMap<>();
+    private final Map<String, Sink> sinks = new LinkedHashMap<>();
     private final Map<String, Object> scalars = new LinkedHashMap<>();
     private long length = -1;
     private @Nullable List<ChunkScheduler.Range> open;
@@ -324,6 +336,10 @@ public final class ChunkedPipeline {
      *     differs from that of other arrays
      */
     public Builder source(String name, ElementSource source) {
+      return source(name, new UserSource(source));
+    }
+
+    Builder source(String name, Source source) {
       checkLength(name, source.length());
       checkFree(name, sources);
       checkFree(name, scalars);
@@ -339,10 +355,14 @@ public final class ChunkedPipeline {
      *     differs from that of other arrays, or the name's source has another type
      */
     public Builder sink(String name, ElementSink sink) {
+      return sink(name, new UserSink(sink));
+    }
+
+    Builder sink(String name, Sink sink) {
       checkLength(name, sink.length());
       checkFree(name, sinks);
       checkFree(name, scalars);
-      ElementSource source = sources.get(name);
+      Source source = sources.get(name);
       if (source != null && !source.elementType().equals(sink.elementType())) {
         throw new IllegalArgumentException(
             "'"
@@ -434,7 +454,7 @@ public final class ChunkedPipeline {
     private Map<String, MemoryLocation> locations(Set<String> arrays, boolean shared) {
       Map<String, MemoryLocation> locations = new HashMap<>();
       for (String name : arrays) {
-        ElementSource source = sources.get(name);
+        Source source = sources.get(name);
         boolean touched =
             sinks.containsKey(name) || (source != null && !(source instanceof BufferEndpoint<?>));
         locations.put(name, touched && !shared ? MemoryLocation.PINNED : MemoryLocation.DEVICE);
@@ -469,10 +489,10 @@ public final class ChunkedPipeline {
 
     private long movedBytesPerElement() {
       long moved = 0;
-      for (ElementSource source : sources.values()) {
+      for (Source source : sources.values()) {
         moved += source.elementType().byteSize();
       }
-      for (ElementSink sink : sinks.values()) {
+      for (Sink sink : sinks.values()) {
         moved += sink.elementType().byteSize();
       }
       return moved;

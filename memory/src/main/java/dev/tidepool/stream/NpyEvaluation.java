@@ -5,6 +5,8 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.stream.pipeline.Computation;
+import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -271,7 +273,7 @@ public final class NpyEvaluation implements AutoCloseable {
       return;
     }
     run.inputs().allowCriticalCalls();
-    run.writers().values().forEach(NpyWriter::allowCriticalCalls);
+    run.writers().values().forEach(writer -> writer.file().allowCriticalCalls());
   }
 
   /**

@@ -3,6 +3,10 @@ package dev.tidepool.stream;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.stream.UserEndpoints.UserSource;
+import dev.tidepool.stream.pipeline.Journal;
+import dev.tidepool.stream.pipeline.Source;
+import dev.tidepool.stream.pipeline.TransposedSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -115,18 +119,19 @@ final class NpyInputs implements AutoCloseable {
   }
 
   /** Returns the elements of the files in the order of the results, by name. */
-  Map<String, ElementSource> sources() {
-    Map<String, ElementSource> sources = new LinkedHashMap<>();
+  Map<String, Source> sources() {
+    Map<String, Source> sources = new LinkedHashMap<>();
     for (Map.Entry<String, NpyReader> reader : readers.entrySet()) {
       sources.put(reader.getKey(), source(reader.getValue()));
     }
     return sources;
   }
 
-  private ElementSource source(NpyReader reader) {
+  private Source source(NpyReader reader) {
     boolean turned =
         isAnyTurned() && reader.header().fortranOrder() && reader.header().elementCount() > 0;
-    return turned ? new TransposedSource(reader) : reader;
+    Source source = new UserSource(reader);
+    return turned ? new TransposedSource(source, reader.header().shape(), reader.whole()) : source;
   }
 
   /** Returns what tells that the files are the same as in an earlier run. */

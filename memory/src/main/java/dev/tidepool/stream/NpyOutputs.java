@@ -2,9 +2,10 @@ package dev.tidepool.stream;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
-import dev.tidepool.stream.Journal.Trait;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import dev.tidepool.stream.file.AtomicFile;
+import dev.tidepool.stream.pipeline.Journal;
+import dev.tidepool.stream.pipeline.Journal.Trait;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -199,7 +200,7 @@ final class NpyOutputs implements AutoCloseable {
 
   /** What could not be begun leaves nothing. */
   private void forget(Journal begun, Throwable cause) {
-    writers.values().forEach(NpyWriter::discard);
+    writers.values().forEach(writer -> writer.file().discard());
     try {
       begun.delete();
     } catch (TransferException e) {
@@ -275,7 +276,7 @@ final class NpyOutputs implements AutoCloseable {
 
   private void force() throws IOException {
     for (NpyWriter writer : writers.values()) {
-      writer.force();
+      writer.file().force();
     }
   }
 
@@ -304,7 +305,7 @@ final class NpyOutputs implements AutoCloseable {
     writers.forEach(
         (name, writer) -> {
           writer.prepare();
-          identities.put(name, writer.identity());
+          identities.put(name, writer.file().identity());
         });
     open.placing(identities);
   }

@@ -18,6 +18,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A {@code .npy} file, read at positions into segments, in the platform's byte order. A file that
@@ -101,9 +102,9 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     return header;
   }
 
-  /** Returns whether the file is read through a codec. */
-  boolean isCompressed() {
-    return compressed;
+  /** Returns the file if it is read without a codec, else null. */
+  @Nullable PositionalFile plainFile() {
+    return file instanceof PositionalFile plain ? plain : null;
   }
 
   /** See {@link PositionalFile#allowCriticalCalls}. Changes nothing for a compressed file. */
@@ -115,11 +116,6 @@ public final class NpyReader implements ElementSource, AutoCloseable {
         throw FileErrors.failed("read", path, e);
       }
     }
-  }
-
-  /** Returns whether arrays are read into without a copy. */
-  boolean makesCriticalCalls() {
-    return file instanceof PositionalFile plain && plain.makesCriticalCalls();
   }
 
   /** Where the elements are, one after another; if they are compressed, the whole file. */

@@ -3,7 +3,6 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
 import dev.tidepool.stream.file.AtomicFile;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -75,7 +74,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     try {
       writer.writeHeader();
     } catch (RuntimeException e) {
-      writer.discard();
+      file.discard();
       writer.close();
       throw e;
     }
@@ -142,11 +141,6 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.prepare(fileBytes());
   }
 
-  /** See {@link AtomicFile#identity()}. */
-  String identity() {
-    return file.identity();
-  }
-
   /**
    * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
    * when called again.
@@ -163,24 +157,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return header.dataOffset() + header.dataBytes();
   }
 
-  /** Lets the system allocate the blocks of a large file before all of it is written. */
-  void reserve() {
-    file.reserve(fileBytes());
-  }
-
-  /** See {@link AtomicFile#allowCriticalCalls}. */
-  void allowCriticalCalls() {
-    file.allowCriticalCalls();
-  }
-
-  /** Returns whether arrays are written without a copy. */
-  boolean makesCriticalCalls() {
-    return file.makesCriticalCalls();
-  }
-
-  /** Returns when what was written so far would survive a power failure. */
-  void force() throws IOException {
-    file.force();
+  /** Returns the file that is written. */
+  AtomicFile file() {
+    return file;
   }
 
   /**
@@ -196,11 +175,6 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     header = shorter;
     writeHeader();
-  }
-
-  /** Lets closing delete a file that was to be kept. */
-  void discard() {
-    file.discard();
   }
 
   /** Ends the writer and deletes what was not committed, unless it is kept; idempotent. */

@@ -8,6 +8,13 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.stream.UserEndpoints.UserSink;
+import dev.tidepool.stream.UserEndpoints.UserSource;
+import dev.tidepool.stream.pipeline.BufferEndpoint;
+import dev.tidepool.stream.pipeline.Computation;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -147,6 +154,10 @@ public final class Pipeline {
 
   /** Returns a further source. */
   public Pipeline and(String name, ElementSource source) {
+    return and(name, new UserSource(source));
+  }
+
+  Pipeline and(String name, Source source) {
     sources.add(name, source);
     return this;
   }
@@ -201,6 +212,10 @@ public final class Pipeline {
 
   /** Writes a name's results to a sink. */
   public Pipeline to(String name, ElementSink sink) {
+    return to(name, new UserSink(sink));
+  }
+
+  Pipeline to(String name, Sink sink) {
     sinks.add(name, sink);
     return this;
   }
@@ -269,5 +284,24 @@ public final class Pipeline {
    */
   public void cancel() {
     running.cancel();
+  }
+
+  /**
+   * Hands every chunk to a consumer, one at a time, in arrays of its own.
+   *
+   * @param <A> the array that carries elements
+   */
+  private record ConsumerSink<A>(
+      ElementType<A> elementType, long length, ChunkConsumer<? super A> consumer) implements Sink {
+    @Override
+    public void write(long elementOffset, MemorySegment source) {
+      int count = Math.toIntExact(elementType.elements(source.byteSize()));
+      A elements = elementType.newArray(count);
+      elementType.read(source, 0, elements, 0, count);
+      // The consumer is the caller's: its own lock, which nothing else of the library ever takes.
+      synchronized (consumer) {
+        consumer.accept(elementOffset, elements);
+      }
+    }
   }
 }

@@ -3,6 +3,14 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.stream.UserEndpoints.UserSink;
+import dev.tidepool.stream.pipeline.Computation;
+import dev.tidepool.stream.pipeline.KernelTraits;
+import dev.tidepool.stream.pipeline.OverlapCheck;
+import dev.tidepool.stream.pipeline.RangeSink;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
+import dev.tidepool.stream.pipeline.StagePlan;
 import dev.tidepool.stream.reduction.Reducer;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -47,13 +55,13 @@ final class PipelineExecution {
   }
 
   private Pipeline.Outcome run() {
-    Map<String, ElementSource> read = request.sources().opened(run.inputs(), raws);
+    Map<String, Source> read = request.sources().opened(run.inputs(), raws);
     StreamedArrays<?> arrays = request.sources().stream();
     if (arrays != null) {
       request.sinks().fit(arrays, !computation.reductions().isEmpty());
     }
     long length = arrays == null ? read.values().iterator().next().length() : arrays.room();
-    Map<String, ElementSink> taken = request.sinks().besidesFiles(length);
+    Map<String, Sink> taken = request.sinks().besidesFiles(length);
     Map<String, ElementType<?>> types = types(read, taken);
     Map<String, Reducer> reducers = new LinkedHashMap<>();
     for (Reduction reduction : computation.reductions()) {
@@ -75,8 +83,7 @@ final class PipelineExecution {
   }
 
   /** Returns the types of all arrays, results that go to files included. */
-  private Map<String, ElementType<?>> types(
-      Map<String, ElementSource> read, Map<String, ElementSink> taken) {
+  private Map<String, ElementType<?>> types(Map<String, Source> read, Map<String, Sink> taken) {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
@@ -92,7 +99,7 @@ final class PipelineExecution {
     return plan.arrays();
   }
 
-  private Map<String, ElementSink> createFiles(Map<String, ElementType<?>> types, long length) {
+  private Map<String, Sink> createFiles(Map<String, ElementType<?>> types, long length) {
     Map<String, NpyOutputs.Target> targets = request.sinks().targets(types, run.inputs(), length);
     if (request.resumable()) {
       int inputs = run.inputs().readers().size();
@@ -101,13 +108,13 @@ final class PipelineExecution {
       run.begin(targets);
     }
     raws.begin(request.sinks().raws(), length, request.sinks()::replaces);
-    Map<String, ElementSink> files = new LinkedHashMap<>(run.writers());
+    Map<String, Sink> files = new LinkedHashMap<>();
+    run.writers().forEach((name, writer) -> files.put(name, new UserSink(writer)));
     files.putAll(raws.writers());
     return files;
   }
 
-  private Map<String, Throwable> streamWindows(
-      StreamedArrays<?> arrays, Map<String, ElementSink> taken) {
+  private Map<String, Throwable> streamWindows(StreamedArrays<?> arrays, Map<String, Sink> taken) {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
       dropped.putAll(
@@ -120,9 +127,7 @@ final class PipelineExecution {
   }
 
   private Map<String, Throwable> stream(
-      Map<String, ? extends ElementSource> read,
-      Map<String, ElementSink> taken,
-      StreamOptions streaming) {
+      Map<String, Source> read, Map<String, Sink> taken, StreamOptions streaming) {
     ChunkedPipeline.Builder builder = run.on(request.memories());
     read.forEach(builder::source);
     taken.forEach(builder::sink);

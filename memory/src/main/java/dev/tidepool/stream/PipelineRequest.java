@@ -3,6 +3,8 @@ package dev.tidepool.stream;
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.stream.pipeline.Computation;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.util.List;
 
 /**

@@ -1,6 +1,9 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.stream.pipeline.Computation;
+import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -87,7 +90,16 @@ final class PipelineRun implements AutoCloseable {
 
   /** Begins a pipeline of the kernels on accelerators, at least one, without arrays so far. */
   ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
-    return computation.on(memories);
+    List<KernelSource> kernels = computation.kernels();
+    UnifiedMemoryManager first = memories.getFirst();
+    ChunkedPipeline.Builder builder = ChunkedPipeline.of(first, first.compile(kernels.getFirst()));
+    for (KernelSource further : kernels.subList(1, kernels.size())) {
+      builder.then(further);
+    }
+    for (UnifiedMemoryManager further : memories.subList(1, memories.size())) {
+      builder.on(further);
+    }
+    return builder;
   }
 
   /**

@@ -3,6 +3,8 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
 import dev.tidepool.RawFile;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -16,8 +18,8 @@ import java.util.function.LongFunction;
 final class PipelineSinks {
   private final Map<String, Path> files = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
-  private final Map<String, ElementSink> others = new LinkedHashMap<>();
-  private final Map<String, LongFunction<ElementSink>> consumers = new LinkedHashMap<>();
+  private final Map<String, Sink> others = new LinkedHashMap<>();
+  private final Map<String, LongFunction<Sink>> consumers = new LinkedHashMap<>();
   private final Set<String> names = new LinkedHashSet<>();
   private final Set<String> replaced = new HashSet<>();
   private boolean overwrite;
@@ -32,13 +34,13 @@ final class PipelineSinks {
     raws.put(name, file);
   }
 
-  void add(String name, ElementSink sink) {
+  void add(String name, Sink sink) {
     add(name);
     others.put(name, sink);
   }
 
   /** Adds a sink that is created for the length of each run. */
-  void add(String name, LongFunction<ElementSink> consumer) {
+  void add(String name, LongFunction<Sink> consumer) {
     add(name);
     consumers.put(name, consumer);
   }
@@ -97,8 +99,8 @@ final class PipelineSinks {
   }
 
   /** Returns all sinks of a run but the files, by name. */
-  Map<String, ElementSink> besidesFiles(long length) {
-    Map<String, ElementSink> sinks = new LinkedHashMap<>(others);
+  Map<String, Sink> besidesFiles(long length) {
+    Map<String, Sink> sinks = new LinkedHashMap<>(others);
     consumers.forEach((name, consumer) -> sinks.put(name, consumer.apply(length)));
     return sinks;
   }

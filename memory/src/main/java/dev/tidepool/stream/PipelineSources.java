@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.RawFile;
+import dev.tidepool.stream.pipeline.Source;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -12,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class PipelineSources {
   private final Map<String, Path> files = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
-  private final Map<String, ElementSource> others = new LinkedHashMap<>();
+  private final Map<String, Source> others = new LinkedHashMap<>();
   private final Set<String> names = new HashSet<>();
   private @Nullable StreamedArrays<?> stream;
 
@@ -26,7 +27,7 @@ final class PipelineSources {
     raws.put(name, file);
   }
 
-  void add(String name, ElementSource source) {
+  void add(String name, Source source) {
     add(name);
     others.put(name, source);
   }
@@ -76,8 +77,8 @@ final class PipelineSources {
    * @param inputs the {@code .npy} files, open
    * @param opened the raw files, open
    */
-  Map<String, ElementSource> opened(NpyInputs inputs, RawFiles opened) {
-    Map<String, ElementSource> sources = new LinkedHashMap<>(others);
+  Map<String, Source> opened(NpyInputs inputs, RawFiles opened) {
+    Map<String, Source> sources = new LinkedHashMap<>(others);
     sources.putAll(inputs.sources());
     sources.putAll(opened.readers());
     if (stream != null) {

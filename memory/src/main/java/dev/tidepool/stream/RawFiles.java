@@ -1,11 +1,23 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.RawFile;
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.buffer.MemoryRange;
+import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.stream.file.AtomicFile;
+import dev.tidepool.stream.file.PositionalFile;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Predicate;
 
 /**
@@ -29,7 +41,7 @@ final class RawFiles implements AutoCloseable {
    * Opens the files that are read; none is a legal number.
    *
    * @throws IllegalArgumentException if one has no whole number of elements
-   * @throws dev.tidepool.TransferException if one cannot be read
+   * @throws TransferException if one cannot be read
    */
   static RawFiles open(Map<String, RawFile<?>> inputs) {
     RawFiles files = new RawFiles();
@@ -48,18 +60,18 @@ final class RawFiles implements AutoCloseable {
    *
    * @param length elements of each
    * @param replaces whether a name's file may replace one that exists
-   * @throws dev.tidepool.TransferException as {@link RawWriter#create} does
+   * @throws TransferException as {@link NpyWriter#create} does
    */
   void begin(Map<String, RawFile<?>> outputs, long length, Predicate<String> replaces) {
     outputs.forEach(
         (name, file) -> writers.put(name, RawWriter.create(file, length, replaces.test(name))));
   }
 
-  Map<String, RawReader> readers() {
+  Map<String, ? extends Source> readers() {
     return readers;
   }
 
-  Map<String, RawWriter> writers() {
+  Map<String, ? extends Sink> writers() {
     return writers;
   }
 
@@ -79,5 +91,83 @@ final class RawFiles implements AutoCloseable {
     List<AutoCloseable> all = new ArrayList<>(readers.values());
     all.addAll(writers.values());
     NpyInputs.closeAll(all);
+  }
+
+  /**
+   * Reads a {@link RawFile} at positions. Thread-safe.
+   *
+   * @param bytes where the elements are
+   */
+  private record RawReader(
+      Path path,
+      ElementType<?> elementType,
+      long length,
+      PositionalFile plainFile,
+      MemoryRange bytes)
+      implements Source, AutoCloseable {
+    static RawReader open(RawFile<?> raw) {
+      return PositionalFile.open(raw.path(), file -> over(file, raw));
+    }
+
+    private static RawReader over(PositionalFile file, RawFile<?> raw) throws IOException {
+      Path path = raw.path();
+      ElementType<?> type = raw.type();
+      long size = file.size();
+      if (size % type.byteSize() != 0) {
+        throw FileErrors.noElements(path, size, type);
+      }
+      MemoryRange bytes = MemoryRange.ofFile(path).front(size);
+      return new RawReader(path, type, size / type.byteSize(), file, bytes);
+    }
+
+    @Override
+    public void read(long elementOffset, MemorySegment destination) {
+      Objects.checkFromIndexSize(
+          elementOffset, elementType.elements(destination.byteSize()), length);
+      try {
+        plainFile.read(elementType.bytes(elementOffset), destination);
+      } catch (EOFException e) {
+        throw new TransferException(path + " shrank while it was read: " + e.getMessage(), e);
+      } catch (IOException e) {
+        throw FileErrors.failed("read", path, e);
+      }
+    }
+
+    @Override
+    public void close() {
+      FileErrors.close(path, plainFile);
+    }
+  }
+
+  /** Writes a {@link RawFile}, which appears whole or not at all. Thread-safe. */
+  private record RawWriter(AtomicFile file, ElementType<?> elementType, long length)
+      implements Sink, AutoCloseable {
+    static RawWriter create(RawFile<?> raw, long length, boolean overwrite) {
+      AtomicFile file =
+          AtomicFile.create(
+              raw.path(), raw.type().bytes(length), overwrite, AtomicFile.newPartialName(), false);
+      return new RawWriter(file, raw.type(), length);
+    }
+
+    @Override
+    public void write(long elementOffset, MemorySegment source) {
+      Objects.checkFromIndexSize(elementOffset, elementType.elements(source.byteSize()), length);
+      file.write(elementType.bytes(elementOffset), source);
+    }
+
+    /** Completes the file, as {@link AtomicFile#prepare} does. */
+    void prepare() {
+      file.prepare(elementType.bytes(length));
+    }
+
+    /** Makes the file appear, as {@link NpyWriter#commit} does. */
+    void commit() {
+      file.commit(elementType.bytes(length));
+    }
+
+    @Override
+    public void close() {
+      file.close();
+    }
   }
 }

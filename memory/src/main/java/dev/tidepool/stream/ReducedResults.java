@@ -3,7 +3,10 @@ package dev.tidepool.stream;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.stream.UserEndpoints.UserSink;
 import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.pipeline.RangeSink;
+import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.reduction.AxisReducer;
 import dev.tidepool.stream.reduction.Mask;
 import dev.tidepool.stream.reduction.MaskedReducer;
@@ -163,8 +166,8 @@ final class ReducedResults {
    *
    * @param writers of the files, by name
    */
-  Map<String, ElementSink> begin(Map<String, NpyWriter> writers) {
-    Map<String, ElementSink> sinks = new LinkedHashMap<>();
+  Map<String, Sink> begin(Map<String, NpyWriter> writers) {
+    Map<String, Sink> sinks = new LinkedHashMap<>();
     Mask selection = request.mask().isEmpty() ? null : new Mask();
     mask = selection;
     if (selection != null) {
@@ -172,7 +175,7 @@ final class ReducedResults {
     }
     List<OrderedConsumer> ordered = new ArrayList<>();
     Map<String, Reducer> folded = new LinkedHashMap<>();
-    Map<String, ElementSink> last = new LinkedHashMap<>();
+    Map<String, Sink> last = new LinkedHashMap<>();
     Map<String, NpyWriter> left = new LinkedHashMap<>(writers);
     for (Reduction reduction : reductions) {
       ScalarType type = Objects.requireNonNull(types.get(reduction.name()));
@@ -203,7 +206,7 @@ final class ReducedResults {
     left.forEach(
         (name, writer) -> {
           if (selection == null) {
-            sinks.put(name, writer);
+            sinks.put(name, new UserSink(writer));
             return;
           }
           ScalarType type = ScalarType.of(writer.elementType());
@@ -216,7 +219,7 @@ final class ReducedResults {
     return sinks;
   }
 
-  private ElementSink sink(ScalarType type, RangeConsumer ranges) {
+  private Sink sink(ScalarType type, RangeConsumer ranges) {
     return new RangeSink(type.elementType(), length, ranges);
   }
 

@@ -1,9 +1,17 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.stream.chunk.ChunkPlan;
+import dev.tidepool.stream.pipeline.RangeSink;
+import dev.tidepool.stream.pipeline.Sink;
+import dev.tidepool.stream.pipeline.Source;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * A stream of arrays as the source of a pipeline: a window of some of them at a time, so that it
@@ -30,7 +38,7 @@ final class StreamedArrays<A> {
     this.name = name;
     this.arrays = arrays;
     this.length = length;
-    this.window = ArraySource.none(type);
+    this.window = new ArraySource<>(type, 0);
   }
 
   String name() {
@@ -42,7 +50,7 @@ final class StreamedArrays<A> {
    *
    * @throws IllegalArgumentException if they have another one
    */
-  void fit(Map<String, ElementSink> sinks) {
+  void fit(Map<String, Sink> sinks) {
     sinks.forEach(
         (result, sink) -> {
           if (length >= 0 && sink.length() != length) {
@@ -77,7 +85,7 @@ final class StreamedArrays<A> {
   }
 
   /** Some elements in a row; none before the first {@link #next}, nor at the end. */
-  ArraySource<A> window() {
+  Source window() {
     return window;
   }
 
@@ -99,10 +107,17 @@ final class StreamedArrays<A> {
   }
 
   /** Returns the part of each sink that the window's results go to. */
-  Map<String, ElementSink> windowsOf(Map<String, ElementSink> sinks) {
-    Map<String, ElementSink> windows = new LinkedHashMap<>();
+  Map<String, Sink> windowsOf(Map<String, Sink> sinks) {
+    Map<String, Sink> windows = new LinkedHashMap<>();
+    long from = start;
     sinks.forEach(
-        (result, sink) -> windows.put(result, new SinkWindow(sink, start, window.length())));
+        (result, sink) ->
+            windows.put(
+                result,
+                new RangeSink(
+                    sink.elementType(),
+                    window.length(),
+                    (at, elements) -> sink.write(from + at, elements))));
     return windows;
   }
 
@@ -117,5 +132,85 @@ final class StreamedArrays<A> {
       long each = total / count;
       progress.moved(before * each + done, (isLengthKnown() ? length : before + count) * each);
     };
+  }
+
+  /**
+   * Some arrays, one after another, as a source.
+   *
+   * @param <A> the array that carries elements
+   */
+  private static final class ArraySource<A> implements Source {
+    private final ElementType<A> type;
+    private final List<A> arrays = new ArrayList<>();
+
+    /** Where each array begins, which may be before these elements do, and the end of the last. */
+    private final List<Long> starts = new ArrayList<>();
+
+    // The last arrays may have more elements, which come next.
+    private long length;
+
+    ArraySource(ElementType<A> type, long start) {
+      this.type = type;
+      starts.add(start);
+    }
+
+    /**
+     * Returns what comes after these: what they left over and the next arrays, until there are
+     * {@code enough} bytes or no more arrays. Unless it is all, a multiple of 1024 elements, so
+     * that what comes after begins where ranges of sinks may.
+     */
+    ArraySource<A> next(Iterator<? extends A> more, long enough) {
+      int index = length < starts.getLast() ? holding(length) : arrays.size();
+      ArraySource<A> some = new ArraySource<>(type, starts.get(index) - length);
+      arrays.subList(index, arrays.size()).forEach(some::add);
+      long wanted = Math.max(Math.ceilDiv(enough, type.byteSize()), ChunkPlan.SMALLEST_CHUNK);
+      while (more.hasNext() && some.starts.getLast() < wanted) {
+        some.add(more.next());
+      }
+      long end = some.starts.getLast();
+      some.length = more.hasNext() ? end - end % ChunkPlan.SMALLEST_CHUNK : end;
+      return some;
+    }
+
+    private void add(A array) {
+      arrays.add(Objects.requireNonNull(array, "an array of the stream"));
+      starts.add(starts.getLast() + type.length(array));
+    }
+
+    @Override
+    public ElementType<?> elementType() {
+      return type;
+    }
+
+    @Override
+    public long length() {
+      return length;
+    }
+
+    @Override
+    public void read(long elementOffset, MemorySegment destination) {
+      long end = elementOffset + type.elements(destination.byteSize());
+      int index = holding(elementOffset);
+      for (long at = elementOffset; at < end; index++) {
+        int skipped = (int) (at - starts.get(index));
+        int count = (int) (Math.min(end, starts.get(index + 1)) - at);
+        type.write(arrays.get(index), skipped, destination, type.bytes(at - elementOffset), count);
+        at += count;
+      }
+    }
+
+    private int holding(long element) {
+      int low = 0;
+      int high = arrays.size() - 1;
+      while (low < high) {
+        int middle = (low + high + 1) >>> 1;
+        if (starts.get(middle) <= element) {
+          low = middle;
+        } else {
+          high = middle - 1;
+        }
+      }
+      return low;
+    }
   }
 }

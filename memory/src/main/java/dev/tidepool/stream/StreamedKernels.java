@@ -9,6 +9,8 @@ import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.kernel.FileKernels;
+import dev.tidepool.stream.pipeline.ArrayEndpoint;
+import dev.tidepool.stream.pipeline.StagePlan;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -78,36 +80,26 @@ public final class StreamedKernels implements FileKernels {
       pipeline.replacing(name);
     }
     switch (value) {
-      case Path file -> {
-        if (access.reads()) {
-          pipeline.and(name, file);
-        }
-        if (access.writes()) {
-          pipeline.to(name, file);
-        }
-      }
-      case RawFile<?> file -> {
-        if (access.reads()) {
-          pipeline.and(name, file);
-        }
-        if (access.writes()) {
-          pipeline.to(name, file);
-        }
-      }
-      case UnifiedBuffer<?> buffer -> bind(pipeline, name, access, new BufferEndpoint<>(buffer));
+      case Path file -> bind(access, () -> pipeline.and(name, file), () -> pipeline.to(name, file));
+      case RawFile<?> file ->
+          bind(access, () -> pipeline.and(name, file), () -> pipeline.to(name, file));
+      case UnifiedBuffer<?> buffer ->
+          bind(access, () -> pipeline.and(name, buffer), () -> pipeline.to(name, buffer));
       case Number number -> pipeline.with(name, number);
       case Boolean truth -> pipeline.with(name, truth);
-      default -> bind(pipeline, name, access, array(type(source, name, value), value));
+      default -> {
+        ArrayEndpoint<?> array = array(type(source, name, value), value);
+        bind(access, () -> pipeline.and(name, array), () -> pipeline.to(name, array));
+      }
     }
   }
 
-  private static <E extends ElementSource & ElementSink> void bind(
-      Pipeline pipeline, String name, KernelParameter.Access access, E endpoint) {
+  private static void bind(KernelParameter.Access access, Runnable source, Runnable sink) {
     if (access.reads()) {
-      pipeline.and(name, (ElementSource) endpoint);
+      source.run();
     }
     if (access.writes()) {
-      pipeline.to(name, (ElementSink) endpoint);
+      sink.run();
     }
   }
 

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
+import dev.tidepool.stream.pipeline.Journal;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;

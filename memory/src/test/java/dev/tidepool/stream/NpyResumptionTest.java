@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.Capability;
 import dev.tidepool.TransferException;
+import dev.tidepool.stream.pipeline.Journal;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

@@ -77,7 +77,7 @@ class NpyWriterTest {
     assumeThat(Files.getFileStore(folder).type()).isIn("ext4", "xfs");
     Path target = folder.resolve("large.npy");
     try (NpyWriter writer = NpyWriter.create(target, floats(32 << 20), false)) {
-      writer.reserve();
+      writer.file().reserve();
       Path partial;
       try (Stream<Path> files = Files.list(folder)) {
         partial = files.findFirst().orElseThrow();

@@ -17,6 +17,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.WorkItem;
+import dev.tidepool.stream.pipeline.ArrayEndpoint;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

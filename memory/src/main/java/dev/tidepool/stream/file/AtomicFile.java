@@ -386,15 +386,13 @@ public final class AtomicFile implements AutoCloseable {
   /**
    * Lets the system allocate the blocks of a large file, which all of it is about to be written to.
    * If it does not, blocks are allocated by the writes.
-   *
-   * @param length all bytes of the file
    */
-  public void reserve(long length) {
+  public void reserve() {
     try {
       if (bytes >= RESERVED_FROM
           && LibC.hasPreallocation()
           && PREALLOCATED.contains(Files.getFileStore(partial).type())) {
-        LibC.preallocate(partial.toString(), length);
+        LibC.preallocate(partial.toString(), bytes);
       }
     } catch (IOException _) {
       // The writes tell what is wrong with the disk.

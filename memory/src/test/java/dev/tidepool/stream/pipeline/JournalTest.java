@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

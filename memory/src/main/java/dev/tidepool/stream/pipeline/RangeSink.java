@@ -1,16 +1,16 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.stream.reduction.RangeConsumer;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A reduction as a sink.
+ * A reduction, or a part of another sink, as a sink.
  *
  * @param length elements that it takes
  */
-record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges)
-    implements ElementSink {
+public record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges)
+    implements Sink {
   @Override
   public void write(long elementOffset, MemorySegment source) {
     ranges.write(elementOffset, source);

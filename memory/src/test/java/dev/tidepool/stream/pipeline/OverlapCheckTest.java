@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,6 +7,12 @@ import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.stream.NpyHeader;
+import dev.tidepool.stream.NpyReader;
+import dev.tidepool.stream.NpyType;
+import dev.tidepool.stream.NpyWriter;
+import dev.tidepool.stream.Pipeline;
+import dev.tidepool.stream.StreamOptions;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
@@ -24,7 +24,7 @@ import java.util.Set;
  * @param arrays every array by its name: those that were given, then those that kernels make
  * @param taken for each kernel, the names of the arrays and scalars that it takes
  */
-record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
+public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   /**
    * Gives types to what kernels make: NumPy's for expressions, the declared ones for code written
    * by hand.
@@ -39,7 +39,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @throws dev.tidepool.expression.syntax.ExpressionException if an expression does not fit what
    *     it gets
    */
-  static StagePlan of(
+  public static StagePlan of(
       List<KernelSource> kernels,
       Map<String, ElementType<?>> given,
       Map<String, ?> scalars,
@@ -69,7 +69,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @param types of all arrays
    * @throws IllegalArgumentException if no kernel makes it
    */
-  static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
+  public static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
     ElementType<?> type = types.get(name);
     if (type == null) {
       throw new IllegalArgumentException(
@@ -100,7 +100,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @param sinks names of arrays that are wanted
    * @throws IllegalArgumentException that names one of them
    */
-  static void checkUse(
+  public static void checkUse(
       List<KernelSource> kernels, Set<String> sources, Set<String> scalars, Set<String> sinks) {
     Set<String> unused = new LinkedHashSet<>(sources);
     unused.addAll(scalars);
@@ -142,12 +142,12 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   }
 
   /** Returns what a kernel calls its arrays, scalars and local values. */
-  static Set<String> names(KernelSource kernel) {
+  public static Set<String> names(KernelSource kernel) {
     return accesses(kernel).keySet();
   }
 
   /** Returns what a kernel does with its arrays, scalars and local values. */
-  static Map<String, KernelParameter.Access> accesses(KernelSource kernel) {
+  public static Map<String, KernelParameter.Access> accesses(KernelSource kernel) {
     Map<String, KernelParameter.Access> accesses = new LinkedHashMap<>();
     if (kernel instanceof KernelSource.Elementwise(String expression)) {
       Expression.parse(expression)
@@ -159,7 +159,7 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   }
 
   /** Returns what a kernel declares; nothing of an expression, whose arguments tell. */
-  static List<KernelParameter> declared(KernelSource kernel) {
+  public static List<KernelParameter> declared(KernelSource kernel) {
     return switch (kernel) {
       case KernelSource.Elementwise _ -> List.of();
       case KernelSource.HandWritten written -> written.parameters();

@@ -1,13 +1,14 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import java.lang.foreign.MemorySegment;
 
 /** A buffer as a source or a sink, wherever its bytes are; a mapped file may exceed memory. */
-record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements ElementSource, ElementSink {
+public record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements Source, Sink {
   @Override
   public ElementType<A> elementType() {
     return buffer.elementType();
@@ -42,5 +43,10 @@ record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements ElementSource, Elem
   @Override
   public void write(long elementOffset, MemorySegment source) {
     buffer.copyFrom(source, elementOffset);
+  }
+
+  @Override
+  public MemoryRange bytes() {
+    return MemoryRange.of(buffer);
   }
 }

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
@@ -14,6 +14,9 @@ import dev.tidepool.stream.chunk.AcceleratorRate;
 import dev.tidepool.stream.chunk.ChunkPlan;
 import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
+import dev.tidepool.stream.file.AtomicFile;
+import dev.tidepool.stream.file.PositionalFile;
+import dev.tidepool.stream.pipeline.PipelineWorker.Stage;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -30,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Ownership: arrays and block are made by the worker's thread and used by it alone.
  */
-final class ArrayWorker implements Runnable {
+public final class ArrayWorker implements Runnable {
   /** Larger chunks are computed in buffers, so that the Java heap holds little. */
   private static final long LARGEST_ARRAY_BYTES = 1L << 20;
 
@@ -50,7 +53,7 @@ final class ArrayWorker implements Runnable {
   }
 
   /** What every worker works with. */
-  static final class Job {
+  public static final class Job {
     private final PipelineWorker.Job work;
     private final List<Step> steps = new ArrayList<>();
 
@@ -62,13 +65,13 @@ final class ArrayWorker implements Runnable {
     }
 
     /** Returns the work in Java arrays; null if it is better or only done in buffers. */
-    static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, StreamOptions options) {
+    public static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, long memoryLimit) {
       long widest =
           work.arrays().values().stream().mapToLong(ElementType::byteSize).max().orElse(0);
       long perElement = work.arrays().values().stream().mapToLong(ElementType::byteSize).sum();
       boolean fits =
           plan.chunk() * widest <= LARGEST_ARRAY_BYTES
-              && plan.workers() * plan.chunk() * (perElement + widest) <= options.memoryLimit();
+              && plan.workers() * plan.chunk() * (perElement + widest) <= memoryLimit;
       return fits && isCpu(work.memory()) && isOverFiles(work) ? new Job(work) : null;
     }
 
@@ -78,9 +81,9 @@ final class ArrayWorker implements Runnable {
     }
 
     private static boolean isOverFiles(PipelineWorker.Job work) {
-      return work.sources().values().stream().allMatch(ArrayWorker::isFile)
+      return work.sources().values().stream().allMatch(source -> source.plainFile() != null)
           && work.sinks().values().stream()
-              .allMatch(sink -> isFile(sink) || sink instanceof RangeSink)
+              .allMatch(sink -> sink.file() != null || sink instanceof RangeSink)
           && work.stages().stream()
               .allMatch(stage -> stage.kernel().source() instanceof KernelSource.Elementwise);
     }
@@ -99,15 +102,6 @@ final class ArrayWorker implements Runnable {
     }
   }
 
-  private static boolean isFile(ElementSource source) {
-    return source instanceof RawReader
-        || (source instanceof NpyReader reader && !reader.isCompressed());
-  }
-
-  private static boolean isFile(ElementSink sink) {
-    return sink instanceof NpyWriter || sink instanceof RawWriter;
-  }
-
   private final Job job;
   private final AcceleratorRate rate;
   private final ChunkScheduler chunks;
@@ -120,7 +114,7 @@ final class ArrayWorker implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation. */
   private boolean warm;
 
-  ArrayWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
+  public ArrayWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
     this.job = job;
     this.rate = rate;
     this.chunks = chunks;
@@ -164,14 +158,14 @@ final class ArrayWorker implements Runnable {
   /** Plain loops: a chunk takes microseconds, and most are carried before the code is compiled. */
   private void carry(Range range, MemorySegment block) {
     long start = System.nanoTime();
-    for (Map.Entry<String, ElementSource> source : job.work.sources().entrySet()) {
+    for (Map.Entry<String, Source> source : job.work.sources().entrySet()) {
       read(range, source.getKey(), source.getValue(), block);
     }
     for (int i = 0; i < taken.size(); i++) {
       Step step = job.steps.get(i);
       step.loop.run(taken.get(i), step.uniforms, Math.toIntExact(range.count()));
     }
-    for (Map.Entry<String, ElementSink> sink : job.work.sinks().entrySet()) {
+    for (Map.Entry<String, Sink> sink : job.work.sinks().entrySet()) {
       write(range, sink.getKey(), sink.getValue(), block);
     }
     job.work.written().accept(range);
@@ -179,10 +173,11 @@ final class ArrayWorker implements Runnable {
     warm = true;
   }
 
-  private void read(Range range, String name, ElementSource source, MemorySegment block) {
+  private void read(Range range, String name, Source source, MemorySegment block) {
     long bytes = bytes(range, source.elementType());
-    if (source instanceof NpyReader reader && reader.makesCriticalCalls()) {
-      reader.read(range.from(), segment(name).asSlice(0, bytes));
+    PositionalFile file = source.plainFile();
+    if (file != null && file.makesCriticalCalls()) {
+      source.read(range.from(), segment(name).asSlice(0, bytes));
     } else {
       MemorySegment part = block.asSlice(0, bytes);
       source.read(range.from(), part);
@@ -190,11 +185,12 @@ final class ArrayWorker implements Runnable {
     }
   }
 
-  private void write(Range range, String name, ElementSink sink, MemorySegment block) {
+  private void write(Range range, String name, Sink sink, MemorySegment block) {
     long bytes = bytes(range, sink.elementType());
-    if (sink instanceof NpyWriter writer && writer.makesCriticalCalls()) {
-      writer.write(range.from(), segment(name).asSlice(0, bytes));
-    } else if (isFile(sink)) {
+    AtomicFile file = sink.file();
+    if (file != null && file.makesCriticalCalls()) {
+      sink.write(range.from(), segment(name).asSlice(0, bytes));
+    } else if (file != null) {
       MemorySegment part = block.asSlice(0, bytes);
       MemorySegment.copy(segment(name), 0, part, 0, bytes);
       sink.write(range.from(), part);

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.KernelSource;
 import dev.tidepool.methods.bytecode.MethodReader;
@@ -11,7 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 
 /** Tells kernels from those of an earlier run, by all that their results depend on. */
-final class KernelTraits {
+public final class KernelTraits {
   private KernelTraits() {}
 
   /**
@@ -19,7 +19,7 @@ final class KernelTraits {
    *
    * @param first the number of the first one in its name
    */
-  static List<Journal.Trait> of(List<KernelSource> kernels, int first) {
+  public static List<Journal.Trait> of(List<KernelSource> kernels, int first) {
     List<Journal.Trait> traits = new ArrayList<>();
     for (KernelSource kernel : kernels) {
       int number = first + traits.size();

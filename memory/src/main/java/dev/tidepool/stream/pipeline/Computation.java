@@ -1,7 +1,6 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.KernelSource;
-import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -16,9 +15,10 @@ import java.util.Set;
  * @param reductions of names that kernels make
  * @param scalars values by name, of kernels and of the settings of reductions
  */
-record Computation(List<KernelSource> kernels, List<Reduction> reductions, Map<String, ?> scalars) {
+public record Computation(
+    List<KernelSource> kernels, List<Reduction> reductions, Map<String, ?> scalars) {
   /** Returns the scalars that kernels take: all but those that only reductions name. */
-  Map<String, Object> kernelScalars() {
+  public Map<String, Object> kernelScalars() {
     Map<String, Object> taken = new LinkedHashMap<>(scalars);
     if (reductions.isEmpty() || scalars.isEmpty()) {
       return taken;
@@ -31,18 +31,5 @@ record Computation(List<KernelSource> kernels, List<Reduction> reductions, Map<S
       taken.keySet().removeIf(name -> reduction.scalars().contains(name) && !names.contains(name));
     }
     return taken;
-  }
-
-  /** Begins a pipeline of all kernels on accelerators, at least one. */
-  ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
-    UnifiedMemoryManager first = memories.getFirst();
-    ChunkedPipeline.Builder builder = ChunkedPipeline.of(first, first.compile(kernels.getFirst()));
-    for (KernelSource further : kernels.subList(1, kernels.size())) {
-      builder.then(further);
-    }
-    for (UnifiedMemoryManager further : memories.subList(1, memories.size())) {
-      builder.on(further);
-    }
-    return builder;
   }
 }

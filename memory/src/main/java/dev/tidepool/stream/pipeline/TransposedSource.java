@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
@@ -20,28 +20,34 @@ import java.util.List;
  * has, the longer the pieces: large chunks pay. Where columns are short, and neighbours in the file
  * too, whole columns are read at once.
  */
-final class TransposedSource implements ElementSource {
+public final class TransposedSource implements Source {
   private static final long SCRATCH_BYTES = 256 << 10;
   private static final long SHORT_COLUMN_BYTES = 4096;
 
-  private final NpyReader reader;
+  private final Source reader;
+  private final MemoryRange bytes;
   private final int width;
   private final long rows;
   private final long columns;
   private final long[] columnShape;
 
-  TransposedSource(NpyReader reader) {
+  /**
+   * Creates a source over a file.
+   *
+   * @param bytes what is read in another order than it lies in: all of the file
+   */
+  public TransposedSource(Source reader, List<Long> shape, MemoryRange bytes) {
     this.reader = reader;
-    List<Long> shape = reader.header().shape();
-    this.width = reader.header().type().byteSize();
+    this.bytes = bytes;
+    this.width = (int) reader.elementType().byteSize();
     this.rows = shape.get(0);
-    this.columns = rows == 0 ? 0 : reader.header().elementCount() / rows;
+    this.columns = rows == 0 ? 0 : reader.length() / rows;
     this.columnShape = shape.stream().skip(1).mapToLong(Long::longValue).toArray();
   }
 
-  /** Returns what is read in another order than it lies in: all of the file. */
-  MemoryRange bytes() {
-    return reader.whole();
+  @Override
+  public MemoryRange bytes() {
+    return bytes;
   }
 
   @Override

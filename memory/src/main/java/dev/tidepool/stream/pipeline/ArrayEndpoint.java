@@ -1,6 +1,7 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -8,7 +9,7 @@ import java.lang.foreign.MemorySegment;
  *
  * @param <A> the array that carries elements
  */
-record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements ElementSource, ElementSink {
+public record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements Source, Sink {
   @Override
   public long length() {
     return elementType.length(array);
@@ -24,5 +25,10 @@ record ArrayEndpoint<A>(ElementType<A> elementType, A array) implements ElementS
   public void write(long elementOffset, MemorySegment source) {
     int count = Math.toIntExact(elementType.elements(source.byteSize()));
     elementType.read(source, 0, array, Math.toIntExact(elementOffset), count);
+  }
+
+  @Override
+  public MemoryRange bytes() {
+    return MemoryRange.ofArray(elementType, array);
   }
 }

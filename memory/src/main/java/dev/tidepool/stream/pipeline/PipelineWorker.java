@@ -1,9 +1,10 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
@@ -18,6 +19,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +30,21 @@ import org.jspecify.annotations.Nullable;
  * <p>Ownership: a worker's buffers are its own, made by its thread, which closes them before it
  * leaves. Only {@link ChunkScheduler} is shared.
  */
-final class PipelineWorker implements Runnable {
+public final class PipelineWorker implements Runnable {
+  /**
+   * A kernel of a pipeline, on one accelerator.
+   *
+   * @param arrays the names whose buffers it takes
+   * @param scalars what it takes by value
+   */
+  public record Stage(Kernel kernel, Set<String> arrays, Map<String, Object> scalars) {
+    /** Copies what it is given. */
+    public Stage {
+      arrays = Set.copyOf(arrays);
+      scalars = Map.copyOf(scalars);
+    }
+  }
+
   /**
    * What every worker of an accelerator works with.
    *
@@ -39,12 +55,12 @@ final class PipelineWorker implements Runnable {
    * @param locations where buffers are allocated, by the kernels' names
    * @param written is told every range that all sinks have taken
    */
-  record Job(
+  public record Job(
       UnifiedMemoryManager memory,
       List<Stage> stages,
       Map<String, ElementType<?>> arrays,
-      Map<String, ElementSource> sources,
-      Map<String, ElementSink> sinks,
+      Map<String, Source> sources,
+      Map<String, Sink> sinks,
       Map<String, MemoryLocation> locations,
       Consumer<Range> written) {}
 
@@ -69,7 +85,7 @@ final class PipelineWorker implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
   private boolean warm;
 
-  PipelineWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
+  public PipelineWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
     this.job = job;
     this.rate = rate;
     this.chunks = chunks;
@@ -156,7 +172,7 @@ final class PipelineWorker implements Runnable {
         views.put(buffer.getKey(), buffer.getValue().slice(0, range.count()));
       }
     }
-    for (Map.Entry<String, ElementSource> source : job.sources().entrySet()) {
+    for (Map.Entry<String, Source> source : job.sources().entrySet()) {
       UnifiedBuffer<?> buffer = view(views, source.getKey());
       phase = Phase.SOURCE;
       boolean loaded = source.getValue().load(range.from(), buffer, job.memory());

@@ -1,16 +1,15 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.runtime.buffer.MemoryRange;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses results that would be written over elements which are still to be read, or over each
  * other: chunks come in any order. What is written to the very bytes that it is read from is
  * updated in place, because each chunk is read before it is written.
  */
-final class OverlapCheck {
+public final class OverlapCheck {
   private OverlapCheck() {}
 
   /**
@@ -19,12 +18,11 @@ final class OverlapCheck {
    * @throws IllegalArgumentException if one has bytes in common with another one, or, at another
    *     place, with a buffer or a file that is read
    */
-  static void check(
-      Map<String, ? extends ElementSource> sources, Map<String, ? extends ElementSink> sinks) {
+  public static void check(Map<String, Source> sources, Map<String, Sink> sinks) {
     Map<String, MemoryRange> written = new LinkedHashMap<>();
     sinks.forEach(
         (name, sink) -> {
-          MemoryRange bytes = bytes(sink);
+          MemoryRange bytes = sink.bytes();
           if (bytes != null) {
             checkApart(name, bytes, written);
             written.put(name, bytes);
@@ -46,9 +44,8 @@ final class OverlapCheck {
         });
   }
 
-  private static void checkReadable(
-      String name, ElementSource source, Map<String, MemoryRange> written) {
-    MemoryRange bytes = bytes(source);
+  private static void checkReadable(String name, Source source, Map<String, MemoryRange> written) {
+    MemoryRange bytes = source.bytes();
     if (bytes == null) {
       return;
     }
@@ -61,31 +58,6 @@ final class OverlapCheck {
                     + " to bytes of its own, or to the very bytes that are read");
           }
         });
-  }
-
-  /** Where the elements are read, in their order; null if that is not known. */
-  private static @Nullable MemoryRange bytes(ElementSource source) {
-    return switch (source) {
-      case BufferEndpoint(var buffer) -> MemoryRange.of(buffer);
-      case NpyReader reader -> reader.bytes();
-      case RawReader reader -> reader.bytes();
-      case ArrayEndpoint<?> array -> bytes(array);
-      case TransposedSource turned -> turned.bytes();
-      default -> null;
-    };
-  }
-
-  /** Where the elements are written; null if that is not known, or a file that is new. */
-  private static @Nullable MemoryRange bytes(ElementSink sink) {
-    return switch (sink) {
-      case BufferEndpoint(var buffer) -> MemoryRange.of(buffer);
-      case ArrayEndpoint<?> array -> bytes(array);
-      default -> null;
-    };
-  }
-
-  private static <A> MemoryRange bytes(ArrayEndpoint<A> array) {
-    return MemoryRange.ofArray(array.elementType(), array.array());
   }
 
   private static String inOneMemory(MemoryRange written, MemoryRange other) {

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.pipeline;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
@@ -33,15 +33,15 @@ import java.util.zip.CRC32;
  * <p>Threads: {@link #written} is for any; of those that come together one forces the disk, and the
  * others go on at once. Nothing is forced under the monitor.
  */
-final class Journal implements AutoCloseable {
+public final class Journal implements AutoCloseable {
   /**
    * Something that the work depends on.
    *
    * @param what how messages call it
    * @param value what it is now
    */
-  record Trait(String what, String value) {
-    static Trait scalar(String name, Object value) {
+  public record Trait(String what, String value) {
+    public static Trait scalar(String name, Object value) {
       return new Trait("the scalar '" + name + "'", "" + value);
     }
 
@@ -51,7 +51,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Makes everything written so far last. */
-  interface Results {
+  public interface Results {
     void force() throws IOException;
   }
 
@@ -90,7 +90,7 @@ final class Journal implements AutoCloseable {
    * @throws TransferException if another process works on it, it is not this user's, or the disk
    *     fails
    */
-  static Journal open(Path target) {
+  public static Journal open(Path target) {
     Path path = beside(target);
     try {
       return Uninterruptibly.shielded(() -> new Journal(path, LockedFile.open(path)));
@@ -139,12 +139,12 @@ final class Journal implements AutoCloseable {
   }
 
   /** Returns whether a run began here before. */
-  boolean isBegun() {
+  public boolean isBegun() {
     return !found.isEmpty();
   }
 
   /** Returns what the run that began here noted under a name; empty if there is nothing. */
-  String noted(String name) {
+  public String noted(String name) {
     return last("note " + name + " ");
   }
 
@@ -152,7 +152,7 @@ final class Journal implements AutoCloseable {
    * Returns what the last run noted of a result when all were put in their places; empty if none
    * were.
    */
-  String placed(String name) {
+  public String placed(String name) {
     return last("place " + name + " ");
   }
 
@@ -165,7 +165,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Returns what is another than in the earlier run; empty if nothing is. */
-  String change(List<Trait> work) {
+  public String change(List<Trait> work) {
     if (!found.getFirst().equals(FIRST)) {
       return "its journal is of another version";
     }
@@ -179,7 +179,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Forgets an earlier run and begins another one. */
-  void begin(List<Trait> work, Map<String, String> notes) {
+  public void begin(List<Trait> work, Map<String, String> notes) {
     List<String> lines = new ArrayList<>(List.of(FIRST));
     work.forEach(trait -> lines.add(trait.line()));
     notes.forEach((name, value) -> lines.add("note " + name + " " + value));
@@ -196,7 +196,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Notes something of each result; from now on they may be in their places. */
-  void placing(Map<String, String> notes) {
+  public void placing(Map<String, String> notes) {
     List<String> lines = new ArrayList<>();
     notes.forEach((name, value) -> lines.add("place " + name + " " + value));
     try {
@@ -207,7 +207,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Returns what of {@code length} elements no earlier run has done, in order. */
-  List<Range> left(long length) {
+  public List<Range> left(long length) {
     TreeMap<Long, Long> done = new TreeMap<>();
     for (String line : found) {
       if (line.startsWith(DONE)) {
@@ -230,7 +230,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Notes that a range is written, and now and then makes all that are last. */
-  void written(Range range, Results results) {
+  public void written(Range range, Results results) {
     synchronized (this) {
       waiting.add(range);
       if (forcing || System.nanoTime() - next < 0) {
@@ -242,7 +242,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Makes all ranges last that are written. */
-  void force(Results results) {
+  public void force(Results results) {
     List<Range> batch;
     synchronized (this) {
       batch = waiting;
@@ -297,7 +297,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** The work is done: nothing is left of the journal. */
-  void delete() {
+  public void delete() {
     try {
       file.delete();
     } catch (IOException e) {

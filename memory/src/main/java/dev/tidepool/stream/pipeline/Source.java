@@ -1,0 +1,36 @@
+package dev.tidepool.stream.pipeline;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.MemoryRange;
+import dev.tidepool.stream.file.PositionalFile;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Elements that a pipeline reads. Like {@code ElementSource}, which users implement, but it also
+ * tells where the elements are.
+ */
+public interface Source {
+  ElementType<?> elementType();
+
+  long length();
+
+  void read(long elementOffset, MemorySegment destination);
+
+  default boolean load(
+      long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
+    return false;
+  }
+
+  /** Returns where the elements are read, in their order; null if that is not known. */
+  default @Nullable MemoryRange bytes() {
+    return null;
+  }
+
+  /** Returns the file that holds the elements in their order, uncompressed; null if none does. */
+  default @Nullable PositionalFile plainFile() {
+    return null;
+  }
+}
