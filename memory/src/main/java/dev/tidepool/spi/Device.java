@@ -38,8 +38,7 @@ public interface Device extends AutoCloseable {
    * Allocates a block with undefined contents.
    *
    * <p>{@link BlockKind#DEVICE} blocks of a device with {@code SHARED_MEMORY}, and all {@code
-   * PINNED} and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED
-   * blocks, and on a device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} PINNED ones too.
+   * PINNED} and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED blocks, and on a device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} also PINNED blocks.
    *
    * @param bytes at least 1, at most {@link #largestBlock} of that kind unless PINNED
    * @param alignment a power of two, at least 1, for the device's address and the host's

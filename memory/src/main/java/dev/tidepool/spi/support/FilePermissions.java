@@ -57,7 +57,7 @@ public final class FilePermissions {
   }
 
   /**
-   * Checks that an existing file is a regular file that only its owner can access. Do not check a file that this process has just created: the check fails on file systems that emulate permissions.
+   * Checks that an existing file is a regular file that only its owner can access. Do not check a file that this process has just created: the check would fail on file systems without permissions.
    *
    * @throws IOException if the file is of another kind, or other users can access it
    */
