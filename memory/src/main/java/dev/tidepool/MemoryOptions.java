@@ -102,7 +102,7 @@ public final class MemoryOptions {
 
   /**
    * Returns the most idle bytes that one pool keeps; -1 for a quarter of the memory's total or 4
-   * GiB, whichever is less. Idle blocks below 64 KiB whose neighbours are in use may exceed it. Key
+   * GiB, whichever is less. Idle blocks below 64 KiB whose neighbours are in use are kept in addition. Key
    * {@code max-pool-bytes}; default -1.
    */
   public long maxPoolBytes() {
@@ -260,7 +260,7 @@ public final class MemoryOptions {
   }
 
   /**
-   * Returns the most bytes that a manager holds of drivers and the system; -1 for no limit. Its
+   * Returns the most bytes that a manager holds from drivers and the system; -1 for no limit. Its
    * buffers, their second copies and its idle blocks count, each rounded up to its size class.
    * Arrays on the heap, wrapped memory and mapped files do not count, nor do the staging blocks of
    * running transfers once the limit is reached. At the limit, as when a driver refuses, the
@@ -295,8 +295,7 @@ public final class MemoryOptions {
 
   /**
    * Returns the folder for buffers that do not fit into the host's memory or the limit. The least
-   * recently used idle buffers are written there first, and are read back when they are used. It
-   * must be an existing directory on a local disk. Each manager has one file there, which only its
+   * recently used idle buffers are written there first, and are read back when they are used. The folder must exist, on a local disk. Each manager has one file there, which only its
    * owner may open, and which is deleted when the manager closes or its process dies. Key {@code
    * spill-directory}; default none.
    */

@@ -32,8 +32,8 @@ public interface NativeAccess extends AutoCloseable {
   /**
    * Returns the queue for work on the buffers: a {@code CUstream} or a {@code cl_command_queue}; 0
    * if the device has none, as the CPU. For {@link UnifiedMemoryManager#lendOn} it is the caller's
-   * queue. Commands that are submitted here run after earlier operations on the buffers; the host
-   * does not wait.
+   * queue. Commands in this queue run after earlier operations on the buffers; the host does not
+   * wait for these.
    *
    * @throws IllegalStateException if this access is closed
    */

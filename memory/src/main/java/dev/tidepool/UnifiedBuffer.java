@@ -210,8 +210,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
 
   /**
    * Returns {@link #asSegment()} as a direct buffer in the platform's byte order, for libraries
-   * that take {@code java.nio} buffers. ({@code asByteBuffer()} of a segment has another byte
-   * order.) The call counts as a write of the whole buffer.
+   * that take {@code java.nio} buffers. (The segment's own {@code asByteBuffer()} is big-endian.)
+   * The call counts as a write of the whole buffer.
    *
    * @throws IllegalArgumentException if the buffer has more bytes than a {@code ByteBuffer} of the
    *     JDK, 2 GiB minus 9: take slices

@@ -307,8 +307,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * limits. {@link UnifiedBuffer#close()} copies newer bytes back before {@code release} runs. The
    * other library must have finished its own work on the memory before the call.
    *
-   * <p>The driver checks memory of a device, but it cannot detect a value that is not a {@code
-   * cl_mem}, and OpenCL does not report the size of shared virtual memory. Addresses of the host
+   * <p>The driver checks memory of a device. But a {@code cl_mem} must be valid, because it cannot
+   * be checked, and OpenCL does not report the size of shared virtual memory. Addresses of the host
    * cannot be checked: the caller must keep the memory valid until {@code release} runs.
    *
    * <p>{@code release} runs when the buffer is closed and its operations have ended, when the

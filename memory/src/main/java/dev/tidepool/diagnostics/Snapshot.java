@@ -94,7 +94,7 @@ public record Snapshot(
    * A block of a pool.
    *
    * @param pool the index of its pool in {@link #pools()}, or {@link #NO_POOL}
-   * @param slab the number of the driver's block that it is, or is a part of; unique in the process
+   * @param slab the number of the driver's block that contains it; unique in the process
    * @param offset the offset of the block in the slab, in bytes
    * @param bytes the size of the block; its buffer may be smaller
    * @param state its use

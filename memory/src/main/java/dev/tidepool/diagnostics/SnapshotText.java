@@ -184,9 +184,10 @@ final class SnapshotText {
   }
 
   /**
-   * Writes a string. Escapes the characters for which JSON requires it, those that could end a
-   * script element, and those that are not letters or digits outside of ASCII. An unpaired
-   * surrogate is written as the text of its escape, because JSON readers reject the escape itself.
+   * Writes a string. Escapes the characters for which JSON requires it, {@code <}, which could end
+   * a script element, and characters outside of ASCII that are neither letters nor digits. An
+   * unpaired surrogate is written as the text of its escape, because JSON readers reject the escape
+   * itself.
    */
   private void string(String string) {
     text.append('"');

@@ -22,7 +22,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A column of another library. Its data is a buffer over {@link UnifiedMemoryManager#adopt adopted} memory, without a copy. The bits that mark nulls are another buffer. {@link #close()} closes both. The array is released once, after the last use of both. Thread-safe.
+ * A column of another library. Its data is a buffer over {@link UnifiedMemoryManager#adopt adopted}
+ * memory, without a copy. The bits that mark nulls are another buffer. {@link #close()} closes
+ * both. The array is released once, after the last use of both. Thread-safe.
  */
 public final class ArrowColumn implements AutoCloseable {
   private final String name;
@@ -47,9 +49,7 @@ public final class ArrowColumn implements AutoCloseable {
     this.nullCount = nullCount;
   }
 
-  /**
-   * An array that was moved here. It is released when its last user ends.
-   */
+  /** An array that was moved here. It is released when its last user ends. */
   private static final class MovedArray implements Runnable {
     private final MemorySegment struct;
     private final AtomicInteger users = new AtomicInteger(1);
@@ -69,9 +69,7 @@ public final class ArrowColumn implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Ends one use.
-     */
+    /** Ends one use. */
     @Override
     public void run() {
       if (users.decrementAndGet() == 0) {
@@ -125,9 +123,7 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /**
-   * Checks that neither structure is released. If one is, releases the other and throws.
-   */
+  /** Checks that neither structure is released. If one is, releases the other and throws. */
   private static void checkUnreleased(MemorySegment array, MemorySegment schema) {
     boolean noArray = ArrowStructs.isReleased(array, ArrowStructs.ARRAY_RELEASE);
     boolean noSchema = ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE);
@@ -147,9 +143,7 @@ public final class ArrowColumn implements AutoCloseable {
                 + " is released now; export both again");
   }
 
-  /**
-   * Checks both addresses. If one is invalid, releases the structure at the other and throws.
-   */
+  /** Checks both addresses. If one is invalid, releases the structure at the other and throws. */
   private static void checkAddresses(long array, long schema) {
     // A release function that calls back into Java without enough stack would crash the virtual
     // machine.
@@ -267,7 +261,8 @@ public final class ArrowColumn implements AutoCloseable {
     }
 
     /**
-     * Returns a buffer over a part of one of the array's buffers, which may be null if it has no bytes.
+     * Returns a buffer over a part of one of the array's buffers, which may be null if it has no
+     * bytes.
      */
     private <A> UnifiedBuffer<A> adopt(
         ElementType<A> type, long start, long from, long bytes, MapMode access) {
@@ -284,9 +279,7 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the number of bits that are set.
-   */
+  /** Returns the number of bits that are set. */
   private static long set(UnifiedBuffer<byte[]> validity, int shift, long length) {
     HostHold hold = HostHold.of(validity, false);
     try {
@@ -300,29 +293,24 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the name in the schema; may be empty.
-   */
+  /** Returns the name in the schema; may be empty. */
   public String name() {
     return name;
   }
 
-  /**
-   * Returns Arrow's format string of the type, such as {@code g} for doubles.
-   */
+  /** Returns Arrow's format string of the type, such as {@code g} for doubles. */
   public String format() {
     return format;
   }
 
-  /**
-   * Returns the number of nulls. The buffer has an undefined value in place of each.
-   */
+  /** Returns the number of nulls. The buffer has an undefined value in place of each. */
   public long nullCount() {
     return nullCount;
   }
 
   /**
-   * Returns the data as a HOST buffer, or as a DEVICE buffer if it is on a device. Dates and times are Arrow's integers for them; half floats are their bits.
+   * Returns the data as a HOST buffer, or as a DEVICE buffer if it is on a device. Dates and times
+   * are Arrow's integers for them; half floats are their bits.
    */
   public UnifiedBuffer<?> buffer() {
     return data;
@@ -349,15 +337,14 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * Returns the bits that are 1 for values and 0 for nulls, the lowest bit of each byte first; empty if the array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
+   * Returns the bits that are 1 for values and 0 for nulls, the lowest bit of each byte first;
+   * empty if the array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
    */
   public Optional<UnifiedBuffer<byte[]>> validity() {
     return Optional.ofNullable(validity);
   }
 
-  /**
-   * Returns the position of the first element's bit in {@link #validity()}, from 0 to 7.
-   */
+  /** Returns the position of the first element's bit in {@link #validity()}, from 0 to 7. */
   public int validityOffset() {
     return validityOffset;
   }

@@ -18,16 +18,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A column that {@link ArrowC} exports to another library: an {@code ArrowArray} and an {@code ArrowSchema}. The consumer moves both when it imports the column, as Arrow's libraries do, and releases them when it is done. {@link #close()} frees the structures and releases an array that was not moved, so close the export after the import.
+ * A column that {@link ArrowC} exports to another library: an {@code ArrowArray} and an {@code
+ * ArrowSchema}. The consumer moves both when it imports the column, as Arrow's libraries do, and
+ * releases them when it is done. {@link #close()} frees the structures and releases an array that
+ * was not moved, so close the export after the import.
  *
- * <p>An export that becomes unreachable without being closed is reported in the log, and its structures are not freed. Any thread can release the array, including threads unknown to Java. Thread-safe.
+ * <p>An export that becomes unreachable without being closed is reported in the log, and its
+ * structures are not freed. Any thread can release the array, including threads unknown to Java.
+ * Thread-safe.
  */
 public final class ArrowExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /**
-   * The contents of arrays that are not released, by their private numbers.
-   */
+  /** The contents of arrays that are not released, by their private numbers. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
 
   // Unlike addresses, numbers are never reused, so a second release of an array finds nothing.
@@ -40,9 +43,7 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /**
-   * Initialized by the first export, because linking takes milliseconds.
-   */
+  /** Initialized by the first export, because linking takes milliseconds. */
   private static final class Release {
     static final MemorySegment ARRAY =
         ReleaseFunction.of(MethodHandles.lookup(), ArrowExport.class, "releaseArray");
@@ -93,7 +94,8 @@ public final class ArrowExport implements AutoCloseable {
   }
 
   /**
-   * Reports an export that was not closed. A consumer may not have moved the array yet, so nothing is freed.
+   * Reports an export that was not closed. A consumer may not have moved the array yet, so nothing
+   * is freed.
    */
   private static void forgotten(AtomicBoolean closed) {
     if (!closed.get()) {
@@ -123,7 +125,8 @@ public final class ArrowExport implements AutoCloseable {
   }
 
   /**
-   * Returns the offset of a buffer in its memory object, in elements. Metal has no memory objects for parts of others, and Arrow counts in elements.
+   * Returns the offset of a buffer in its memory object, in elements. Metal has no memory objects
+   * for parts of others, and Arrow counts in elements.
    */
   private static long elementsBefore(UnifiedBuffer<?> buffer, ExportedMemory memory) {
     long size = buffer.elementType().byteSize();
@@ -147,7 +150,8 @@ public final class ArrowExport implements AutoCloseable {
   }
 
   /**
-   * Releases an array. Consumers call this. It throws nothing, which would crash the virtual machine.
+   * Releases an array. Consumers call this. It throws nothing, which would crash the virtual
+   * machine.
    */
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void releaseArray(MemorySegment struct) {
@@ -168,9 +172,7 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /**
-   * Releases a schema. Consumers call this. The texts that a schema refers to are never freed.
-   */
+  /** Releases a schema. Consumers call this. The texts that a schema refers to are never freed. */
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void releaseSchema(MemorySegment struct) {
     try {
@@ -180,24 +182,21 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the number of arrays, of all managers, that are not released.
-   */
+  /** Returns the number of arrays, of all managers, that are not released. */
   static int open() {
     return OPEN.size();
   }
 
   /**
-   * Returns the address of the {@code ArrowArray}, valid until this export is closed. For an export of the device's copy, an {@code ArrowDeviceArray} is at the same address.
+   * Returns the address of the {@code ArrowArray}, valid until this export is closed. For an export
+   * of the device's copy, an {@code ArrowDeviceArray} is at the same address.
    */
   public long array() {
     checkOpen();
     return structs.address();
   }
 
-  /**
-   * Returns the address of the {@code ArrowSchema}, valid until this export is closed.
-   */
+  /** Returns the address of the {@code ArrowSchema}, valid until this export is closed. */
   public long schema() {
     checkOpen();
     return structs.address() + ArrowStructs.DEVICE_ARRAY_BYTES;

@@ -6,9 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/**
- * Arrow's format strings of the types whose values are one element each.
- */
+/** Arrow's format strings of the types whose values are one element each. */
 final class ArrowFormat {
   private static final Map<ElementType<?>, String> NAMES =
       Map.of(
@@ -23,9 +21,7 @@ final class ArrowFormat {
           ElementType.FLOAT, "f",
           ElementType.DOUBLE, "g");
 
-  /**
-   * The format strings as C strings, which are never freed.
-   */
+  /** The format strings as C strings, which are never freed. */
   private static final Map<ElementType<?>, MemorySegment> TEXTS =
       NAMES.entrySet().stream()
           .collect(
@@ -34,9 +30,7 @@ final class ArrowFormat {
 
   private ArrowFormat() {}
 
-  /**
-   * Returns the format string of a type as a C string.
-   */
+  /** Returns the format string of a type as a C string. */
   static MemorySegment of(ElementType<?> type) {
     MemorySegment text = TEXTS.get(type);
     if (text == null) {
@@ -49,9 +43,7 @@ final class ArrowFormat {
     return text;
   }
 
-  /**
-   * Returns the element type for a column. Dates and times are Arrow's integers for them.
-   */
+  /** Returns the element type for a column. Dates and times are Arrow's integers for them. */
   static ElementType<?> elementType(String format) {
     for (Map.Entry<ElementType<?>, String> entry : NAMES.entrySet()) {
       if (entry.getValue().equals(format)) {

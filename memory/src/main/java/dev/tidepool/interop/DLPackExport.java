@@ -12,26 +12,26 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A tensor that {@link DLPack} exports to another library. It must be released once: the consumer calls the deleter in the structure, or, if there is no consumer, the program calls {@link #close()}.
+ * A tensor that {@link DLPack} exports to another library. It must be released once: the consumer
+ * calls the deleter in the structure, or, if there is no consumer, the program calls {@link
+ * #close()}.
  *
- * <p>All exports share one deleter, which finds the export by the structure's address. Any thread can call the deleter, including threads unknown to Java. The deleter releases the structure and the buffer's memory, and does not wait. A second call of the deleter, soon after the first, is reported in the log and has no other effect. An export that becomes unreachable before it is handed over or closed is reported in the log, and its memory is not freed. Thread-safe.
+ * <p>All exports share one deleter, which finds the export by the structure's address. Any thread
+ * can call the deleter, including threads unknown to Java. The deleter releases the structure and
+ * the buffer's memory, and does not wait. A second call of the deleter, soon after the first, is
+ * reported in the log and has no other effect. An export that becomes unreachable before it is
+ * handed over or closed is reported in the log, and its memory is not freed. Thread-safe.
  */
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /**
-   * Exports whose deleter was not called, by the address of the structure.
-   */
+  /** Exports whose deleter was not called, by the address of the structure. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
 
-  /**
-   * The structures that were released last, of all managers. Their memory is not reused yet.
-   */
+  /** The structures that were released last, of all managers. Their memory is not reused yet. */
   private static final Queue<TensorStruct> ENDED = new ArrayBlockingQueue<>(1_000);
 
-  /**
-   * The state that the deleter releases. Does not keep the export reachable.
-   */
+  /** The state that the deleter releases. Does not keep the export reachable. */
   private static final class Content {
     private final TensorStruct struct;
     private final ExportedMemory memory;
@@ -46,9 +46,7 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  /**
-   * Initialized by the first export, because linking takes milliseconds.
-   */
+  /** Initialized by the first export, because linking takes milliseconds. */
   private static final class Deleter {
     static final MemorySegment STUB =
         ReleaseFunction.of(MethodHandles.lookup(), DLPackExport.class, "delete");
@@ -80,7 +78,8 @@ public final class DLPackExport implements AutoCloseable {
   }
 
   /**
-   * Reports an export that was not released. A consumer may have the address nevertheless, so nothing is freed.
+   * Reports an export that was not released. A consumer may have the address nevertheless, so
+   * nothing is freed.
    */
   private static void forgotten(Content content) {
     if (!content.handedOver.get() && !content.released) {
@@ -91,7 +90,8 @@ public final class DLPackExport implements AutoCloseable {
   }
 
   /**
-   * Releases a tensor. Consumers call this. It throws nothing, which would crash the virtual machine.
+   * Releases a tensor. Consumers call this. It throws nothing, which would crash the virtual
+   * machine.
    */
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void delete(MemorySegment struct) {
@@ -132,22 +132,22 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the number of exports, of all managers, whose deleter was not called.
-   */
+  /** Returns the number of exports, of all managers, whose deleter was not called. */
   static int open() {
     return OPEN.size();
   }
 
   /**
-   * Returns the address of the structure, without handing it over. It is valid until this export is closed, or the consumer calls the deleter.
+   * Returns the address of the structure, without handing it over. It is valid until this export is
+   * closed, or the consumer calls the deleter.
    */
   public long address() {
     return address;
   }
 
   /**
-   * Hands the tensor over to a consumer, which must call the deleter. After that {@link #close()} does nothing.
+   * Hands the tensor over to a consumer, which must call the deleter. After that {@link #close()}
+   * does nothing.
    *
    * @return the address of the structure, a {@code DLManagedTensorVersioned} or {@code
    *     DLManagedTensor}
@@ -162,16 +162,12 @@ public final class DLPackExport implements AutoCloseable {
     return address;
   }
 
-  /**
-   * Returns whether the tensor was released, by the deleter or by {@link #close()}.
-   */
+  /** Returns whether the tensor was released, by the deleter or by {@link #close()}. */
   public boolean isReleased() {
     return content.released;
   }
 
-  /**
-   * Releases a tensor that was not handed over. Idempotent; does not wait.
-   */
+  /** Releases a tensor that was not handed over. Idempotent; does not wait. */
   @Override
   public void close() {
     StackReserve.check();

@@ -12,9 +12,13 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * A tensor of another library, as a buffer over {@link UnifiedMemoryManager#adopt adopted} memory, without a copy. {@link #close()} closes the buffer. The tensor's deleter is called once, after the last use of the buffer. The same happens when the manager closes, or when this object becomes unreachable.
+ * A tensor of another library, as a buffer over {@link UnifiedMemoryManager#adopt adopted} memory,
+ * without a copy. {@link #close()} closes the buffer. The tensor's deleter is called once, after
+ * the last use of the buffer. The same happens when the manager closes, or when this object becomes
+ * unreachable.
  *
- * <p>The elements of a buffer are contiguous. A tensor with other strides, or that is not aligned to its elements, has no buffer: use {@link #copyTo} to copy it. Thread-safe.
+ * <p>The elements of a buffer are contiguous. A tensor with other strides, or that is not aligned
+ * to its elements, has no buffer: use {@link #copyTo} to copy it. Thread-safe.
  */
 public final class DLPackTensor implements AutoCloseable {
   private static final long CHUNK = 1 << 20;
@@ -74,9 +78,7 @@ public final class DLPackTensor implements AutoCloseable {
     }
   }
 
-  /**
-   * Adopts the memory. If this throws, the caller must call the deleter.
-   */
+  /** Adopts the memory. If this throws, the caller must call the deleter. */
   private static DLPackTensor open(
       UnifiedMemoryManager manager, TensorStruct struct, Runnable deleter) {
     NativeKind kind = kind(struct);
@@ -107,9 +109,7 @@ public final class DLPackTensor implements AutoCloseable {
     return new DLPackTensor(buffer, adopted, struct, shape, strides, -lowest);
   }
 
-  /**
-   * Returns the bytes that start at a distance from the tensor's first element.
-   */
+  /** Returns the bytes that start at a distance from the tensor's first element. */
   private static NativeHandle memory(
       TensorStruct struct, NativeKind kind, long distance, long bytes) {
     long offset = struct.byteOffset() + distance;
@@ -119,7 +119,8 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * Checks that the structure does not have the other layout, whose deleter is at another offset. A version is two small numbers, which no address is.
+   * Checks that the structure does not have the other layout, whose deleter is at another offset. A
+   * version is two small numbers, which no address is.
    */
   private static void checkLayout(TensorStruct struct) {
     if (struct.isVersioned() != struct.beginsWithVersion()) {
@@ -191,36 +192,32 @@ public final class DLPackTensor implements AutoCloseable {
     return type;
   }
 
-  /**
-   * Returns whether the producer forbids writes. The buffer then rejects them.
-   */
+  /** Returns whether the producer forbids writes. The buffer then rejects them. */
   public boolean isReadOnly() {
     return readOnly;
   }
 
-  /**
-   * Returns whether the producer reports that the tensor is a copy.
-   */
+  /** Returns whether the producer reports that the tensor is a copy. */
   public boolean isCopied() {
     return copied;
   }
 
   /**
-   * Returns whether {@link #buffer()} returns the tensor's memory; otherwise {@link #copyTo} copies it.
+   * Returns whether {@link #buffer()} returns the tensor's memory; otherwise {@link #copyTo} copies
+   * it.
    */
   public boolean isAdopted() {
     return adopted;
   }
 
-  /**
-   * Returns whether the elements are in row-major order: the last dimension varies fastest.
-   */
+  /** Returns whether the elements are in row-major order: the last dimension varies fastest. */
   public boolean isRowMajor() {
     return Shapes.isRowMajor(shape, strides);
   }
 
   /**
-   * Returns the tensor's memory as a HOST buffer, or as a DEVICE buffer if it is on a device. The elements are in memory order, which {@link #strides()} describes.
+   * Returns the tensor's memory as a HOST buffer, or as a DEVICE buffer if it is on a device. The
+   * elements are in memory order, which {@link #strides()} describes.
    *
    * @throws UnsupportedOperationException if the elements are not contiguous, or not aligned
    */
@@ -297,9 +294,7 @@ public final class DLPackTensor implements AutoCloseable {
     }
   }
 
-  /**
-   * Copies in row-major order, a block at a time.
-   */
+  /** Copies in row-major order, a block at a time. */
   private void gather(MemorySegment source, UnifiedBuffer<?> destination, long size) {
     long count = destination.length();
     long chunk = Math.min(count, CHUNK / size);
@@ -316,9 +311,7 @@ public final class DLPackTensor implements AutoCloseable {
     }
   }
 
-  /**
-   * Copies the next elements, starting at an index, and advances the index.
-   */
+  /** Copies the next elements, starting at an index, and advances the index. */
   private void gather(
       MemorySegment source, long[] index, MemorySegment block, long elements, long size) {
     long at = first;

@@ -22,14 +22,10 @@ public record DLPackType(int code, int bits, int lanes) {
   /** Brain floating point, of 16 bits. */
   public static final int BFLOAT = 4;
 
-  /**
-   * Complex numbers; the bits are those of both parts together.
-   */
+  /** Complex numbers; the bits are those of both parts together. */
   public static final int COMPLEX = 5;
 
-  /**
-   * Booleans.
-   */
+  /** Booleans. */
   public static final int BOOL = 6;
 
   /**
@@ -55,17 +51,17 @@ public record DLPackType(int code, int bits, int lanes) {
     return type.isUnsigned() ? UINT : INT;
   }
 
-  /**
-   * Returns the bytes of one element with all its lanes.
-   */
+  /** Returns the bytes of one element with all its lanes. */
   long byteSize() {
     return (long) bits * lanes / 8;
   }
 
   /**
-   * Returns the element type of a buffer for this type. Elements without a Java type, such as half floats, are signed integers of the same width with the same bits.
+   * Returns the element type of a buffer for this type. Elements without a Java type, such as half
+   * floats, are signed integers of the same width with the same bits.
    *
-   * @throws UnsupportedOperationException if an element does not have 1, 2, 4 or 8 bytes, or a lane is not a whole number of bytes
+   * @throws UnsupportedOperationException if an element does not have 1, 2, 4 or 8 bytes, or a lane
+   *     is not a whole number of bytes
    */
   public ElementType<?> elementType() {
     if (bits % 8 != 0) {
@@ -101,9 +97,7 @@ public record DLPackType(int code, int bits, int lanes) {
     };
   }
 
-  /**
-   * Returns the type in NumPy's notation, such as {@code float32}.
-   */
+  /** Returns the type in NumPy's notation, such as {@code float32}. */
   @Override
   public String toString() {
     String kind =

@@ -3,9 +3,7 @@ package dev.tidepool.interop;
 import dev.tidepool.NativeKind;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The numbers of device types in DLPack and Arrow.
- */
+/** The numbers of device types in DLPack and Arrow. */
 final class DeviceTypes {
   static final int CPU = 1;
   static final int CUDA = 2;
@@ -17,9 +15,7 @@ final class DeviceTypes {
 
   private DeviceTypes() {}
 
-  /**
-   * Returns the device type for a kind of memory.
-   */
+  /** Returns the device type for a kind of memory. */
   static int of(NativeKind kind) {
     return switch (kind) {
       case HOST_POINTER -> CPU;
@@ -32,9 +28,7 @@ final class DeviceTypes {
     };
   }
 
-  /**
-   * Returns the kind of memory of a device type; null if no accelerator can open it.
-   */
+  /** Returns the kind of memory of a device type; null if no accelerator can open it. */
   static @Nullable NativeKind kind(int type) {
     return switch (type) {
       // The host accesses page-locked memory like other memory.

@@ -42,9 +42,7 @@ record ExportedMemory(int deviceType, int deviceNumber, long data, long offset, 
     }
   }
 
-  /**
-   * Ends the consumer's use. Idempotent; does not wait.
-   */
+  /** Ends the consumer's use. Idempotent; does not wait. */
   void end() {
     ending.run();
   }

@@ -9,9 +9,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/**
- * C functions that release a structure at an address: those of this library and of others.
- */
+/** C functions that release a structure at an address: those of this library and of others. */
 final class ReleaseFunction {
   private static final FunctionDescriptor TYPE = FunctionDescriptor.ofVoid(ValueLayout.ADDRESS);
 
@@ -24,9 +22,7 @@ final class ReleaseFunction {
 
   private ReleaseFunction() {}
 
-  /**
-   * Creates a function from a static method, which must throw nothing. Takes milliseconds.
-   */
+  /** Creates a function from a static method, which must throw nothing. Takes milliseconds. */
   static MemorySegment of(MethodHandles.Lookup lookup, Class<?> owner, String method) {
     try {
       MethodType type = MethodType.methodType(void.class, MemorySegment.class);
@@ -49,9 +45,7 @@ final class ReleaseFunction {
     }
   }
 
-  /**
-   * Logs the failure of a release function. Throws nothing.
-   */
+  /** Logs the failure of a release function. Throws nothing. */
   static void failed(String what, Throwable failure) {
     try {
       System.getLogger("dev.tidepool")

@@ -6,21 +6,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * Memory that one driver call allocated. Pools keep blocks.
  *
- * <p>The owner (the pool, or the runtime) frees it exactly once. After that, every segment over it must throw {@link IllegalStateException}, and never crash.
+ * <p>The owner (the pool, or the runtime) frees it exactly once. After that, every segment over it
+ * must throw {@link IllegalStateException}, and never crash.
  */
 public interface Block {
-  /**
-   * Returns the size in bytes.
-   */
+  /** Returns the size in bytes. */
   long byteSize();
 
-  /**
-   * Returns how the host accesses the bytes.
-   */
+  /** Returns how the host accesses the bytes. */
   HostAccess hostAccess();
 
   /**
-   * Returns the segment of the host, of exactly {@link #byteSize()} bytes, accessible by all threads; null if {@link #hostAccess()} is NONE. Always returns the same object.
+   * Returns the segment of the host, of exactly {@link #byteSize()} bytes, accessible by all
+   * threads; null if {@link #hostAccess()} is NONE. Always returns the same object.
    */
   @Nullable MemorySegment segment();
 
@@ -32,7 +30,8 @@ public interface Block {
   }
 
   /**
-   * Returns the offset of this block in {@link #whole()}, in bytes. Devices receive only whole blocks.
+   * Returns the offset of this block in {@link #whole()}, in bytes. Devices receive only whole
+   * blocks.
    */
   default long start() {
     return 0;

@@ -1,19 +1,11 @@
 package dev.tidepool.spi;
 
-/**
- * The kind of memory of a block.
- */
+/** The kind of memory of a block. */
 public enum BlockKind {
-  /**
-   * Memory of the device.
-   */
+  /** Memory of the device. */
   DEVICE,
-  /**
-   * Page-locked memory of the host, which the device's copies access at full speed.
-   */
+  /** Page-locked memory of the host, which the device's copies access at full speed. */
   PINNED,
-  /**
-   * Memory that host and device both address.
-   */
+  /** Memory that host and device both address. */
   UNIFIED
 }

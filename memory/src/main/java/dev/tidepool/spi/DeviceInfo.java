@@ -26,9 +26,7 @@ public record DeviceInfo(
     capabilities = Set.copyOf(capabilities);
   }
 
-  /**
-   * Returns whether the device has a capability.
-   */
+  /** Returns whether the device has a capability. */
   public boolean can(Capability capability) {
     return capabilities.contains(capability);
   }

@@ -19,15 +19,14 @@ public record Discovery(List<Device> devices, List<String> notes) {
   }
 
   /**
-   * Runs an action in which discovery uses the given providers instead of the installed ones. Tests of backends use this for decorated or simulated devices. The CPU is still found.
+   * Runs an action in which discovery uses the given providers instead of the installed ones. Tests
+   * of backends use this for decorated or simulated devices. The CPU is still found.
    */
   public static <T> T using(List<AcceleratorProvider> providers, Supplier<T> action) {
     return ScopedValue.where(CHOSEN, List.copyOf(providers)).call(action::get);
   }
 
-  /**
-   * Returns the providers that {@link #using} chose for this thread, or the installed ones.
-   */
+  /** Returns the providers that {@link #using} chose for this thread, or the installed ones. */
   public static List<AcceleratorProvider> chosenOr(Supplier<List<AcceleratorProvider>> installed) {
     return CHOSEN.isBound() ? CHOSEN.get() : installed.get();
   }

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The end of several commands. It is done when all commands are done, and fails if any of them failed.
+ * The end of several commands. It is done when all commands are done, and fails if any of them
+ * failed.
  */
 final class JointEvent implements Event {
   private final Event[] events;
@@ -14,15 +15,14 @@ final class JointEvent implements Event {
     this.events = events;
   }
 
-  /**
-   * Submits one command of several.
-   */
+  /** Submits one command of several. */
   interface Submission<T> {
     Event submit(T item);
   }
 
   /**
-   * Submits a command for each item. If a submission throws, this method first waits for the commands before it, so that their memory may be freed.
+   * Submits a command for each item. If a submission throws, this method first waits for the
+   * commands before it, so that their memory may be freed.
    */
   static <T> JointEvent of(List<T> items, Submission<T> submission) {
     Event[] events = new Event[items.size()];
@@ -62,7 +62,8 @@ final class JointEvent implements Event {
   }
 
   /**
-   * Applies an action to all events, then throws the first failure. The caller may free memory only after all have ended.
+   * Applies an action to all events, then throws the first failure. The caller may free memory only
+   * after all have ended.
    */
   private void forEach(Consumer<Event> action) {
     RuntimeException first = null;

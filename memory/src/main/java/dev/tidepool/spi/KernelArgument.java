@@ -1,12 +1,8 @@
 package dev.tidepool.spi;
 
-/**
- * The argument of a program's parameter.
- */
+/** The argument of a program's parameter. */
 public sealed interface KernelArgument {
-  /**
-   * Bytes of a block, starting at any offset.
-   */
+  /** Bytes of a block, starting at any offset. */
   record Array(Block block, long offset, long bytes) implements KernelArgument {}
 
   /** A value: a {@link Number} or a {@link Boolean}, converted to the parameter's type. */

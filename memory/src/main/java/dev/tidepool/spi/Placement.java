@@ -5,12 +5,14 @@ import dev.tidepool.MemoryLocation;
 import java.util.OptionalInt;
 
 /**
- * The preferred memory for a block. If the system or the driver does not provide it, the block has the next simpler memory.
+ * The preferred memory for a block. If the system or the driver does not provide it, the block has
+ * the next simpler memory.
  *
  * @param node the preferred NUMA node, which must exist; empty for any
  * @param hugePages whether the largest pages are preferred
  * @param mostlyRead for managed memory: whether each reader gets its own copy
- * @param mostlyDevice for managed memory: whether it stays on the device; for pinned memory: whether it is write-combined
+ * @param mostlyDevice for managed memory: whether it stays on the device; for pinned memory:
+ *     whether it is write-combined
  * @param mostlyHost for managed memory: whether it stays in the host's memory
  * @param mostlyShared for managed memory: whether host and device can both access it wherever it is
  */
@@ -21,14 +23,10 @@ public record Placement(
     boolean mostlyDevice,
     boolean mostlyHost,
     boolean mostlyShared) {
-  /**
-   * The placement without a preference.
-   */
+  /** The placement without a preference. */
   public static final Placement ANYWHERE = new Placement(OptionalInt.empty(), false);
 
-  /**
-   * Creates a placement that prefers only a node and large pages.
-   */
+  /** Creates a placement that prefers only a node and large pages. */
   public Placement(OptionalInt node, boolean hugePages) {
     this(node, hugePages, false, false);
   }
@@ -38,9 +36,7 @@ public record Placement(
     this(node, hugePages, mostlyRead, mostlyDevice, false, false);
   }
 
-  /**
-   * Returns the placement of an allocation. Hints count only if its location supports them.
-   */
+  /** Returns the placement of an allocation. Hints count only if its location supports them. */
   public static Placement of(Allocation allocation) {
     boolean unified = allocation.location() == MemoryLocation.UNIFIED;
     boolean hinted = unified || allocation.location() == MemoryLocation.PINNED;
@@ -55,16 +51,12 @@ public record Placement(
     return placement.isAnywhere() ? ANYWHERE : placement;
   }
 
-  /**
-   * Returns whether only a node is preferred.
-   */
+  /** Returns whether only a node is preferred. */
   public boolean isOnlyNode() {
     return node.isPresent() && !hugePages && !isHinted();
   }
 
-  /**
-   * Returns whether there is no preference.
-   */
+  /** Returns whether there is no preference. */
   public boolean isAnywhere() {
     return node.isEmpty() && !hugePages && !isHinted();
   }

@@ -11,14 +11,13 @@ import dev.tidepool.ElementType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
-/**
- * Converts values to the bytes of a kernel's parameter of a given type.
- */
+/** Converts values to the bytes of a kernel's parameter of a given type. */
 public final class ScalarBytes {
   private ScalarBytes() {}
 
   /**
-   * Converts a value as Java's casts do. A boolean becomes 0 or 1, and every number except 0 becomes true.
+   * Converts a value as Java's casts do. A boolean becomes 0 or 1, and every number except 0
+   * becomes true.
    *
    * @param allocator allocates the bytes, aligned for the type
    * @throws IllegalArgumentException if the value is neither a number nor a boolean, or the type is

@@ -30,18 +30,24 @@ import org.jspecify.annotations.Nullable;
 /**
  * Streams arrays of any size through kernels, chunk by chunk, on one accelerator or several.
  *
- * <p>Several workers run concurrently, with at least two chunks in flight: while one waits for its file, another computes and a third writes. If the accelerator shares the host's memory, files are read into and written from the memory that the kernel computes on, and a chunk stays in the processor's cache. Otherwise buffers that the host fills or empties are page-locked, and workers overlap their transfers. Intermediate results between kernels stay on the accelerator.
+ * <p>Several workers run concurrently, with at least two chunks in flight: while one waits for its
+ * file, another computes and a third writes. If the accelerator shares the host's memory, files are
+ * read into and written from the memory that the kernel computes on, and a chunk stays in the
+ * processor's cache. Otherwise buffers that the host fills or empties are page-locked, and workers
+ * overlap their transfers. Intermediate results between kernels stay on the accelerator.
  *
- * <p>Several accelerators take chunks from one queue, according to their measured speed. If one fails, the others take its chunks, and {@link #dropped()} reports the failure. When memory runs out, chunks are halved and the pipeline continues. The first failure that neither other accelerators nor smaller chunks repair stops all workers. {@link #run()} throws it, with the failures of other workers as suppressed exceptions.
+ * <p>Several accelerators take chunks from one queue, according to their measured speed. If one
+ * fails, the others take its chunks, and {@link #dropped()} reports the failure. When memory runs
+ * out, chunks are halved and the pipeline continues. The first failure that neither other
+ * accelerators nor smaller chunks repair stops all workers. {@link #run()} throws it, with the
+ * failures of other workers as suppressed exceptions.
  *
  * <p>A pipeline runs once. One thread may call {@link #run()}, any thread {@link #cancel()}.
  */
 public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
-  /**
-   * An accelerator of the pipeline, with its job.
-   */
+  /** An accelerator of the pipeline, with its job. */
   private record Participant(
       PipelineWorker.Job job,
       ArrayWorker.@Nullable Job inArrays,
@@ -106,22 +112,19 @@ public final class ChunkedPipeline {
     return new Builder(memory, kernel);
   }
 
-  /**
-   * Returns the most chunks in flight, on all accelerators together.
-   */
+  /** Returns the most chunks in flight, on all accelerators together. */
   public int lanes() {
     return lanes;
   }
 
-  /**
-   * Returns the bytes that are read and written in total.
-   */
+  /** Returns the bytes that are read and written in total. */
   public long totalBytes() {
     return length * bytesPerElement;
   }
 
   /**
-   * Returns the accelerators that failed while others continued, by id, with their failures; empty before the pipeline ran.
+   * Returns the accelerators that failed while others continued, by id, with their failures; empty
+   * before the pipeline ran.
    */
   public Map<String, Throwable> dropped() {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
@@ -141,7 +144,8 @@ public final class ChunkedPipeline {
    *
    * @throws CancellationException if the pipeline was cancelled; the results are undefined then
    * @throws IllegalStateException if the pipeline ran before
-   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no memory even for the smallest chunk
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no memory even for the smallest
+   *     chunk
    * @throws dev.tidepool.TransferException if a source or a sink fails
    */
   public void run() {
@@ -224,9 +228,7 @@ public final class ChunkedPipeline {
     }
   }
 
-  /**
-   * Calls the listener. If it throws, the pipeline ends when its workers have ended.
-   */
+  /** Calls the listener. If it throws, the pipeline ends when its workers have ended. */
   private void tellProgress() {
     try {
       progress.moved(chunks.completed() * bytesPerElement, totalBytes());
@@ -247,23 +249,20 @@ public final class ChunkedPipeline {
   }
 
   /**
-   * Stops the pipeline before its next chunks; {@link #run()} then throws. Does nothing if the pipeline has ended.
+   * Stops the pipeline before its next chunks; {@link #run()} then throws. Does nothing if the
+   * pipeline has ended.
    */
   public void cancel() {
     chunks.cancel();
   }
 
-  /**
-   * Returns whether every accelerator computes the same bits for a kernel.
-   */
+  /** Returns whether every accelerator computes the same bits for a kernel. */
   static boolean isExact(KernelSource source) {
     return source instanceof KernelSource.Elementwise(String expression)
         && Expression.parse(expression).isExact();
   }
 
-  /**
-   * Builds a {@link ChunkedPipeline}. Not thread-safe.
-   */
+  /** Builds a {@link ChunkedPipeline}. Not thread-safe. */
   public static final class Builder {
     private final Kernel first;
     private final List<KernelSource> further = new ArrayList<>();
@@ -281,7 +280,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Adds an accelerator, which takes a part of the chunks. The memory limit is divided evenly among all accelerators.
+     * Adds an accelerator, which takes a part of the chunks. The memory limit is divided evenly
+     * among all accelerators.
      *
      * @throws IllegalArgumentException if the pipeline already uses this accelerator
      */
@@ -295,30 +295,28 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Adds a kernel, which runs after the previous kernels on the same chunk. It reads sources, scalars, and results of previous kernels, which then need no sink.
+     * Adds a kernel, which runs after the previous kernels on the same chunk. It reads sources,
+     * scalars, and results of previous kernels, which then need no sink.
      */
     public Builder then(KernelSource kernel) {
       further.add(Objects.requireNonNull(kernel, "kernel"));
       return this;
     }
 
-    /**
-     * Sets the part of the arrays that remains to be computed.
-     */
+    /** Sets the part of the arrays that remains to be computed. */
     void resuming(List<ChunkScheduler.Range> ranges) {
       open = ranges;
     }
 
     /**
-     * Adds a listener for ranges that all sinks have received; it is called after previous listeners, on the threads that wrote the ranges.
+     * Adds a listener for ranges that all sinks have received; it is called after previous
+     * listeners, on the threads that wrote the ranges.
      */
     void listening(Consumer<ChunkScheduler.Range> listener) {
       written = written.andThen(listener);
     }
 
-    /**
-     * Returns the number of elements of each array; -1 before the first array.
-     */
+    /** Returns the number of elements of each array; -1 before the first array. */
     long length() {
       return length;
     }
@@ -326,7 +324,8 @@ public final class ChunkedPipeline {
     /**
      * Adds the source that a name of a kernel reads.
      *
-     * @throws IllegalArgumentException if the name already has a source or a value, or the length differs from that of other arrays
+     * @throws IllegalArgumentException if the name already has a source or a value, or the length
+     *     differs from that of other arrays
      */
     public Builder source(String name, ElementSource source) {
       checkLength(name, source.length());
@@ -337,7 +336,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Adds the sink that receives a name's results. If the name also has a source, the kernel reads the elements that it overwrites.
+     * Adds the sink that receives a name's results. If the name also has a source, the kernel reads
+     * the elements that it overwrites.
      *
      * @throws IllegalArgumentException if the name already has a sink or a value, the length
      *     differs from that of other arrays, or the name's source has another type
@@ -390,7 +390,10 @@ public final class ChunkedPipeline {
     /**
      * Returns the pipeline, which can {@link ChunkedPipeline#run() run} once.
      *
-     * @throws IllegalArgumentException if there is no sink, a kernel reads a name without a source, a source, sink or scalar has a name that no kernel uses, the memory limit is too small, or the result would depend on the accelerator although {@link StreamOptions#deterministic()} is set; the message says what to do
+     * @throws IllegalArgumentException if there is no sink, a kernel reads a name without a source,
+     *     a source, sink or scalar has a name that no kernel uses, the memory limit is too small,
+     *     or the result would depend on the accelerator although {@link
+     *     StreamOptions#deterministic()} is set; the message says what to do
      */
     public ChunkedPipeline build(StreamOptions options) {
       if (sinks.isEmpty()) {
@@ -432,7 +435,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns the location of each array. Page-locked memory is only for arrays that the host reads or writes.
+     * Returns the location of each array. Page-locked memory is only for arrays that the host reads
+     * or writes.
      */
     private Map<String, MemoryLocation> locations(Set<String> arrays, boolean shared) {
       Map<String, MemoryLocation> locations = new HashMap<>();

@@ -16,11 +16,18 @@ import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Evaluates an expression over {@code .npy} files of any size. The result files appear completely or not at all.
+ * Evaluates an expression over {@code .npy} files of any size. The result files appear completely
+ * or not at all.
  *
- * <p>All inputs and results have the same shape; only scalars are broadcast. If all inputs are in Fortran order, so are the results, and the files are streamed in that order. If their orders differ, results are in C order, and inputs in Fortran order are transposed while they are read, which is slower. Results have NumPy's type for the expression, unless a type is requested.
+ * <p>All inputs and results have the same shape; only scalars are broadcast. If all inputs are in
+ * Fortran order, so are the results, and the files are streamed in that order. If their orders
+ * differ, results are in C order, and inputs in Fortran order are transposed while they are read,
+ * which is slower. Results have NumPy's type for the expression, unless a type is requested.
  *
- * <p>Opening checks everything that can be checked without an accelerator, and creates partial files of the results beside their targets. {@link #run} computes the results and renames the files. Closing deletes incomplete results. Any thread may call {@link #cancel()}; only one thread may use the other methods.
+ * <p>Opening checks everything that can be checked without an accelerator, and creates partial
+ * files of the results beside their targets. {@link #run} computes the results and renames the
+ * files. Closing deletes incomplete results. Any thread may call {@link #cancel()}; only one thread
+ * may use the other methods.
  */
 public final class NpyEvaluation implements AutoCloseable {
   private static final long CRITICAL_CALLS_FROM = 128L << 20;
@@ -37,13 +44,17 @@ public final class NpyEvaluation implements AutoCloseable {
    *
    * @param expression assignments of the elementwise language, or its reductions
    * @param inputs the files of the names that are read
-   * @param outputs the files of the names that are assigned; assigned names without a file are local values
+   * @param outputs the files of the names that are assigned; assigned names without a file are
+   *     local values
    * @param scalars the numbers and booleans of names that are read
    * @param type the type of all result files; null for NumPy's type
    * @param overwrite whether existing files are replaced
    * @param options the options for streaming
-   * @param axis the axis of reductions, counted from the end if negative; their results are then arrays, which are written to files. Null to reduce all elements to one value
-   * @param mask the name of an assignment of booleans that select elements: the others are left out of reductions and of files, whose results then have one dimension. Empty to select all elements
+   * @param axis the axis of reductions, counted from the end if negative; their results are then
+   *     arrays, which are written to files. Null to reduce all elements to one value
+   * @param mask the name of an assignment of booleans that select elements: the others are left out
+   *     of reductions and of files, whose results then have one dimension. Empty to select all
+   *     elements
    */
   public record Request(
       String expression,
@@ -55,9 +66,7 @@ public final class NpyEvaluation implements AutoCloseable {
       StreamOptions options,
       @Nullable Integer axis,
       String mask) {
-    /**
-     * Creates a request that reduces to single values and selects all elements.
-     */
+    /** Creates a request that reduces to single values and selects all elements. */
     public Request(
         String expression,
         Map<String, Path> inputs,
@@ -98,8 +107,11 @@ public final class NpyEvaluation implements AutoCloseable {
   /**
    * Opens the inputs, checks them and the expression, and creates partial files of the results.
    *
-   * @throws dev.tidepool.KernelCompilationException if the expression does not parse, or does not match its inputs
-   * @throws IllegalArgumentException if there is no input or no output, shapes differ, a given name is not used, an output is also an input or another output, or a type is requested but no file
+   * @throws dev.tidepool.KernelCompilationException if the expression does not parse, or does not
+   *     match its inputs
+   * @throws IllegalArgumentException if there is no input or no output, shapes differ, a given name
+   *     is not used, an output is also an input or another output, or a type is requested but no
+   *     file
    * @throws NpyFormatException if an input is not a supported {@code .npy} file
    * @throws dev.tidepool.TransferException if a file cannot be opened or created
    */
@@ -108,11 +120,18 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Like {@link #open}, but keeps the partial files if the run does not complete for any reason. If an earlier run with the same expression, scalars, inputs (their sizes and times) and results left partial files, this one continues from there. {@link #resumption()} reports it.
+   * Like {@link #open}, but keeps the partial files if the run does not complete for any reason. If
+   * an earlier run with the same expression, scalars, inputs (their sizes and times) and results
+   * left partial files, this one continues from there. {@link #resumption()} reports it.
    *
-   * <p>During the run a hidden partial file is beside each result, and beside the first one a journal, which only its owner can access. They are deleted when the results appear. Periodically all written data are forced to the disk and then recorded in the journal, so that even a power failure loses only a few seconds of work.
+   * <p>During the run a hidden partial file is beside each result, and beside the first one a
+   * journal, which only its owner can access. They are deleted when the results appear.
+   * Periodically all written data are forced to the disk and then recorded in the journal, so that
+   * even a power failure loses only a few seconds of work.
    *
-   * @throws IllegalArgumentException also if there is a reduction, whose partial result is in no file, or a mask. Also if {@link StreamOptions#deterministic()} is set and the expression has functions such as exp, whose last bits depend on the accelerator
+   * @throws IllegalArgumentException also if there is a reduction, whose partial result is in no
+   *     file, or a mask. Also if {@link StreamOptions#deterministic()} is set and the expression
+   *     has functions such as exp, whose last bits depend on the accelerator
    * @throws dev.tidepool.TransferException also if another run writes the same results
    */
   public static NpyEvaluation resume(Request request) {
@@ -197,9 +216,7 @@ public final class NpyEvaluation implements AutoCloseable {
     reduced.begin(run.writers());
   }
 
-  /**
-   * Returns the headers of the result files, by name.
-   */
+  /** Returns the headers of the result files, by name. */
   public Map<String, NpyHeader> results() {
     Map<String, NpyHeader> results = new LinkedHashMap<>();
     run.writers().forEach((name, writer) -> results.put(name, writer.header()));
@@ -207,9 +224,12 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Returns the results of reductions, by name, in the order of the expression. A value is a Boolean, Long, {@link java.math.BigInteger} (for unsigned sums and uint64), Float or Double, according to NumPy's type of the result; a histogram is a {@code long[]} of counts.
+   * Returns the results of reductions, by name, in the order of the expression. A value is a
+   * Boolean, Long, {@link java.math.BigInteger} (for unsigned sums and uint64), Float or Double,
+   * according to NumPy's type of the result; a histogram is a {@code long[]} of counts.
    *
-   * <p>All bits of a value depend only on the elements, not on chunks, threads or their order. Sums of floats are accumulated pairwise in double.
+   * <p>All bits of a value depend only on the elements, not on chunks, threads or their order. Sums
+   * of floats are accumulated pairwise in double.
    *
    * @throws IllegalStateException if {@link #run} has not completed
    */
@@ -220,16 +240,12 @@ public final class NpyEvaluation implements AutoCloseable {
     return reduced.values();
   }
 
-  /**
-   * Returns the number of elements of each array.
-   */
+  /** Returns the number of elements of each array. */
   public long length() {
     return run.inputs().length();
   }
 
-  /**
-   * Returns the bytes of the arrays that are read and written in total.
-   */
+  /** Returns the bytes of the arrays that are read and written in total. */
   public long totalBytes() {
     long total = 0;
     for (NpyReader reader : run.inputs().readers().values()) {
@@ -242,7 +258,11 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Lets files be read directly into the arrays that the CPU computes on, and written from them, by critical calls. This saves a third of the processors' time. But the virtual machine reaches no safepoint while a disk works: no garbage is collected, and threads wait. So use it only in a process that does nothing else. Does nothing if critical calls are not safe, or for less than 128 MiB of files in total, because linking the calls would cost more than they save.
+   * Lets files be read directly into the arrays that the CPU computes on, and written from them, by
+   * critical calls. This saves a third of the processors' time. But the virtual machine reaches no
+   * safepoint while a disk works: no garbage is collected, and threads wait. So use it only in a
+   * process that does nothing else. Does nothing if critical calls are not safe, or for less than
+   * 128 MiB of files in total, because linking the calls would cost more than they save.
    *
    * @throws dev.tidepool.TransferException if a file cannot be opened again
    */
@@ -259,7 +279,8 @@ public final class NpyEvaluation implements AutoCloseable {
    *
    * @param memory the manager of the accelerator that computes
    * @param further the managers of other accelerators that compute a part
-   * @throws IllegalArgumentException if the memory limit is too small; the message says what is sufficient
+   * @throws IllegalArgumentException if the memory limit is too small; the message says what is
+   *     sufficient
    * @throws CancellationException if the evaluation was cancelled
    * @throws TidepoolException if a file, the accelerator or its memory fails
    */
@@ -281,28 +302,26 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Returns a text for users that says whether this run continues an earlier one, or why it starts again; empty if there was no earlier run.
+   * Returns a text for users that says whether this run continues an earlier one, or why it starts
+   * again; empty if there was no earlier run.
    */
   public String resumption() {
     return run.resumption();
   }
 
-  /**
-   * Returns the accelerators that failed while others continued, by id, with their failures.
-   */
+  /** Returns the accelerators that failed while others continued, by id, with their failures. */
   public Map<String, Throwable> dropped() {
     return running.dropped();
   }
 
-  /**
-   * Stops a run before its next chunks; the run then throws. Does nothing if the run has ended.
-   */
+  /** Stops a run before its next chunks; the run then throws. Does nothing if the run has ended. */
   public void cancel() {
     running.cancel();
   }
 
   /**
-   * Closes the inputs, and deletes incomplete results unless the evaluation can be resumed. Idempotent.
+   * Closes the inputs, and deletes incomplete results unless the evaluation can be resumed.
+   * Idempotent.
    */
   @Override
   public void close() {

@@ -4,7 +4,8 @@ import dev.tidepool.TidepoolException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if a file is not a {@code .npy} file, or if its contents are not supported. The message names the file, its contents, and what is supported.
+ * Thrown if a file is not a {@code .npy} file, or if its contents are not supported. The message
+ * names the file, its contents, and what is supported.
  */
 public class NpyFormatException extends TidepoolException {
   private static final long serialVersionUID = 1L;

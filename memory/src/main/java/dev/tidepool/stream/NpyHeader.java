@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The header of a {@code .npy} file, which describes its array. Immutable.
  *
- * <p>The format is NumPy's NEP 1, versions 1.0 to 3.0. Written headers are identical to NumPy's, byte for byte.
+ * <p>The format is NumPy's NEP 1, versions 1.0 to 3.0. Written headers are identical to NumPy's,
+ * byte for byte.
  *
  * @param version the format's major version: 1, 2 or 3
  * @param type the type of the elements
@@ -34,16 +35,12 @@ public record NpyHeader(
     List<Long> shape,
     long dataOffset) {
 
-  /**
-   * The bytes at the start of a file that contain the length of the header.
-   */
+  /** The bytes at the start of a file that contain the length of the header. */
   static final int PREFIX_BYTES = 12;
 
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-  /**
-   * The first bytes of a zip file, as a little-endian int.
-   */
+  /** The first bytes of a zip file, as a little-endian int. */
   private static final int ZIP_MAGIC = 0x04034b50;
 
   private static final Set<String> KEYS = Set.of("descr", "fortran_order", "shape");
@@ -75,7 +72,8 @@ public record NpyHeader(
   }
 
   /**
-   * Returns the header that NumPy writes for a new array in the platform's byte order. If both orders are the same, as for a single dimension, the header says C order.
+   * Returns the header that NumPy writes for a new array in the platform's byte order. If both
+   * orders are the same, as for a single dimension, the header says C order.
    *
    * @throws IllegalArgumentException if a dimension is negative or the bytes exceed 64 bits
    */
@@ -117,16 +115,12 @@ public record NpyHeader(
     return dataOffset + elementOffset * width;
   }
 
-  /**
-   * Returns the number of elements.
-   */
+  /** Returns the number of elements. */
   public long elementCount() {
     return count(shape, 1);
   }
 
-  /**
-   * Returns the bytes of all elements.
-   */
+  /** Returns the bytes of all elements. */
   public long dataBytes() {
     return count(shape, type.byteSize());
   }
@@ -136,9 +130,7 @@ public record NpyHeader(
     return text(shape);
   }
 
-  /**
-   * Returns the product of the dimensions and {@code unit}; -1 if it exceeds 64 bits.
-   */
+  /** Returns the product of the dimensions and {@code unit}; -1 if it exceeds 64 bits. */
   private static long count(List<Long> shape, long unit) {
     if (shape.contains(0L)) {
       return 0;
@@ -161,9 +153,7 @@ public record NpyHeader(
     return text.append(shape.size() == 1 ? ",)" : ")").toString();
   }
 
-  /**
-   * Returns the bytes before the first element, identical to NumPy's.
-   */
+  /** Returns the bytes before the first element, identical to NumPy's. */
   byte[] encode() {
     StringBuilder header =
         new StringBuilder("{'descr': '")
@@ -199,7 +189,8 @@ public record NpyHeader(
   }
 
   /**
-   * Returns the length of the text with the padding that aligns the data. As in NumPy, there is at least one byte of padding.
+   * Returns the length of the text with the padding that aligns the data. As in NumPy, there is at
+   * least one byte of padding.
    */
   private static int padded(int length, int lengthBytes) {
     int before = MAGIC.length + 2 + lengthBytes;
@@ -208,7 +199,8 @@ public record NpyHeader(
   }
 
   /**
-   * Returns the position of the data, from the first {@link #PREFIX_BYTES} bytes of a file, or fewer if the file is shorter.
+   * Returns the position of the data, from the first {@link #PREFIX_BYTES} bytes of a file, or
+   * fewer if the file is shorter.
    */
   static int dataOffset(ByteBuffer start) {
     if (start.remaining() < MAGIC.length + 2) {

@@ -20,9 +20,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Reads a {@code .npy} file at positions into segments, in the platform's byte order. A file that the {@code lz4} command compressed is decompressed, if the module {@code dev.tidepool.lz4} is present. The reader detects compression by the first bytes of the file, not by its name.
+ * Reads a {@code .npy} file at positions into segments, in the platform's byte order. A file that
+ * the {@code lz4} command compressed is decompressed, if the module {@code dev.tidepool.lz4} is
+ * present. The reader detects compression by the first bytes of the file, not by its name.
  *
- * <p>Thread-safe. Reads of several threads run concurrently. An interrupt does not stop a read, and stays set. The file must not be changed while it is open: if it shrinks, reads throw {@link TransferException}; other changes are not detected.
+ * <p>Thread-safe. Reads of several threads run concurrently. An interrupt does not stop a read, and
+ * stays set. The file must not be changed while it is open: if it shrinks, reads throw {@link
+ * TransferException}; other changes are not detected.
  */
 public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;
@@ -41,10 +45,13 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Opens a file and checks that it has as many bytes as its header says. As in NumPy, bytes after the array are ignored. A truncated compressed file may be detected only when it is read.
+   * Opens a file and checks that it has as many bytes as its header says. As in NumPy, bytes after
+   * the array are ignored. A truncated compressed file may be detected only when it is read.
    *
-   * @throws NpyFormatException if the file is not a {@code .npy} file, is truncated, or has elements that are not supported
-   * @throws TransferException if the file cannot be opened or read; also if it is compressed, and is damaged or the module {@code dev.tidepool.lz4} is not present
+   * @throws NpyFormatException if the file is not a {@code .npy} file, is truncated, or has
+   *     elements that are not supported
+   * @throws TransferException if the file cannot be opened or read; also if it is compressed, and
+   *     is damaged or the module {@code dev.tidepool.lz4} is not present
    */
   public static NpyReader open(Path path) {
     if (Files.isDirectory(path)) {
@@ -84,16 +91,12 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /**
-   * Returns the path that was passed to {@link #open}.
-   */
+  /** Returns the path that was passed to {@link #open}. */
   public Path path() {
     return path;
   }
 
-  /**
-   * Returns the header of the file.
-   */
+  /** Returns the header of the file. */
   public NpyHeader header() {
     return header;
   }
@@ -103,9 +106,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     return compressed;
   }
 
-  /**
-   * Calls {@link PositionalFile#allowCriticalCalls}. Does nothing for a compressed file.
-   */
+  /** Calls {@link PositionalFile#allowCriticalCalls}. Does nothing for a compressed file. */
   void allowCriticalCalls() {
     if (file instanceof PositionalFile plain) {
       try {
@@ -116,23 +117,20 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /**
-   * Returns whether the file is read into arrays without a copy.
-   */
+  /** Returns whether the file is read into arrays without a copy. */
   boolean makesCriticalCalls() {
     return file instanceof PositionalFile plain && plain.makesCriticalCalls();
   }
 
-  /**
-   * Returns the range of the elements in the file; the whole file if it is compressed.
-   */
+  /** Returns the range of the elements in the file; the whole file if it is compressed. */
   MemoryRange bytes() {
     long from = header.dataOffset();
     return compressed ? whole : new MemoryRange(whole.memory(), from, from + header.dataBytes());
   }
 
   /**
-   * Returns the range of the whole file that was opened, even if its name now refers to another file.
+   * Returns the range of the whole file that was opened, even if its name now refers to another
+   * file.
    */
   MemoryRange whole() {
     return whole;
@@ -149,11 +147,15 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Fills a segment with the elements that start at {@code elementOffset}, in the order of the file, swapped to the platform's byte order. Native segments are faster than segments on the heap, which need a copy.
+   * Fills a segment with the elements that start at {@code elementOffset}, in the order of the
+   * file, swapped to the platform's byte order. Native segments are faster than segments on the
+   * heap, which need a copy.
    *
    * @throws IndexOutOfBoundsException if the file has fewer elements
-   * @throws IllegalArgumentException if the segment is read-only, or is not a whole number of elements
-   * @throws TransferException if the bytes cannot be read; the segment's contents are then undefined
+   * @throws IllegalArgumentException if the segment is read-only, or is not a whole number of
+   *     elements
+   * @throws TransferException if the bytes cannot be read; the segment's contents are then
+   *     undefined
    * @throws IllegalStateException if the reader is closed
    */
   @Override
@@ -186,7 +188,8 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Transfers a compressed file's blocks without decoding them, and decodes them on the accelerator, if that is faster.
+   * Transfers a compressed file's blocks without decoding them, and decodes them on the
+   * accelerator, if that is faster.
    */
   @Override
   public boolean load(
@@ -199,7 +202,8 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Compares the checksum of a compressed file with its contents. Elements that were read in order are not read again. Does nothing for a file that is not compressed.
+   * Compares the checksum of a compressed file with its contents. Elements that were read in order
+   * are not read again. Does nothing for a file that is not compressed.
    *
    * @throws TransferException if the checksum is wrong
    */
@@ -211,9 +215,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /**
-   * Closes the file. Running reads fail. Idempotent.
-   */
+  /** Closes the file. Running reads fail. Idempotent. */
   @Override
   public void close() {
     FileErrors.close(path, file);

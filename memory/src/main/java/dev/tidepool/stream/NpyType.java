@@ -5,13 +5,9 @@ import java.nio.ByteOrder;
 import java.util.Locale;
 import java.util.Map;
 
-/**
- * The supported element types of {@code .npy} files.
- */
+/** The supported element types of {@code .npy} files. */
 public enum NpyType {
-  /**
-   * Booleans of one byte.
-   */
+  /** Booleans of one byte. */
   BOOL('b', ElementType.BOOLEAN),
   /** Signed 8-bit integers. */
   INT8('i', ElementType.BYTE),
@@ -58,23 +54,17 @@ public enum NpyType {
     this.elementType = elementType;
   }
 
-  /**
-   * Returns the element type of buffers for this type, in the platform's byte order.
-   */
+  /** Returns the element type of buffers for this type, in the platform's byte order. */
   public ElementType<?> elementType() {
     return elementType;
   }
 
-  /**
-   * Returns the bytes of one element.
-   */
+  /** Returns the bytes of one element. */
   public int byteSize() {
     return (int) elementType.byteSize();
   }
 
-  /**
-   * Returns NumPy's name of the type, such as {@code float32}.
-   */
+  /** Returns NumPy's name of the type, such as {@code float32}. */
   public String numpyName() {
     return name().toLowerCase(Locale.ROOT);
   }
@@ -94,9 +84,7 @@ public enum NpyType {
         ".npy files of " + elementType + " are not written; supported are " + SUPPORTED);
   }
 
-  /**
-   * Returns the type as written in a header, such as {@code <f4}.
-   */
+  /** Returns the type as written in a header, such as {@code <f4}. */
   String descriptor(ByteOrder order) {
     char mark = byteSize() == 1 ? '|' : order == ByteOrder.LITTLE_ENDIAN ? '<' : '>';
     return "" + mark + kind + byteSize();

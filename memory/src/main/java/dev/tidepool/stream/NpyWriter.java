@@ -10,9 +10,13 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Writes a {@code .npy} file that appears completely or not at all. The file is written beside its target under a hidden name, and renamed by {@link #commit()}.
+ * Writes a {@code .npy} file that appears completely or not at all. The file is written beside its
+ * target under a hidden name, and renamed by {@link #commit()}.
  *
- * <p>Several threads may call {@link #write} at once. Elements that were not written are zero. Closing without a commit, a failure, and the end of the virtual machine delete the partial file. The operating system may keep bytes in its cache: a committed file survives the end of the process, but not a power failure.
+ * <p>Several threads may call {@link #write} at once. Elements that were not written are zero.
+ * Closing without a commit, a failure, and the end of the virtual machine delete the partial file.
+ * The operating system may keep bytes in its cache: a committed file survives the end of the
+ * process, but not a power failure.
  */
 public final class NpyWriter implements ElementSink, AutoCloseable {
   private final AtomicFile file;
@@ -24,11 +28,14 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Creates a partial file. If the target is a symbolic link, the commit replaces the file that it refers to, with that file's permissions.
+   * Creates a partial file. If the target is a symbolic link, the commit replaces the file that it
+   * refers to, with that file's permissions.
    *
    * @param header a header that {@link NpyHeader#of} returned
    * @param overwrite whether an existing target is replaced
-   * @throws TransferException if the target exists and may not be replaced, is write-protected, or is neither a regular file nor a link to one; if its folder is missing or read-only; or if the disk has no room for the whole file
+   * @throws TransferException if the target exists and may not be replaced, is write-protected, or
+   *     is neither a regular file nor a link to one; if its folder is missing or read-only; or if
+   *     the disk has no room for the whole file
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
     return create(
@@ -36,14 +43,17 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Creates a partial file that {@link #shorten} will truncate to an unknown number of elements. So the disk need not have room for all of them.
+   * Creates a partial file that {@link #shorten} will truncate to an unknown number of elements. So
+   * the disk need not have room for all of them.
    */
   static NpyWriter createShortened(Path target, NpyHeader header, boolean overwrite) {
     return create(target, header, 0, overwrite, AtomicFile.newPartialName(), false);
   }
 
   /**
-   * Creates a partial file that is kept after a failure, a cancellation and the end of the virtual machine, under the name {@code partialName} in its target's folder, until {@link #reopen} continues it.
+   * Creates a partial file that is kept after a failure, a cancellation and the end of the virtual
+   * machine, under the name {@code partialName} in its target's folder, until {@link #reopen}
+   * continues it.
    */
   static NpyWriter createKept(
       Path target, NpyHeader header, boolean overwrite, String partialName) {
@@ -91,15 +101,14 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Returns the path at which the file will appear; for a symbolic link, the file that it refers to.
+   * Returns the path at which the file will appear; for a symbolic link, the file that it refers
+   * to.
    */
   public Path target() {
     return file.target();
   }
 
-  /**
-   * Returns the header of the file.
-   */
+  /** Returns the header of the file. */
   public NpyHeader header() {
     return header;
   }
@@ -115,7 +124,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Writes the elements of a segment, starting at {@code elementOffset}, in the order of the file. Native segments are faster than segments on the heap, which need a copy.
+   * Writes the elements of a segment, starting at {@code elementOffset}, in the order of the file.
+   * Native segments are faster than segments on the heap, which need a copy.
    *
    * @throws IndexOutOfBoundsException if the array has fewer elements
    * @throws IllegalArgumentException if the segment is not a whole number of elements
@@ -131,25 +141,23 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.write(0, MemorySegment.ofArray(header.encode()));
   }
 
-  /**
-   * Completes the file; see {@link AtomicFile#prepare}.
-   */
+  /** Completes the file; see {@link AtomicFile#prepare}. */
   void prepare() {
     file.prepare(fileBytes());
   }
 
-  /**
-   * Returns {@link AtomicFile#identity()}.
-   */
+  /** Returns {@link AtomicFile#identity()}. */
   String identity() {
     return file.identity();
   }
 
   /**
-   * Lets the file appear under its name, atomically. Call this after all writes have returned. Idempotent.
+   * Lets the file appear under its name, atomically. Call this after all writes have returned.
+   * Idempotent.
    *
    * @throws IllegalStateException if a write failed or the writer was closed
-   * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk fails; the partial file is then deleted
+   * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk
+   *     fails; the partial file is then deleted
    */
   public void commit() {
     file.commit(fileBytes());
@@ -164,29 +172,24 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.reserve(fileBytes());
   }
 
-  /**
-   * Calls {@link AtomicFile#allowCriticalCalls}.
-   */
+  /** Calls {@link AtomicFile#allowCriticalCalls}. */
   void allowCriticalCalls() {
     file.allowCriticalCalls();
   }
 
-  /**
-   * Returns whether arrays are written without a copy.
-   */
+  /** Returns whether arrays are written without a copy. */
   boolean makesCriticalCalls() {
     return file.makesCriticalCalls();
   }
 
-  /**
-   * Waits until everything written so far would survive a power failure.
-   */
+  /** Waits until everything written so far would survive a power failure. */
   void force() throws IOException {
     file.force();
   }
 
   /**
-   * Truncates the file to its first elements, as an array of one dimension. Call this after all writes have returned.
+   * Truncates the file to its first elements, as an array of one dimension. Call this after all
+   * writes have returned.
    *
    * @throws TransferException if the disk fails
    */
@@ -199,9 +202,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     writeHeader();
   }
 
-  /**
-   * Lets {@link #close} delete a file that was to be kept.
-   */
+  /** Lets {@link #close} delete a file that was to be kept. */
   void discard() {
     file.discard();
   }

@@ -19,7 +19,8 @@ import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 
 /**
- * Streams arrays of any size from files, buffers or a Java stream through kernels to files, buffers or a consumer.
+ * Streams arrays of any size from files, buffers or a Java stream through kernels to files, buffers
+ * or a consumer.
  *
  * {@snippet :
  * Pipeline.from("x", Path.of("x.npy"))
@@ -32,9 +33,12 @@ import java.util.stream.Stream;
  *     .run(StreamOptions.defaults());
  * }
  *
- * <p>All arrays have the same length, and all files the same shape, which is also that of results. Intermediate results between kernels stay on the accelerator, a chunk at a time. The elements of a buffer are in the order of the files.
+ * <p>All arrays have the same length, and all files the same shape, which is also that of results.
+ * Intermediate results between kernels stay on the accelerator, a chunk at a time. The elements of
+ * a buffer are in the order of the files.
  *
- * <p>Not thread-safe, except for {@link #cancel()}. A pipeline can run any number of times, or once if it reads a stream.
+ * <p>Not thread-safe, except for {@link #cancel()}. A pipeline can run any number of times, or once
+ * if it reads a stream.
  */
 public final class Pipeline {
   private final PipelineSources sources = new PipelineSources();
@@ -49,9 +53,11 @@ public final class Pipeline {
   /**
    * The outcome of a run.
    *
-   * @param values the results of reductions, by name, as {@link NpyEvaluation#values()} returns them
+   * @param values the results of reductions, by name, as {@link NpyEvaluation#values()} returns
+   *     them
    * @param dropped the accelerators that failed while others continued, by id, with their failures
-   * @param resumption for a resumable pipeline, a text for users about an earlier run; empty if there was none
+   * @param resumption for a resumable pipeline, a text for users about an earlier run; empty if
+   *     there was none
    */
   public record Outcome(
       Map<String, Object> values, Map<String, Throwable> dropped, String resumption) {
@@ -64,9 +70,7 @@ public final class Pipeline {
 
   private Pipeline() {}
 
-  /**
-   * Returns a pipeline without sources.
-   */
+  /** Returns a pipeline without sources. */
   static Pipeline empty() {
     return new Pipeline();
   }
@@ -76,16 +80,12 @@ public final class Pipeline {
     return new Pipeline().and(name, file);
   }
 
-  /**
-   * Returns a pipeline that reads a file that contains only elements.
-   */
+  /** Returns a pipeline that reads a file that contains only elements. */
   public static Pipeline from(String name, RawFile<?> file) {
     return new Pipeline().and(name, file);
   }
 
-  /**
-   * Returns a pipeline that reads a buffer of any accelerator.
-   */
+  /** Returns a pipeline that reads a buffer of any accelerator. */
   public static Pipeline from(String name, UnifiedBuffer<?> buffer) {
     return new Pipeline().and(name, buffer);
   }
@@ -96,7 +96,10 @@ public final class Pipeline {
   }
 
   /**
-   * Returns a pipeline that reads the arrays of a Java stream while it computes, so the stream may be infinite. The stream is the only source. Results are passed to consumers, or to buffers and sinks of one length, which must then be that of the stream. Results in files, and reductions, need a stream {@linkplain #from(String, ElementType, Stream, long) of known length}.
+   * Returns a pipeline that reads the arrays of a Java stream while it computes, so the stream may
+   * be infinite. The stream is the only source. Results are passed to consumers, or to buffers and
+   * sinks of one length, which must then be that of the stream. Results in files, and reductions,
+   * need a stream {@linkplain #from(String, ElementType, Stream, long) of known length}.
    *
    * @param <A> the Java array that carries elements
    */
@@ -105,9 +108,11 @@ public final class Pipeline {
   }
 
   /**
-   * Returns a pipeline that reads the arrays of a Java stream of known length. All kinds of results are possible.
+   * Returns a pipeline that reads the arrays of a Java stream of known length. All kinds of results
+   * are possible.
    *
-   * @param length the number of elements of all arrays together. If the stream has more or fewer, the run throws {@link IllegalArgumentException}, and its files do not appear
+   * @param length the number of elements of all arrays together. If the stream has more or fewer,
+   *     the run throws {@link IllegalArgumentException}, and its files do not appear
    * @throws IllegalArgumentException if {@code length} is negative
    */
   public static <A> Pipeline from(
@@ -124,40 +129,30 @@ public final class Pipeline {
     return pipeline;
   }
 
-  /**
-   * Adds a {@code .npy} file to read.
-   */
+  /** Adds a {@code .npy} file to read. */
   public Pipeline and(String name, Path file) {
     sources.add(name, file);
     return this;
   }
 
-  /**
-   * Adds a file to read that contains only elements.
-   */
+  /** Adds a file to read that contains only elements. */
   public Pipeline and(String name, RawFile<?> file) {
     sources.add(name, file);
     return this;
   }
 
-  /**
-   * Adds a buffer to read.
-   */
+  /** Adds a buffer to read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
     return and(name, new BufferEndpoint<>(buffer));
   }
 
-  /**
-   * Adds a source.
-   */
+  /** Adds a source. */
   public Pipeline and(String name, ElementSource source) {
     sources.add(name, source);
     return this;
   }
 
-  /**
-   * Sets a number or a boolean for a name.
-   */
+  /** Sets a number or a boolean for a name. */
   public Pipeline with(String name, Object scalar) {
     scalars.put(name, Objects.requireNonNull(scalar, "scalar"));
     return this;
@@ -166,7 +161,8 @@ public final class Pipeline {
   /**
    * Adds a kernel, which runs after the previous kernels.
    *
-   * @param expression assignments of the elementwise language, or reductions, whose {@link Outcome#values() values} the run returns
+   * @param expression assignments of the elementwise language, or reductions, whose {@link
+   *     Outcome#values() values} the run returns
    * @throws dev.tidepool.KernelCompilationException if the expression is not valid
    */
   public Pipeline through(String expression) {
@@ -176,23 +172,23 @@ public final class Pipeline {
   }
 
   /**
-   * Adds kernels, which run in this order after the previous kernels, with one item for each element.
+   * Adds kernels, which run in this order after the previous kernels, with one item for each
+   * element.
    */
   public Pipeline through(KernelSource... next) {
     kernels.addAll(List.of(next));
     return this;
   }
 
-  /**
-   * Writes a name's results to a new {@code .npy} file, which appears completely or not at all.
-   */
+  /** Writes a name's results to a new {@code .npy} file, which appears completely or not at all. */
   public Pipeline to(String name, Path file) {
     sinks.add(name, file);
     return this;
   }
 
   /**
-   * Writes a name's results to a new file that contains only elements, and appears completely or not at all.
+   * Writes a name's results to a new file that contains only elements, and appears completely or
+   * not at all.
    */
   public Pipeline to(String name, RawFile<?> file) {
     sinks.add(name, file);
@@ -200,7 +196,8 @@ public final class Pipeline {
   }
 
   /**
-   * Writes a name's results to a buffer. This may be a buffer that is also read. A run rejects a part of such a buffer at another offset.
+   * Writes a name's results to a buffer. This may be a buffer that is also read. A run rejects a
+   * part of such a buffer at another offset.
    */
   public Pipeline to(String name, UnifiedBuffer<?> buffer) {
     return to(name, new BufferEndpoint<>(buffer));
@@ -222,23 +219,21 @@ public final class Pipeline {
     return this;
   }
 
-  /**
-   * Lets the file of a name's results replace an existing file.
-   */
+  /** Lets the file of a name's results replace an existing file. */
   void replacing(String name) {
     sinks.replacing(name);
   }
 
-  /**
-   * Lets output files replace existing files. Otherwise an existing file is an error.
-   */
+  /** Lets output files replace existing files. Otherwise an existing file is an error. */
   public Pipeline overwriting() {
     sinks.overwriting();
     return this;
   }
 
   /**
-   * Keeps the partial files of a run that does not complete, and continues an earlier run of the same pipeline, as {@link NpyEvaluation#resume} does. All sources and results must then be {@code .npy} files, and no kernel may be Java code.
+   * Keeps the partial files of a run that does not complete, and continues an earlier run of the
+   * same pipeline, as {@link NpyEvaluation#resume} does. All sources and results must then be
+   * {@code .npy} files, and no kernel may be Java code.
    */
   public Pipeline resumable() {
     resumable = true;
@@ -257,8 +252,11 @@ public final class Pipeline {
    * Runs the pipeline, and waits until everything is written.
    *
    * @throws IllegalStateException if the pipeline reads a Java stream, and ran before
-   * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names, types or lengths do not match, results would overwrite each other or elements that are still to be read, or the memory limit is too small
-   * @throws CancellationException if the pipeline was cancelled; files then do not appear, and the contents of result buffers are undefined
+   * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names,
+   *     types or lengths do not match, results would overwrite each other or elements that are
+   *     still to be read, or the memory limit is too small
+   * @throws CancellationException if the pipeline was cancelled; files then do not appear, and the
+   *     contents of result buffers are undefined
    * @throws TidepoolException if a file, an accelerator or its memory fails
    */
   public Outcome run(StreamOptions options) {
@@ -270,7 +268,8 @@ public final class Pipeline {
   }
 
   /**
-   * Cancels the pipeline: a run stops before its next chunks and throws, and later runs throw at their start. Does nothing to a run that has ended. Any thread may call this.
+   * Cancels the pipeline: a run stops before its next chunks and throws, and later runs throw at
+   * their start. Does nothing to a run that has ended. Any thread may call this.
    */
   public void cancel() {
     running.cancel();

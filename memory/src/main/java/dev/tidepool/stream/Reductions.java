@@ -19,17 +19,25 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>If an element is NaN, the result is NaN, and {@code argMin} and {@code argMax} return its index. Sums of floats are accumulated pairwise in double, in an order that depends only on the positions: all bits of the result are the same on every accelerator, and in a pipeline's {@code sum(x)}. Sums of integers wrap around at 64 bits. Booleans count as 0 and 1.
+ * <p>If an element is NaN, the result is NaN, and {@code argMin} and {@code argMax} return its
+ * index. Sums of floats are accumulated pairwise in double, in an order that depends only on the
+ * positions: all bits of the result are the same on every accelerator, and in a pipeline's {@code
+ * sum(x)}. Sums of integers wrap around at 64 bits. Booleans count as 0 and 1.
  *
- * <p>The newest copy of the buffer is read once, in chunks, without creating a second copy, and all processors reduce it. Bytes of an accelerator with its own memory are transferred to the host. The methods block. If another thread writes to the buffer meanwhile, the result is computed from old and new elements.
+ * <p>The newest copy of the buffer is read once, in chunks, without creating a second copy, and all
+ * processors reduce it. Bytes of an accelerator with its own memory are transferred to the host.
+ * The methods block. If another thread writes to the buffer meanwhile, the result is computed from
+ * old and new elements.
  *
- * <p>With rows and columns, a buffer is treated as a matrix in row-major order, and the result has an element for each row.
+ * <p>With rows and columns, a buffer is treated as a matrix in row-major order, and the result has
+ * an element for each row.
  */
 public final class Reductions {
   private Reductions() {}
 
   /**
-   * Returns the sum: a {@link Float} or {@link Double} for floats, a {@link java.math.BigInteger} for unsigned integers, otherwise a {@link Long}; 0 if there are no elements.
+   * Returns the sum: a {@link Float} or {@link Double} for floats, a {@link java.math.BigInteger}
+   * for unsigned integers, otherwise a {@link Long}; 0 if there are no elements.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -38,7 +46,8 @@ public final class Reductions {
   }
 
   /**
-   * Returns the mean: a {@link Float} for 32-bit floats, otherwise a {@link Double}; NaN if there are no elements.
+   * Returns the mean: a {@link Float} for 32-bit floats, otherwise a {@link Double}; NaN if there
+   * are no elements.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -47,7 +56,8 @@ public final class Reductions {
   }
 
   /**
-   * Returns the least element: a {@link Float} or {@link Double} for floats, a {@link java.math.BigInteger} for unsigned 64-bit integers, otherwise a {@link Long}.
+   * Returns the least element: a {@link Float} or {@link Double} for floats, a {@link
+   * java.math.BigInteger} for unsigned 64-bit integers, otherwise a {@link Long}.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -83,18 +93,22 @@ public final class Reductions {
   }
 
   /**
-   * Returns the sum of each row: a {@code float[]} or {@code double[]} for floats, otherwise a {@code long[]}.
+   * Returns the sum of each row: a {@code float[]} or {@code double[]} for floats, otherwise a
+   * {@code long[]}.
    *
-   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements, or they are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     or they are records
    */
   public static Object sum(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).sums();
   }
 
   /**
-   * Returns the mean of each row: a {@code float[]} for 32-bit floats, otherwise a {@code double[]}.
+   * Returns the mean of each row: a {@code float[]} for 32-bit floats, otherwise a {@code
+   * double[]}.
    *
-   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements, or they are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     or they are records
    */
   public static Object mean(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).means();
@@ -103,7 +117,8 @@ public final class Reductions {
   /**
    * Returns the least element of each row.
    *
-   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements, rows are empty, or the elements are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static <A> A min(UnifiedBuffer<A> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).chosen(false);
@@ -112,7 +127,8 @@ public final class Reductions {
   /**
    * Returns the greatest element of each row.
    *
-   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements, rows are empty, or the elements are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static <A> A max(UnifiedBuffer<A> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).chosen(true);
@@ -121,7 +137,8 @@ public final class Reductions {
   /**
    * Returns the column of the first least element of each row.
    *
-   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements, rows are empty, or the elements are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static long[] argMin(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).indices(false);
@@ -130,7 +147,8 @@ public final class Reductions {
   /**
    * Returns the column of the first greatest element of each row.
    *
-   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements, rows are empty, or the elements are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static long[] argMax(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).indices(true);

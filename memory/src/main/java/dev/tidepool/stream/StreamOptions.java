@@ -16,10 +16,19 @@ import java.util.Objects;
  *     .run(options);
  * }
  *
- * @param chunkBytes the bytes of the widest array in one chunk. 0, the default, lets the library choose: 1 MiB if the accelerator shares the host's memory, so that a chunk stays in the processor's cache, otherwise 8 MiB, or 16 MiB if files in Fortran order are transposed while they are read
- * @param memoryLimit the bytes that the buffers of all chunks in flight may take together, including their copies on the device; default 1 GiB. If {@code chunkBytes} does not fit, chunks are smaller. Several accelerators have equal parts of it
- * @param lanes the chunks in flight on each accelerator, at most 256. 0, the default, is one more than the number of processors if the accelerator shares the host's memory, otherwise 4; at least 2, unless there is only one chunk
- * @param deterministic whether several accelerators must compute the same bits as each of them alone; default false. Kernels with functions whose last bits may differ are then rejected, unless all accelerators are devices of one name
+ * @param chunkBytes the bytes of the widest array in one chunk. 0, the default, lets the library
+ *     choose: 1 MiB if the accelerator shares the host's memory, so that a chunk stays in the
+ *     processor's cache, otherwise 8 MiB, or 16 MiB if files in Fortran order are transposed while
+ *     they are read
+ * @param memoryLimit the bytes that the buffers of all chunks in flight may take together,
+ *     including their copies on the device; default 1 GiB. If {@code chunkBytes} does not fit,
+ *     chunks are smaller. Several accelerators have equal parts of it
+ * @param lanes the chunks in flight on each accelerator, at most 256. 0, the default, is one more
+ *     than the number of processors if the accelerator shares the host's memory, otherwise 4; at
+ *     least 2, unless there is only one chunk
+ * @param deterministic whether several accelerators must compute the same bits as each of them
+ *     alone; default false. Kernels with functions whose last bits may differ are then rejected,
+ *     unless all accelerators are devices of one name
  * @param progress the listener for progress; default none
  */
 public record StreamOptions(
@@ -48,37 +57,27 @@ public record StreamOptions(
     }
   }
 
-  /**
-   * Returns the default options.
-   */
+  /** Returns the default options. */
   public static StreamOptions defaults() {
     return new StreamOptions(0, DEFAULT_MEMORY_LIMIT, 0, false, StreamProgress.NONE);
   }
 
-  /**
-   * Returns a copy with a size of chunks, in bytes of the widest array.
-   */
+  /** Returns a copy with a size of chunks, in bytes of the widest array. */
   public StreamOptions withChunkBytes(long bytes) {
     return new StreamOptions(bytes, memoryLimit, lanes, deterministic, progress);
   }
 
-  /**
-   * Returns a copy with a limit for all buffers, in bytes.
-   */
+  /** Returns a copy with a limit for all buffers, in bytes. */
   public StreamOptions withMemoryLimit(long bytes) {
     return new StreamOptions(chunkBytes, bytes, lanes, deterministic, progress);
   }
 
-  /**
-   * Returns a copy with a number of chunks in flight.
-   */
+  /** Returns a copy with a number of chunks in flight. */
   public StreamOptions withLanes(int count) {
     return new StreamOptions(chunkBytes, memoryLimit, count, deterministic, progress);
   }
 
-  /**
-   * Returns a copy whose results do not depend on which accelerators compute.
-   */
+  /** Returns a copy whose results do not depend on which accelerators compute. */
   public StreamOptions withDeterministic() {
     return new StreamOptions(chunkBytes, memoryLimit, lanes, true, progress);
   }

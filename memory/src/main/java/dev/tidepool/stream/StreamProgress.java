@@ -1,13 +1,12 @@
 package dev.tidepool.stream;
 
 /**
- * A listener for the progress of a pipeline. It is called at most ten times a second and once at the end, on the thread that runs the pipeline.
+ * A listener for the progress of a pipeline. It is called at most ten times a second and once at
+ * the end, on the thread that runs the pipeline.
  */
 @FunctionalInterface
 public interface StreamProgress {
-  /**
-   * A listener that ignores all calls.
-   */
+  /** A listener that ignores all calls. */
   StreamProgress NONE =
       (_, _) -> {
         // No listener was given.

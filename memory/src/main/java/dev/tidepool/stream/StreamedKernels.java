@@ -15,13 +15,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * Runs kernels chunk by chunk, with a {@link Pipeline} of one kernel.
- */
+/** Runs kernels chunk by chunk, with a {@link Pipeline} of one kernel. */
 public final class StreamedKernels implements FileKernels {
-  /**
-   * Constructor for {@link java.util.ServiceLoader}.
-   */
+  /** Constructor for {@link java.util.ServiceLoader}. */
   public StreamedKernels() {}
 
   @Override
@@ -124,7 +120,8 @@ public final class StreamedKernels implements FileKernels {
   }
 
   /**
-   * Returns the element type of an array: the type that the kernel declares, otherwise the type of the array's class.
+   * Returns the element type of an array: the type that the kernel declares, otherwise the type of
+   * the array's class.
    */
   private static ElementType<?> type(KernelSource source, String name, Object array) {
     return StagePlan.declared(source).stream()

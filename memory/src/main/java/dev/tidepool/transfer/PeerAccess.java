@@ -58,10 +58,10 @@ public interface PeerAccess {
    * @param from the source accelerator
    * @param to the destination accelerator
    * @param state whether copies use the way
-   * @param copies that the driver made from device memory to device memory. In the state
+   * @param copies the copies that the driver made from device memory to device memory. In the state
    *     UNREACHABLE, the driver may route them through other memory
-   * @param the bytes of these copies
-   * @param the sum of the times of these copies
+   * @param bytes the bytes of these copies
+   * @param time the sum of the times of these copies
    * @param stagedCopies copies from device memory to device memory that passed through the host
    * @param stagedBytes the bytes of these staged copies
    */

@@ -21,7 +21,7 @@ import java.util.Optional;
  * @param priority which transfer goes first if transfers compete; default NORMAL
  * @param maxConcurrency the most transfers of the list that run at the same time; 0, the default,
  *     for as many as the {@link MemoryOptions#concurrentTransfers() manager allows}, which no value
- *     exceeds. Small ones that are combined count as one
+ *     exceeds. Small ones that are combined count as one and are not split
  * @param pinned whether transfers may use page-locked memory, of the buffers or of staging blocks;
  *     default true. Otherwise they use staging blocks of plain memory
  * @param pipelining whether a chunk may start before the previous chunk has arrived; default true

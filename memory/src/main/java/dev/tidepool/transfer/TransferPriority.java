@@ -6,7 +6,7 @@ package dev.tidepool.transfer;
  * overtaken sixteen times in a row goes next, so none starves.
  */
 public enum TransferPriority {
-  /** Waits for transfers of every other priority. */
+  /** May wait for transfers of every other priority. */
   LOW,
   /** The priority of operations that specify none. */
   NORMAL,

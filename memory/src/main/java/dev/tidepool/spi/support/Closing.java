@@ -4,14 +4,13 @@ import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
 
 /**
- * Runs the steps of a close. All steps are tried, even if a driver is broken or a device is lost; failures are logged.
+ * Runs the steps of a close. All steps are tried, even if a driver is broken or a device is lost;
+ * failures are logged.
  */
 public final class Closing {
   private Closing() {}
 
-  /**
-   * Runs a step, and logs its failure. Use this if the failure's message names the call.
-   */
+  /** Runs a step, and logs its failure. Use this if the failure's message names the call. */
   public static void surviving(AutoCloseable step) {
     surviving("a step", step);
   }
@@ -30,7 +29,8 @@ public final class Closing {
   }
 
   /**
-   * Closes each object. An {@code OutOfMemoryError} or {@code StackOverflowError} is thrown after the others are closed, because another attempt may succeed.
+   * Closes each object. An {@code OutOfMemoryError} or {@code StackOverflowError} is thrown after
+   * the others are closed, because another attempt may succeed.
    *
    * @param what the name of an object in the log
    */

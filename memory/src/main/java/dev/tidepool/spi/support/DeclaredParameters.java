@@ -9,7 +9,7 @@ import java.util.List;
  * The parameters of a hand-written kernel, as its user declared them.
  *
  * @param kernel the name of the kernel in messages
- * @param the parameters in their order
+ * @param all the parameters in their order
  */
 public record DeclaredParameters(String kernel, List<KernelParameter> all) {
   /**
@@ -30,7 +30,8 @@ public record DeclaredParameters(String kernel, List<KernelParameter> all) {
   /**
    * Checks the arguments of a launch.
    *
-   * @throws IllegalArgumentException if their number is wrong, or an argument is a value instead of an array, or the reverse
+   * @throws IllegalArgumentException if their number is wrong, or an argument is a value instead of
+   *     an array, or the reverse
    */
   public void requireFit(List<KernelArgument> arguments) {
     if (arguments.size() != all.size()) {

@@ -14,9 +14,7 @@ public final class DriverCall {
     int invoke() throws Throwable;
   }
 
-  /**
-   * Calls a function, and returns its code.
-   */
+  /** Calls a function, and returns its code. */
   public static int invoke(String function, Code code) {
     try {
       return code.invoke();
@@ -26,7 +24,9 @@ public final class DriverCall {
   }
 
   /**
-   * Translates an exception of the method handle itself, such as for a closed segment, a missing function, or a wrong type. Returns a runtime exception for the caller to throw; throws errors directly.
+   * Translates an exception of the method handle itself, such as for a closed segment, a missing
+   * function, or a wrong type. Returns a runtime exception for the caller to throw; throws errors
+   * directly.
    */
   public static RuntimeException unexpected(String function, Throwable thrown) {
     return switch (thrown) {

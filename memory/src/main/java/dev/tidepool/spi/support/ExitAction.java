@@ -3,7 +3,8 @@ package dev.tidepool.spi.support;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action that the virtual machine runs when it shuts down. A registered action keeps the class loader of this library reachable, so it is registered only while it is needed.
+ * An action that the virtual machine runs when it shuts down. A registered action keeps the class
+ * loader of this library reachable, so it is registered only while it is needed.
  *
  * <p>Not thread-safe; the user holds a lock.
  */
@@ -35,9 +36,7 @@ public final class ExitAction {
     }
   }
 
-  /**
-   * Unregisters the action. Does nothing while the virtual machine shuts down.
-   */
+  /** Unregisters the action. Does nothing while the virtual machine shuts down. */
   public void unregister() {
     Thread thread = hook;
     if (thread != null) {

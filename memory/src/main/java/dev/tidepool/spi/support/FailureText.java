@@ -1,8 +1,6 @@
 package dev.tidepool.spi.support;
 
-/**
- * Describes a failure as a part of a message.
- */
+/** Describes a failure as a part of a message. */
 public final class FailureText {
   private FailureText() {}
 

@@ -13,18 +13,12 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
-/**
- * Describes failures of the file system.
- */
+/** Describes failures of the file system. */
 public final class FileErrors {
-  /**
-   * The reason that Linux and macOS give when a process has no file descriptor left.
-   */
+  /** The reason that Linux and macOS give when a process has no file descriptor left. */
   private static final String NO_DESCRIPTOR = "Too many open files";
 
-  /**
-   * The most links to follow: Linux follows 40, other systems fewer.
-   */
+  /** The most links to follow: Linux follows 40, other systems fewer. */
   private static final int MOST_LINKS = 40;
 
   private FileErrors() {}
@@ -39,9 +33,7 @@ public final class FileErrors {
     return new TransferException("cannot " + action + " " + file + ": " + reason(e), e);
   }
 
-  /**
-   * Returns the exception for a file to be read that does not exist.
-   */
+  /** Returns the exception for a file to be read that does not exist. */
   public static TransferException missing(Path file, NoSuchFileException e) {
     if (!Files.isSymbolicLink(file)) {
       return new TransferException(file + " does not exist", e);
@@ -50,9 +42,7 @@ public final class FileErrors {
         file + " is a symbolic link to " + end(file) + ", which does not exist", e);
   }
 
-  /**
-   * Returns the end of a chain of symbolic links, as far as it can be followed.
-   */
+  /** Returns the end of a chain of symbolic links, as far as it can be followed. */
   private static Path end(Path link) {
     Path end = link;
     try {
@@ -115,9 +105,7 @@ public final class FileErrors {
             + " bytes; name the type that it holds");
   }
 
-  /**
-   * Returns the reason of a failure, without the path.
-   */
+  /** Returns the reason of a failure, without the path. */
   public static String reason(Exception e) {
     return switch (e) {
       case AccessDeniedException _ -> "permission denied";
@@ -130,7 +118,8 @@ public final class FileErrors {
   }
 
   /**
-   * Adds advice to a reason. Old classes of java.io put the system's reason in brackets after the path.
+   * Adds advice to a reason. Old classes of java.io put the system's reason in brackets after the
+   * path.
    */
   private static String advised(String reason) {
     return reason.equals(NO_DESCRIPTOR) || reason.endsWith("(" + NO_DESCRIPTOR + ")")

@@ -13,9 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Restricts and checks which users can access a file, if the file system has permissions.
- */
+/** Restricts and checks which users can access a file, if the file system has permissions. */
 public final class FilePermissions {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rw-------");
@@ -24,16 +22,12 @@ public final class FilePermissions {
 
   private FilePermissions() {}
 
-  /**
-   * Returns the attributes of a new file that only its owner can access.
-   */
+  /** Returns the attributes of a new file that only its owner can access. */
   public static FileAttribute<?>[] ownerOnly(Path file) {
     return attributes(file, OWNER_ONLY);
   }
 
-  /**
-   * Returns the attributes of a new folder that only its owner can access.
-   */
+  /** Returns the attributes of a new folder that only its owner can access. */
   public static FileAttribute<?>[] ownerOnlyFolder(Path folder) {
     return attributes(folder, OWNER_ONLY_FOLDER);
   }
@@ -57,7 +51,9 @@ public final class FilePermissions {
   }
 
   /**
-   * Checks that an existing file is a regular file that only its owner can access. Do not check a file that this process has just created: the check would fail on file systems without permissions.
+   * Checks that an existing file is a regular file that only its owner can access. Do not check a
+   * file that this process has just created: the check would fail on file systems without
+   * permissions.
    *
    * @throws IOException if the file is of another kind, or other users can access it
    */
@@ -74,7 +70,8 @@ public final class FilePermissions {
   }
 
   /**
-   * Returns an object that identifies a file independently of its name. Does not follow a link. Returns null if the file system has no identifiers.
+   * Returns an object that identifies a file independently of its name. Does not follow a link.
+   * Returns null if the file system has no identifiers.
    */
   public static @Nullable Object key(Path file) throws IOException {
     return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
@@ -82,7 +79,8 @@ public final class FilePermissions {
   }
 
   /**
-   * Sets the permissions of a file to those of the file that it will replace, and its owner and group if the system allows it.
+   * Sets the permissions of a file to those of the file that it will replace, and its owner and
+   * group if the system allows it.
    */
   public static void passOn(Path replaced, Path file) throws IOException {
     PosixFileAttributeView before = view(replaced);

@@ -17,9 +17,7 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
     maxEach = List.copyOf(maxEach);
   }
 
-  /**
-   * Returns these sizes with another name of the kernel, by which its user knows it.
-   */
+  /** Returns these sizes with another name of the kernel, by which its user knows it. */
   public GroupSizes named(String kernel) {
     return new GroupSizes(kernel, device, maxItems, maxEach);
   }
@@ -75,7 +73,8 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
    * Returns a group that divides a range, so that no item is beyond it.
    *
    * @param wanted the wanted items; larger groups gain little
-   * @param least the least items, if possible even beyond {@code wanted}: a smaller group leaves a part of the device idle
+   * @param least the least items, if possible even beyond {@code wanted}: a smaller group leaves a
+   *     part of the device idle
    */
   public long[] dividing(LaunchRange range, long wanted, long least) {
     long[] group = {1, 1, 1};

@@ -25,16 +25,12 @@ public final class LiveObjects<K extends Enum<K>> {
     }
   }
 
-  /**
-   * Counts an object that the driver has created.
-   */
+  /** Counts an object that the driver has created. */
   public void created(K kind) {
     of(kind).incrementAndGet();
   }
 
-  /**
-   * Counts an object that the driver has released.
-   */
+  /** Counts an object that the driver has released. */
   public void released(K kind) {
     of(kind).decrementAndGet();
   }

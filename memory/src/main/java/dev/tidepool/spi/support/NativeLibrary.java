@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A native library, which may be absent. Then {@link #lookup} is empty and {@link #absence} gives the reason. A missing function is linked to a handle that throws, so that classes with {@code static final} handles load on every machine.
+ * A native library, which may be absent. Then {@link #lookup} is empty and {@link #absence} gives
+ * the reason. A missing function is linked to a handle that throws, so that classes with {@code
+ * static final} handles load on every machine.
  *
  * @param name the name in messages
  * @param lookup the symbols; empty if the library could not be opened
@@ -50,9 +52,7 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return absent(name, "no " + name + tried + "; " + advice);
   }
 
-  /**
-   * Returns whether the library was opened.
-   */
+  /** Returns whether the library was opened. */
   public boolean isPresent() {
     return lookup.isPresent();
   }
@@ -61,15 +61,14 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
   }
 
-  /**
-   * Links a function that returns an {@code int}, as most functions of CUDA do.
-   */
+  /** Links a function that returns an {@code int}, as most functions of CUDA do. */
   public MethodHandle code(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(JAVA_INT, parameters));
   }
 
   /**
-   * Links a function. If the library or the function is absent, returns a handle that throws an exception with the reason.
+   * Links a function. If the library or the function is absent, returns a handle that throws an
+   * exception with the reason.
    */
   public MethodHandle link(String function, FunctionDescriptor descriptor) {
     Optional<MemorySegment> address = lookup.flatMap(symbols -> symbols.find(function));

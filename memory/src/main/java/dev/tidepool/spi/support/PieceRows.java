@@ -8,17 +8,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Divides the work of a kernel that scatters or gathers staged pieces: one launch for each block, and in it one group of work items for each row.
+ * Divides the work of a kernel that scatters or gathers staged pieces: one launch for each block,
+ * and in it one group of work items for each row.
  */
 public final class PieceRows {
-  /**
-   * For more blocks than this, copies are cheaper than launches.
-   */
+  /** For more blocks than this, copies are cheaper than launches. */
   public static final int MOST_BLOCKS = 8;
 
-  /**
-   * The most bytes of a row, so that all groups have similar work.
-   */
+  /** The most bytes of a row, so that all groups have similar work. */
   public static final long ROW_BYTES = 32 << 10;
 
   private PieceRows() {}
@@ -32,16 +29,12 @@ public final class PieceRows {
    */
   public record Row(long from, long offset, long bytes) {}
 
-  /**
-   * Returns the number of different blocks of the pieces, at most {@link #MOST_BLOCKS} + 1.
-   */
+  /** Returns the number of different blocks of the pieces, at most {@link #MOST_BLOCKS} + 1. */
   public static int blocksOf(List<Piece> pieces) {
     return (int) pieces.stream().map(Piece::block).distinct().limit(MOST_BLOCKS + 1).count();
   }
 
-  /**
-   * Returns the rows of each block. Blocks without a byte are left out.
-   */
+  /** Returns the rows of each block. Blocks without a byte are left out. */
   public static Map<Block, List<Row>> byBlock(List<Piece> pieces) {
     Map<Block, List<Row>> rows = new LinkedHashMap<>();
     for (Piece piece : pieces) {

@@ -5,15 +5,13 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Reads settings of a backend: a system property, or an environment variable of the same name in capitals with underscores ({@code tidepool.opencl.svm} is {@code
- * TIDEPOOL_OPENCL_SVM}).
+ * Reads settings of a backend: a system property, or an environment variable of the same name in
+ * capitals with underscores ({@code tidepool.opencl.svm} is {@code TIDEPOOL_OPENCL_SVM}).
  */
 public final class Setting {
   private Setting() {}
 
-  /**
-   * Returns the text of a setting, without surrounding blanks; empty if it is not set.
-   */
+  /** Returns the text of a setting, without surrounding blanks; empty if it is not set. */
   public static Optional<String> text(String property) {
     String set = System.getProperty(property);
     if (set == null) {
@@ -23,7 +21,8 @@ public final class Setting {
   }
 
   /**
-   * Returns a setting in lower case; {@code auto} if it is not set, or if it is not an allowed word.
+   * Returns a setting in lower case; {@code auto} if it is not set, or if it is not an allowed
+   * word.
    *
    * @param notes receives a line about a word that is not allowed
    */

@@ -5,9 +5,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Waits that an interrupt does not end. The interrupt status is restored after the wait.
- */
+/** Waits that an interrupt does not end. The interrupt status is restored after the wait. */
 public final class Uninterruptibly {
   private Uninterruptibly() {}
 
@@ -29,9 +27,7 @@ public final class Uninterruptibly {
     void run() throws InterruptedException;
   }
 
-  /**
-   * Runs a step, again after each interrupt, and returns its result.
-   */
+  /** Runs a step, again after each interrupt, and returns its result. */
   public static <T extends @Nullable Object, X extends Exception> T get(Wait<T, X> step) throws X {
     boolean interrupted = false;
     try {
@@ -49,9 +45,7 @@ public final class Uninterruptibly {
     }
   }
 
-  /**
-   * Waits, again after each interrupt.
-   */
+  /** Waits, again after each interrupt. */
   public static void await(Pause pause) {
     Uninterruptibly.<@Nullable Void, RuntimeException>get(
         () -> {
@@ -61,7 +55,8 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Waits on a monitor until a condition holds. The monitor guards the condition, and {@code notifyAll} must signal changes.
+   * Waits on a monitor until a condition holds. The monitor guards the condition, and {@code
+   * notifyAll} must signal changes.
    */
   public static void await(Object monitor, BooleanSupplier condition) {
     synchronized (monitor) {
@@ -106,7 +101,8 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Runs a step with the interrupt status cleared, and restores the status afterwards. Calls of a file channel need this, because an interrupt closes the channel.
+   * Runs a step with the interrupt status cleared, and restores the status afterwards. Calls of a
+   * file channel need this, because an interrupt closes the channel.
    */
   public static <T extends @Nullable Object, X extends Exception> T shielded(Step<T, X> step)
       throws X {
@@ -121,7 +117,8 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Like {@link #shielded}, for a step that opens a file channel itself. If an interrupt during the step closes the channel, the step runs again.
+   * Like {@link #shielded}, for a step that opens a file channel itself. If an interrupt during the
+   * step closes the channel, the step runs again.
    */
   public static <T extends @Nullable Object> T reopening(Step<T, IOException> step)
       throws IOException {

@@ -3,7 +3,8 @@ package dev.tidepool.spi.support;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts the users of a native object, so that an object that is closed during a use is released after that use. The owner is the first user. Thread-safe.
+ * Counts the users of a native object, so that an object that is closed during a use is released
+ * after that use. The owner is the first user. Thread-safe.
  */
 public final class UseCount {
   private final String what;
@@ -33,9 +34,7 @@ public final class UseCount {
     } while (!users.compareAndSet(now, now + 1));
   }
 
-  /**
-   * Ends a use. Returns true if it was the last; the caller must then release the object.
-   */
+  /** Ends a use. Returns true if it was the last; the caller must then release the object. */
   public boolean leave() {
     return users.decrementAndGet() == 0;
   }

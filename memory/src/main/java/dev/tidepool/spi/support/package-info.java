@@ -1,5 +1,6 @@
 /**
- * Small utilities that the library and its backends share: uninterruptible waits, files of one user, settings, and helpers for drivers. Exported only to the project's own modules.
+ * Small utilities that the library and its backends share: uninterruptible waits, files of one
+ * user, settings, and helpers for drivers. Exported only to the project's own modules.
  */
 @NullMarked
 package dev.tidepool.spi.support;
