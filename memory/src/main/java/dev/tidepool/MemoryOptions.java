@@ -102,8 +102,8 @@ public final class MemoryOptions {
 
   /**
    * Returns the most idle bytes that one pool keeps; -1 for a quarter of the memory's total or 4
-   * GiB, whichever is less. Idle blocks below 64 KiB whose neighbours are in use are kept in addition. Key
-   * {@code max-pool-bytes}; default -1.
+   * GiB, whichever is less. Idle blocks below 64 KiB whose neighbours are in use are kept in
+   * addition. Key {@code max-pool-bytes}; default -1.
    */
   public long maxPoolBytes() {
     return get(MemoryOption.MAX_POOL_BYTES);
@@ -295,8 +295,9 @@ public final class MemoryOptions {
 
   /**
    * Returns the folder for buffers that do not fit into the host's memory or the limit. The least
-   * recently used idle buffers are written there first, and are read back when they are used. The folder must exist, on a local disk. Each manager has one file there, which only its
-   * owner may open, and which is deleted when the manager closes or its process dies. Key {@code
+   * recently used idle buffers are written there first, and are read back when they are used. The
+   * folder must exist, on a local disk. Each manager has one file there, which only its owner may
+   * open, and which is deleted when the manager closes or its process dies. Key {@code
    * spill-directory}; default none.
    */
   public Optional<Path> spillDirectory() {

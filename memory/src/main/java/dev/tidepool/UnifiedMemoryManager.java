@@ -156,7 +156,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    *
    * @param structType a type that {@link ElementType#struct(Class)}, or its form with a lookup,
    *     returned
-   * @throws IllegalArgumentException if the elements are no records, or {@code length} is negative
+   * @throws IllegalArgumentException if the elements are not records, or {@code length} is negative
    * @throws OutOfDeviceMemoryException if there is no room for one of the buffers
    */
   <R extends Record> StructOfArrays<R> allocateStructOfArrays(
@@ -284,7 +284,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * Like {@link #wrap(ElementType, MemorySegment, MemoryLocation)}, with a tag for reports and
    * {@link #bytesByTag()}. The default tag is {@code wrapped}.
    *
-   * @throws IllegalArgumentException as there
+   * @throws IllegalArgumentException as {@link #wrap(ElementType, MemorySegment, MemoryLocation)}
    */
   <A> UnifiedBuffer<A> wrap(
       ElementType<A> type, MemorySegment memory, MemoryLocation location, String tag);
@@ -307,9 +307,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * limits. {@link UnifiedBuffer#close()} copies newer bytes back before {@code release} runs. The
    * other library must have finished its own work on the memory before the call.
    *
-   * <p>The driver checks memory of a device. But a {@code cl_mem} must be valid, because it cannot
-   * be checked, and OpenCL does not report the size of shared virtual memory. Addresses of the host
-   * cannot be checked: the caller must keep the memory valid until {@code release} runs.
+   * <p>The driver checks memory of a device. It cannot check that a {@code cl_mem} is one, and
+   * OpenCL does not report the size of shared virtual memory. Addresses of the host cannot be
+   * checked: the caller must keep the memory valid until {@code release} runs.
    *
    * <p>{@code release} runs when the buffer is closed and its operations have ended, when the
    * manager closes, or after the buffer became unreachable. The closing thread runs it, or a thread
@@ -399,7 +399,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * DEVICE buffer is in the memory of this manager's accelerator. Processes that use the same
    * hardware open it by the name, without a copy, until every one of them has closed it or has
    * ended in any way. If the driver can share only plain memory, the memory also ends with the
-   * process that created it. An accelerator that shares the host's memory returns a HOST buffer.
+   * process that created it. On an accelerator that shares the host's memory the result is a HOST
+   * buffer.
    *
    * <p>A shared DEVICE buffer has no host copy, because other processes' writes would not reach it:
    * views, mappings and {@link UnifiedBuffer#synchronize()} throw {@link

@@ -9,10 +9,10 @@ import dev.tidepool.MemoryOptions;
  * Which idle object an {@link ObjectPool} destroys first when it is full, and which idle block a
  * manager's pools free first ({@link MemoryOptions#evictionPolicy}).
  *
- * <p>The policy applies only to idle objects and blocks, when a pool is full or trims by time. When memory runs
- * out, or a program {@linkplain dev.tidepool.UnifiedMemoryManager#trimExcess trims}, all idle
- * blocks are freed under every policy. The buffer that then loses its device copy is approximately
- * the least recently used one, also under every policy.
+ * <p>The policy applies only to idle objects and blocks, when a pool is full or trims by time. When
+ * memory runs out, or a program {@linkplain dev.tidepool.UnifiedMemoryManager#trimExcess trims},
+ * all idle blocks are freed under every policy. The buffer that then loses its device copy is
+ * approximately the least recently used one, also under every policy.
  */
 public enum EvictionPolicy {
   /**
@@ -29,8 +29,9 @@ public enum EvictionPolicy {
   FIFO,
 
   /**
-   * One whose time to live, counted from its creation, is over. If there is none, the returned object itself is destroyed. In a manager's pools, the block that was allocated first. An object pool never leases an object that is older than the time
-   * to live.
+   * In an object pool, one whose time to live, counted from its creation, is over; if there is
+   * none, the returned object itself. Such a pool never leases an older object. In a manager's
+   * pools, the block that was allocated first.
    */
   TIME_TO_LIVE
 }
