@@ -264,17 +264,13 @@ public final class ElementType<A> {
             : length + " elements of " + byteSize + " bytes exceed " + Long.MAX_VALUE + " bytes");
   }
 
-  /**
-   * Copies elements of a carrier array to memory. Bounds are checked; any byte offset is allowed.
-   */
+  /** Copies elements of an array to memory. Bounds are checked; any byte offset is allowed. */
   public void write(A source, int sourceIndex, MemorySegment target, long offset, int count) {
     Objects.checkFromIndexSize(sourceIndex, count, length(source));
     copier.write(source, sourceIndex, target, offset, count);
   }
 
-  /**
-   * Copies elements from memory to a carrier array. Bounds are checked; any byte offset is allowed.
-   */
+  /** Copies elements of memory to an array. Bounds are checked; any byte offset is allowed. */
   public void read(MemorySegment source, long offset, A target, int targetIndex, int count) {
     Objects.checkFromIndexSize(targetIndex, count, length(target));
     copier.read(source, offset, target, targetIndex, count);

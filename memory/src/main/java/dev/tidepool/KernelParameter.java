@@ -63,9 +63,7 @@ public record KernelParameter(String name, Access access, ElementType<?> type) {
     return new KernelParameter(name, Access.OUT, type);
   }
 
-  /**
-   * Returns the parameter for an array that the kernel reads and writes, or writes only in part.
-   */
+  /** Returns the parameter for an array that the kernel reads and writes, or writes in part. */
   public static KernelParameter inout(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.INOUT, type);
   }

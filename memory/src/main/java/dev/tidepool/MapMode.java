@@ -6,9 +6,7 @@ public enum MapMode {
   READ,
   /** Only written: nothing is fetched, and bytes that are not written become undefined. */
   WRITE,
-  /**
-   * Read and written: newer bytes are fetched first, and the host's copy is the newest afterwards.
-   */
+  /** Read and written: newer bytes are fetched first; the host's copy is the newest afterwards. */
   READ_WRITE;
 
   /** Returns whether the mapped bytes may be changed through the mapping. */

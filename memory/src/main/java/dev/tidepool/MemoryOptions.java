@@ -221,9 +221,7 @@ public final class MemoryOptions {
     return get(MemoryOption.ZERO_COPY_BUFFERS);
   }
 
-  /**
-   * Returns how many transfers run at the same time. Key {@code concurrent-transfers}; default 4.
-   */
+  /** Returns how many transfers run concurrently. Key {@code concurrent-transfers}; default 4. */
   public int concurrentTransfers() {
     return get(MemoryOption.CONCURRENT_TRANSFERS);
   }
@@ -508,9 +506,7 @@ public final class MemoryOptions {
       return set(MemoryOption.PEER_ACCESS, straight);
     }
 
-    /**
-     * Sets whether kernels in the background are submitted behind the kernels that they depend on.
-     */
+    /** Sets whether background kernels are submitted behind the kernels that they depend on. */
     public Builder deviceOrder(boolean byDevice) {
       return set(MemoryOption.DEVICE_ORDER, byDevice);
     }
@@ -523,7 +519,7 @@ public final class MemoryOptions {
       return set(MemoryOption.PINNED_LIMIT, bytes);
     }
 
-    /** Sets how many transfers run at the same time, at least 1. */
+    /** Sets how many transfers run concurrently, at least 1. */
     public Builder concurrentTransfers(int count) {
       return set(MemoryOption.CONCURRENT_TRANSFERS, count);
     }

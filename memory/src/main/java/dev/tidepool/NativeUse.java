@@ -31,9 +31,7 @@ public record NativeUse(
     return new NativeUse(buffer, true, false, null);
   }
 
-  /**
-   * Returns the use of a buffer that native code writes completely, without need of the old bytes.
-   */
+  /** Returns the use of a buffer that native code writes completely; old bytes are not needed. */
   public static NativeUse write(UnifiedBuffer<?> buffer) {
     return new NativeUse(buffer, false, true, null);
   }

@@ -274,9 +274,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
         .bindTo(unaligned(field).varHandle());
   }
 
-  /**
-   * Returns {@code (R, MemorySegment, long) void}, which writes all components at their offsets.
-   */
+  /** Returns {@code (R, MemorySegment, long) void}, which writes components at their offsets. */
   private static MethodHandle writerOf(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     StructLayout layout = layoutOf(type);
     MethodHandles.Lookup rights = rights(type, lookup);

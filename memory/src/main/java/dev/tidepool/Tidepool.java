@@ -100,9 +100,7 @@ public final class Tidepool implements AutoCloseable {
     return session.accelerator(condition);
   }
 
-  /**
-   * Returns notes for users about drivers that were looked for and are absent, with the reasons.
-   */
+  /** Returns notes for users about absent drivers, with the reasons. */
   public List<String> notes() {
     return session.notes();
   }

@@ -555,9 +555,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** Like {@link #trimExcess()}, in the background. */
   CompletableFuture<Long> trimExcessAsync();
 
-  /**
-   * Returns how fragmented the device memory is. Takes some microseconds, more with many buffers.
-   */
+  /** Returns how fragmented device memory is. Takes some microseconds, more with many buffers. */
   Fragmentation fragmentation();
 
   /**

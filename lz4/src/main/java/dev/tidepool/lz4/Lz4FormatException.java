@@ -3,9 +3,7 @@ package dev.tidepool.lz4;
 import dev.tidepool.TransferException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Thrown if data is not in the LZ4 format, is truncated or damaged, or uses an unsupported feature.
- */
+/** Thrown if data is not LZ4, is truncated or damaged, or uses an unsupported feature. */
 public class Lz4FormatException extends TransferException {
   private static final long serialVersionUID = 1L;
 

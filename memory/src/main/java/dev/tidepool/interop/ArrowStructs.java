@@ -45,9 +45,7 @@ final class ArrowStructs {
 
   private ArrowStructs() {}
 
-  /**
-   * Calls the release function that a structure has at an offset, unless the structure is released.
-   */
+  /** Calls the release function at an offset of a structure, unless the structure is released. */
   static void release(MemorySegment struct, int at) {
     ReleaseFunction.call(struct.get(ADDRESS, at), struct);
   }

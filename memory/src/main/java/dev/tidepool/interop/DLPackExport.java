@@ -60,9 +60,7 @@ public final class DLPackExport implements AutoCloseable {
     this.address = content.struct.address();
   }
 
-  /**
-   * Starts an export. If this throws, the structure is freed, and the caller still owns the memory.
-   */
+  /** Starts an export. If this throws, the structure is freed; the caller still owns the memory. */
   static DLPackExport begin(TensorStruct struct, ExportedMemory memory) {
     try {
       struct.deleter(Deleter.STUB);

@@ -14,9 +14,7 @@ final class ReleaseFunction {
   private static final FunctionDescriptor TYPE = FunctionDescriptor.ofVoid(ValueLayout.ADDRESS);
 
   private static final class Call {
-    /**
-     * Not critical, because the function may be one of this library, which calls back into Java.
-     */
+    /** Not critical, because a function of this library calls back into Java. */
     static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(TYPE);
   }
 

@@ -87,9 +87,7 @@ public interface ArrayPool<A> extends AutoCloseable {
   /** Returns the current figures. Takes time in proportion to the number of arrays. */
   ArrayPoolStatistics statistics();
 
-  /**
-   * Drops idle arrays for the garbage collector, now and when they are returned later. Idempotent.
-   */
+  /** Drops idle arrays for the garbage collector, also those returned later. Idempotent. */
   @Override
   void close();
 }

@@ -212,9 +212,7 @@ public interface Device extends AutoCloseable {
    */
   Program compile(KernelSource source, List<KernelParameter> parameters);
 
-  /**
-   * Returns whether a queue of this device can {@link Queue#copy} from blocks of another device.
-   */
+  /** Returns whether this device's queues can {@link Queue#copy} from another device's blocks. */
   boolean copiesFrom(Device other);
 
   /**

@@ -27,9 +27,7 @@ public interface NativeQueue extends AutoCloseable {
   /** Waits until all commands have ended, successfully or not. Called on platform threads. */
   void finish();
 
-  /**
-   * Releases Tidepool's resources of the queue. Idempotent; must not fail if the device is lost.
-   */
+  /** Releases Tidepool's resources. Idempotent; must not fail if the device is lost. */
   @Override
   void close();
 }

@@ -207,9 +207,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.discard();
   }
 
-  /**
-   * Closes the writer, and deletes a file that was not committed, unless it is kept. Idempotent.
-   */
+  /** Closes the writer, and deletes an uncommitted file unless it is kept. Idempotent. */
   @Override
   public void close() {
     file.close();

@@ -36,9 +36,7 @@ public sealed interface Transfer<A> {
     return new BetweenBuffers<>(source, destination);
   }
 
-  /**
-   * Returns a transfer of a whole segment, which contains whole elements, to the front of a buffer.
-   */
+  /** Returns a transfer of a whole segment of whole elements to the front of a buffer. */
   static <A> Transfer<A> of(MemorySegment source, UnifiedBuffer<A> destination) {
     return new FromSegment<>(source, destination);
   }

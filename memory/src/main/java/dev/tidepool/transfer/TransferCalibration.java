@@ -15,9 +15,7 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
 
   /** A part of a way. */
   public enum Leg {
-    /**
-     * From page-locked memory of the host to the device, by one command that the host waits for.
-     */
+    /** From page-locked memory of the host to the device, by one command, with a wait. */
     PINNED_UP,
     /** From other memory of the host to the device. */
     PLAIN_UP,

@@ -48,9 +48,7 @@ public interface TransferEngine {
    */
   <A> void copy(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
 
-  /**
-   * Like {@link #copy}, in the background. Cancelling the future stops a copy that has not started.
-   */
+  /** Like {@link #copy}, in the background. Cancelling stops a copy that has not started. */
   <A> CompletableFuture<Void> copyAsync(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
 
   /**
@@ -78,9 +76,7 @@ public interface TransferEngine {
   <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options);
 
-  /**
-   * Performs a list of transfers, and waits until the last has ended, whether or not it succeeded.
-   */
+  /** Performs a list of transfers, and waits until all have ended, successfully or not. */
   TransferReport transfer(List<? extends Transfer<?>> transfers, TransferOptions options);
 
   /**

@@ -55,9 +55,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /**
-   * Creates a buffer object over a part of another. The device's alignment must allow the offset.
-   */
+  /** Creates a buffer object over an aligned part of another. */
   static AsBuffer part(long buffer, long offset, long bytes) {
     return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);
   }

@@ -109,9 +109,7 @@ public final class RandomWorkload {
         tidepool, accelerator, seed, operations, count, faults, options, kernels, nativeFill);
   }
 
-  /**
-   * Returns this workload with failing calls of an injector's devices, in one of fifty operations.
-   */
+  /** Returns this workload with failing calls of an injector's devices, one in fifty operations. */
   public RandomWorkload faults(FaultInjector injector) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, injector, options, kernels, nativeFill);
@@ -146,9 +144,7 @@ public final class RandomWorkload {
         tidepool, accelerator, seed, operations, threads, faults, options, false, nativeFill);
   }
 
-  /**
-   * Returns this workload with native code that fills buffers of the accelerator that it is lent.
-   */
+  /** Returns this workload with native code that fills lent buffers of the accelerator. */
   public RandomWorkload nativeFill(NativeFill fill) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels, fill);

@@ -154,9 +154,7 @@ public record SimulatedHardware(
     return with(parts -> parts.jitter = most);
   }
 
-  /**
-   * Returns hardware whose reports of misused commands do not name the place that submitted them.
-   */
+  /** Returns hardware whose reports of misused commands do not name the submitting place. */
   public SimulatedHardware withoutTraces() {
     return with(parts -> parts.traced = false);
   }
