@@ -271,9 +271,9 @@ public final class MemoryOptions {
 
   /**
    * Returns the mean distance in allocated bytes between allocations whose stacks are recorded at
-   * level {@link DiagnosticsLevel#SITES}; 1 records every one. A thread that records many at a time
-   * doubles its distance for the next quarter of a second, so that large buffers do not cost more
-   * than small ones. Key {@code site-sampling}; default 512 KiB.
+   * level {@link DiagnosticsLevel#SITES}; 1 records every one. If many are recorded within a
+   * quarter of a second, the distance doubles with each further one, so that large buffers do not
+   * cost more than small ones. Key {@code site-sampling}; default 512 KiB.
    */
   public long siteSampling() {
     return get(MemoryOption.SITE_SAMPLING);

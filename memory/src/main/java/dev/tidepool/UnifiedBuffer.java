@@ -320,7 +320,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   BufferMetrics metrics();
 
   /**
-   * Closes the buffer. Its memory is freed when the operations that use it have ended. Idempotent.
+   * Closes the buffer. Its memory is freed when the operations that use it have ended and its
+   * mappings are closed. Idempotent.
    *
    * <p>If the buffer is over external memory ({@link UnifiedMemoryManager#wrap wrapped}, {@link
    * UnifiedMemoryManager#adopt adopted}, {@link UnifiedMemoryManager#map mapped} from a file, or

@@ -750,8 +750,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * Closes the manager: waits for running operations, frees every buffer that is still open, and
    * reports how many there were. An operation that another thread has begun succeeds, or fails
-   * because the manager is closed. No driver call is in progress when this method returns. A second
-   * thread that calls this method waits for the first. Idempotent; throws nothing.
+   * because the manager is closed. The memory of a mapped buffer is freed when its mapping is
+   * closed. No driver call is in progress when this method returns. A second thread that calls this
+   * method waits for the first. Idempotent; throws nothing.
    */
   @Override
   void close();
