@@ -74,7 +74,7 @@ public interface ArrayPool<A> extends AutoCloseable {
   A rent(int minimumLength);
 
   /**
-   * Returns an array to the pool. The caller must not use it any more.
+   * Gives an array back to the pool. The caller must not use it any more.
    *
    * @throws IllegalArgumentException if the array is not of this pool
    * @throws IllegalStateException if the array was already returned

@@ -47,7 +47,7 @@ public interface ObjectPool<T> extends AutoCloseable {
      */
     T object();
 
-    /** Returns the object to the pool. A second call does nothing. */
+    /** Gives the object back to the pool. A second call does nothing. */
     @Override
     void close();
   }
@@ -75,8 +75,8 @@ public interface ObjectPool<T> extends AutoCloseable {
   T get();
 
   /**
-   * Returns an object to the pool. The caller must not use it any more. A closed pool destroys the
-   * object.
+   * Gives an object back to the pool. The caller must not use it any more. A closed pool destroys
+   * the object.
    *
    * @throws IllegalArgumentException if the object is not of this pool, or was destroyed
    * @throws IllegalStateException if it was returned already
