@@ -8,36 +8,37 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A buffer over memory of the host that is not this library's, for programs that have a kind of
- * buffer of their own.
+ * A base class for buffers over memory of the host that the program owns.
  *
- * <p>A subclass writes six methods: {@link #elementType()}, {@link #length()}, {@link #location()},
- * {@link #accelerator()}, {@link #asSegment()} and {@link #close()}. All others are derived from
- * the segment, which has as many bytes as the elements need. Once the buffer is closed, {@code
- * asSegment()} should throw an {@link IllegalStateException}; the methods derived from it then
+ * <p>A subclass implements six methods: {@link #elementType()}, {@link #length()}, {@link
+ * #location()}, {@link #accelerator()}, {@link #asSegment()} and {@link #close()}. All others use
+ * the segment, which must have as many bytes as the elements need. Once the buffer is closed,
+ * {@code asSegment()} should throw {@link IllegalStateException}; the methods that use it then
  * throw it too.
  *
- * <p>The memory is the only copy, so its state is {@link BufferState#HOST_ONLY}, and {@link
- * #synchronize()} and prefetches move nothing. The asynchronous forms do their work on the calling
- * thread before they return, which keeps the order. {@link #metrics()} counts nothing.
+ * <p>The memory is the only copy, so the state is {@link BufferState#HOST_ONLY}, and {@link
+ * #synchronize()} and prefetches copy nothing. The asynchronous methods run on the calling thread
+ * before they return, which keeps the order. {@link #metrics()} counts nothing.
  *
- * <p>Such a buffer is accepted wherever buffers are: as an argument of kernels and in {@link
- * dev.tidepool.stream.Pipeline pipelines}, in {@link dev.tidepool.transfer.Transfer lists of
- * transfers}, by {@link dev.tidepool.transfer.PeerAccess peers}, and if its segment is native, by
- * {@link dev.tidepool.interop.DLPack}. Kernels work on a copy, and change the buffer at their end.
- * These need a segment that all threads may access. Only {@link UnifiedMemoryManager#lend} refuses
- * such a buffer. The library keeps no order of work on such a buffer: wait for what writes it
- * before you read it.
+ * <p>These buffers are accepted by kernels, {@link dev.tidepool.stream.Pipeline pipelines}, {@link
+ * dev.tidepool.transfer.Transfer lists of transfers}, {@link dev.tidepool.transfer.PeerAccess
+ * peers}, and, if the segment is native, {@link dev.tidepool.interop.DLPack}. All of these need a
+ * segment that every thread may access. Kernels work on a copy, and change the buffer when they
+ * end. Only {@link UnifiedMemoryManager#lend} rejects these buffers. The library does not order
+ * operations on them: wait for a write before you read.
  *
- * <p>As safe for use by several threads as the segment is.
+ * <p>As thread-safe as the segment.
  *
  * @param <A> the Java array that carries elements
  */
 public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
-  /** For subclasses. */
+  /** Constructor for subclasses. */
   protected AbstractUnifiedBuffer() {}
 
-  /** A slice or a view. Closing it ends it alone: its parts are parts of the whole buffer. */
+  /**
+   * A slice or a view. Closing it does not affect other parts: each part is a part of the whole
+   * buffer.
+   */
   private static final class Part<A> extends AbstractUnifiedBuffer<A> {
     private final AbstractUnifiedBuffer<?> whole;
     private final ElementType<A> type;
@@ -102,7 +103,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     }
   }
 
-  /** A mapping of the segment itself. */
+  /** A mapping whose bytes are the segment. */
   private static final class Mapping implements HostMapping {
     private final MemorySegment segment;
     private final MapMode mode;
@@ -181,7 +182,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     destination.copyFrom(part(offset, Objects.requireNonNull(destination, "destination")));
   }
 
-  /** The bytes from an element on that another segment is copied from or to. */
+  /** Returns the bytes, starting at an element, that another segment is copied from or to. */
   private MemorySegment part(long offset, MemorySegment other) {
     Objects.checkFromIndexSize(offset, elementType().elements(other.byteSize()), length());
     return asSegment().asSlice(bytes(offset), other.byteSize());
@@ -279,8 +280,8 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
   /**
    * {@inheritDoc}
    *
-   * <p>The mapping is the segment itself, whatever {@code shared} is: threads that may use the
-   * segment may use the mapping.
+   * <p>The mapping is the segment itself: {@code shared} has no effect, and every thread that may
+   * use the segment may use the mapping.
    */
   @Override
   public HostMapping map(MapMode mode, boolean shared) {
@@ -307,7 +308,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     return partOf(type, 0, type.elements(byteSize()));
   }
 
-  /** Returns a part that begins at a byte, and ends alone. */
+  /** Returns a part that begins at a byte and can be closed separately. */
   <B> UnifiedBuffer<B> partOf(ElementType<B> type, long from, long length) {
     return new Part<>(this, type, from, length);
   }
@@ -332,7 +333,7 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     checkOpen();
   }
 
-  /** Fails if the buffer is closed. With one copy there is nothing else to do. */
+  /** Throws if the buffer is closed. */
   private void checkOpen() {
     var _ = asSegment();
   }

@@ -3,7 +3,7 @@ package dev.tidepool;
 import java.util.Set;
 
 /**
- * A device that computes. Valid until its {@link Tidepool} closes; safe for use by any thread.
+ * A device that runs kernels. Valid until its {@link Tidepool} is closed. Thread-safe.
  *
  * {@snippet :
  * for (Accelerator accelerator : tidepool.accelerators()) {
@@ -14,24 +14,24 @@ import java.util.Set;
  * }
  */
 public interface Accelerator {
-  /** Returns the name to ask for it by: {@code cpu:0}, {@code opencl:1}. */
+  /** Returns the id that selects this accelerator, such as {@code cpu:0} or {@code opencl:1}. */
   String id();
 
-  /** Returns the vendor's name for it. */
+  /** Returns the vendor's name of the accelerator. */
   String name();
 
-  /** Returns what sort of processor it is. */
+  /** Returns the kind of processor. */
   AcceleratorKind kind();
 
-  /** Returns what it can do beyond the minimum. */
+  /** Returns the abilities beyond the minimum. */
   Set<Capability> capabilities();
 
-  /** Returns its memory now. */
+  /** Returns the current state of the memory. */
   MemoryInfo memory();
 
-  /** Bytes of the largest single buffer that it allows. */
+  /** Returns the bytes of the largest single buffer that the accelerator allows. */
   long maximumAllocation();
 
-  /** Returns the driver behind it, with its version. */
+  /** Returns the name and version of the driver. */
   String driver();
 }

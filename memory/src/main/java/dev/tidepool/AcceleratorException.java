@@ -1,14 +1,14 @@
 package dev.tidepool;
 
-/** A driver's function answered with an error. */
+/** Thrown if a driver's function returns an error. */
 public class AcceleratorException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
-  /** What a failure of the driver means for later calls. */
+  /** The meaning of a driver's failure for later calls. */
   public enum Kind {
-    /** A second try may succeed a moment later: resources were short, or a link was disturbed. */
+    /** A retry may succeed a moment later: resources were short, or a link was disturbed. */
     TRANSIENT,
-    /** A second try would fail again; other calls may succeed. */
+    /** A retry would fail again; other calls may succeed. */
     PERMANENT,
     /** The device no longer answers. */
     DEVICE_LOST
@@ -19,19 +19,19 @@ public class AcceleratorException extends TidepoolException {
   private final String codeName;
   private final Kind kind;
 
-  /** Creates the exception for a driver's {@link Kind#PERMANENT} refusal. */
+  /** Creates an exception for a {@link Kind#PERMANENT} failure of a driver. */
   public AcceleratorException(String call, int code, String codeName, String detail) {
     this(call, code, codeName, detail, Kind.PERMANENT);
   }
 
   /**
-   * Creates the exception for a driver's refusal.
+   * Creates an exception for a driver's failure.
    *
    * @param call the native function, such as {@code clEnqueueWriteBuffer}
-   * @param code what it returned
+   * @param code the code that it returned
    * @param codeName the code's name in the driver's header
-   * @param detail what was asked for and what to do next
-   * @param kind whether it makes sense to try again
+   * @param detail the request, and what to do
+   * @param kind the meaning for later calls
    */
   public AcceleratorException(String call, int code, String codeName, String detail, Kind kind) {
     super(call + " failed with " + codeName + " (" + code + "): " + detail);
@@ -46,7 +46,7 @@ public class AcceleratorException extends TidepoolException {
     return call;
   }
 
-  /** Returns what it returned. */
+  /** Returns the code that the function returned. */
   public int code() {
     return code;
   }
@@ -56,7 +56,7 @@ public class AcceleratorException extends TidepoolException {
     return codeName;
   }
 
-  /** Returns whether it makes sense to try again. */
+  /** Returns the meaning of the failure for later calls. */
   public Kind kind() {
     return kind;
   }

@@ -1,6 +1,6 @@
 package dev.tidepool;
 
-/** What sort of processor an accelerator is. */
+/** The kind of processor that an accelerator is. */
 public enum AcceleratorKind {
   /** The host's own processor, driven by this library or by another driver. */
   CPU,

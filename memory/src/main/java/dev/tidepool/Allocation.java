@@ -6,22 +6,23 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How to allocate. Immutable; each method returns a copy with one option changed.
+ * Options of an allocation. Immutable: each method returns a copy with one option changed.
  *
  * {@snippet :
  * Allocation allocation = Allocation.at(MemoryLocation.DEVICE).zeroed().aligned(4096).tag("counters");
  * UnifiedBuffer<int[]> counters = memory.allocate(ElementType.INT, 1000, allocation);
  * }
  *
- * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node,
- * without hints, untagged. Large blocks are on huge pages where the system provides them by itself.
+ * <p>Defaults: pooled, not cleared, aligned to 64 bytes (to 4 KiB for 64 KiB and more), from any
+ * node, without hints, untagged. Large blocks are on huge pages if the system provides them
+ * automatically.
  *
- * <p>A block with a hint ({@link #mostlyRead()}, {@link #mostlyDevice()}, {@link #mostlyHost()},
- * {@link #mostlyShared()}) that has an effect is allocated for the buffer alone and does not come
+ * <p>If a hint ({@link #mostlyRead()}, {@link #mostlyDevice()}, {@link #mostlyHost()}, {@link
+ * #mostlyShared()}) has an effect, the block is allocated for the buffer alone and does not come
  * from a pool.
  */
 public final class Allocation {
-  /** Which side uses the bytes. */
+  /** The side that mostly uses the bytes. */
   private enum Use {
     ANY(""),
     DEVICE(", mostly device"),
@@ -35,13 +36,13 @@ public final class Allocation {
     }
   }
 
-  // Constants: a compiler that knows the location knows the allocation too.
+  // Constants, so that the JIT compiler knows the whole allocation if it knows the location.
   private static final Allocation DEVICE = plain(MemoryLocation.DEVICE);
   private static final Allocation HOST = plain(MemoryLocation.HOST);
   private static final Allocation PINNED = plain(MemoryLocation.PINNED);
   private static final Allocation UNIFIED = plain(MemoryLocation.UNIFIED);
 
-  // Bits of the flags.
+  // Bits of {@code flags}.
   private static final int UNPOOLED = 1;
   private static final int ZEROED = 2;
   private static final int HUGE_PAGES = 4;
@@ -79,7 +80,7 @@ public final class Allocation {
     return new Allocation(location, 0, 0, OptionalInt.empty(), Use.ANY, "", null);
   }
 
-  /** Returns the defaults, at a location. */
+  /** Returns the default options for a location. */
   public static Allocation at(MemoryLocation location) {
     Objects.requireNonNull(location, "location");
     if (location == MemoryLocation.HOST) {
@@ -91,20 +92,21 @@ public final class Allocation {
     return location == MemoryLocation.PINNED ? PINNED : UNIFIED;
   }
 
-  /** Straight from the driver and straight back to it. */
+  /** Returns a copy whose block is allocated by the driver and freed to it, without a pool. */
   public Allocation unpooled() {
     return with(UNPOOLED);
   }
 
-  /** With every byte zero. */
+  /** Returns a copy whose bytes are all zero. */
   public Allocation zeroed() {
     return with(ZEROED);
   }
 
   /**
-   * With the host's and the device's first byte at a multiple of {@code bytes}.
+   * Returns a copy whose first byte, on the host and on the device, is at a multiple of {@code
+   * bytes}.
    *
-   * @throws IllegalArgumentException if {@code bytes} is no power of two or above 1 GiB
+   * @throws IllegalArgumentException if {@code bytes} is not a power of two, or exceeds 1 GiB
    */
   public Allocation aligned(long bytes) {
     if (bytes <= 0 || Long.bitCount(bytes) != 1 || bytes > 1L << 30) {
@@ -115,17 +117,18 @@ public final class Allocation {
   }
 
   /**
-   * With the host's bytes from a NUMA node while it has room, else from others.
+   * Returns a copy whose bytes on the host come from a NUMA node while it has room, and otherwise
+   * from other nodes.
    *
    * <p>Applies to all buffers of the CPU accelerator, and to HOST and PINNED buffers of an
-   * accelerator with memory of its own. Without this option a PINNED buffer lies on the
-   * accelerator's own node if its driver names one. Page-locked blocks of a node have a pool of
-   * their own; any other such block is allocated for the buffer alone and does not come from a
-   * pool. Where the system knows no NUMA policies, or forbids them, the memory comes from any node;
-   * {@code tidepool info} says so.
+   * accelerator with memory of its own. Without this option a PINNED buffer is on the accelerator's
+   * own node if its driver names one. Page-locked blocks of a node have their own pool; any other
+   * block with this option is allocated for the buffer alone and does not come from a pool. If the
+   * system has no NUMA policies, or forbids them, the memory comes from any node; {@code tidepool
+   * info} reports this.
    *
-   * @param node its number, from 0. If there is no such node, an allocation throws an {@link
-   *     IllegalArgumentException} that names the nodes that exist
+   * @param node the number of the node, from 0. If it does not exist, the allocation throws an
+   *     {@link IllegalArgumentException} that names those that do
    * @throws IllegalArgumentException if {@code node} is negative
    */
   public Allocation onNode(int node) {
@@ -137,39 +140,40 @@ public final class Allocation {
   }
 
   /**
-   * With the host's bytes on huge pages: those that the administrator has set aside if enough are
-   * left, else those that the system puts together as far as it can, else small ones.
+   * Returns a copy whose bytes on the host are on huge pages: those that the administrator has
+   * reserved if enough are left, otherwise transparent huge pages as far as the system provides
+   * them, otherwise small pages.
    *
-   * <p>Applies to the same buffers as {@link #onNode}. Such a block does not come from a pool
-   * either. It takes whole huge pages, at most 2 MiB or an eighth more than asked for.
+   * <p>Applies to the same buffers as {@link #onNode}. The block does not come from a pool. It
+   * takes whole huge pages, at most 2 MiB or an eighth more than requested.
    */
   public Allocation hugePages() {
     return with(HUGE_PAGES);
   }
 
   /**
-   * With the hint that the bytes are read far more often than written. Managed UNIFIED memory then
-   * has a copy of each page wherever it is read; a write discards the copies. Elsewhere the hint
-   * changes nothing.
+   * Returns a copy with the hint that the bytes are read far more often than written. Managed
+   * UNIFIED memory then has a copy of each page wherever it is read; a write discards the copies.
+   * Elsewhere the hint has no effect.
    */
   public Allocation mostlyRead() {
     return with(MOSTLY_READ);
   }
 
   /**
-   * With the hint that the device uses the bytes. Managed UNIFIED memory then stays on the device
-   * while it has room, and PINNED memory is write-combined where the driver offers that: the host
-   * writes past its caches. The device reads such memory faster, and the host reads it very slowly.
-   * Elsewhere the hint changes nothing.
+   * Returns a copy with the hint that mostly the device uses the bytes. Managed UNIFIED memory then
+   * stays on the device while it has room. PINNED memory is write-combined if the driver supports
+   * it: host writes bypass the caches, the device reads faster, and the host reads very slowly.
+   * Elsewhere the hint has no effect.
    */
   public Allocation mostlyDevice() {
     return mostly(Use.DEVICE);
   }
 
   /**
-   * With the hint that the host uses the bytes. Managed UNIFIED memory then stays in the host's
-   * memory, where the device reaches it over the bus, and its pages do not move back and forth.
-   * Elsewhere the hint changes nothing. If this hint is combined with {@link #mostlyDevice()} or
+   * Returns a copy with the hint that mostly the host uses the bytes. Managed UNIFIED memory then
+   * stays in the host's memory; the device accesses it over the bus, and its pages do not move back
+   * and forth. Elsewhere the hint has no effect. If it is combined with {@link #mostlyDevice()} or
    * {@link #mostlyShared()}, the last one counts.
    */
   public Allocation mostlyHost() {
@@ -177,10 +181,10 @@ public final class Allocation {
   }
 
   /**
-   * With the hint that host and device use the bytes at the same time. Managed UNIFIED memory then
-   * stays reachable for both, wherever its pages are: an access causes no page fault. Elsewhere the
-   * hint changes nothing. If this hint is combined with {@link #mostlyDevice()} or {@link
-   * #mostlyHost()}, the last one counts.
+   * Returns a copy with the hint that host and device use the bytes at the same time. Both can then
+   * access managed UNIFIED memory wherever its pages are, without a page fault. Elsewhere the hint
+   * has no effect. If it is combined with {@link #mostlyDevice()} or {@link #mostlyHost()}, the
+   * last one counts.
    */
   public Allocation mostlyShared() {
     return mostly(Use.SHARED);
@@ -198,22 +202,26 @@ public final class Allocation {
     return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
-  /** Names the owner of the bytes in statistics, errors and leak reports. */
+  /**
+   * Returns a copy with a tag, which names the owner of the bytes in statistics, errors and leak
+   * reports.
+   */
   public Allocation tag(String tag) {
     Objects.requireNonNull(tag, "tag");
     return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
   /**
-   * With the bytes on the device counted against a reservation, for as long as it is open. The
-   * manager that allocates must be the one that {@linkplain UnifiedMemoryManager#reserve made} it.
+   * Returns a copy whose bytes on the device count against a reservation while it is open. The
+   * manager that allocates must be the one that {@linkplain UnifiedMemoryManager#reserve created}
+   * it.
    */
   public Allocation within(Reservation reservation) {
     Objects.requireNonNull(reservation, "reservation");
     return new Allocation(location, flags, alignment, node, use, tag, reservation);
   }
 
-  /** Returns whether nothing but location and tag differs from the defaults. */
+  /** Returns whether only location and tag differ from the defaults. */
   public boolean isPlain() {
     return plain;
   }
@@ -233,12 +241,12 @@ public final class Allocation {
     return has(ZEROED);
   }
 
-  /** Returns the alignment asked for in bytes, or 0 for the default. */
+  /** Returns the requested alignment in bytes; 0 for the default. */
   public long alignment() {
     return alignment;
   }
 
-  /** Returns the NUMA node that is preferred for the host's bytes; empty for any. */
+  /** Returns the preferred NUMA node of the host's bytes; empty for any. */
   public OptionalInt node() {
     return node;
   }
@@ -248,7 +256,7 @@ public final class Allocation {
     return has(HUGE_PAGES);
   }
 
-  /** Returns whether the bytes are read far more often than written. */
+  /** Returns whether the bytes are hinted to be read far more often than written. */
   public boolean isMostlyRead() {
     return has(MOSTLY_READ);
   }
@@ -268,7 +276,7 @@ public final class Allocation {
     return use == Use.SHARED;
   }
 
-  /** Returns the name of the owner of the bytes; empty if none was given. */
+  /** Returns the tag, which names the owner of the bytes; empty if there is none. */
   public String tag() {
     return tag;
   }

@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What a kernel is called with, by name: buffers, arrays, numbers and booleans, and for kernels by
- * name the paths of {@code .npy} files and {@link RawFile}s. An array is copied in if the kernel
- * reads it, and back if the kernel writes it. A scalar of an expression takes the type of the
- * values that it is combined with; a scalar of a hand-written kernel takes the type that {@link
- * KernelParameter#scalar} declares.
+ * The arguments of a kernel, by name: buffers, arrays, numbers and booleans. A {@link
+ * ComputeOrchestrator} also takes paths of {@code .npy} files and {@link RawFile}s. An array is
+ * copied in if the kernel reads it, and back if the kernel writes it. A scalar of an expression has
+ * the type of the values that it is combined with. A scalar of a hand-written kernel has the type
+ * that {@link KernelParameter#scalar} declares. Immutable.
  *
  * {@snippet :
  * float[] x = {1, 2, 3};
@@ -35,10 +35,10 @@ public final class Arguments {
   }
 
   /**
-   * Names and values in turn: {@code of("a", 2f, "x", x, "y", y)}.
+   * Returns arguments from alternating names and values: {@code of("a", 2f, "x", x, "y", y)}.
    *
-   * @throws IllegalArgumentException if a name is missing, given twice, or no string, or a value is
-   *     neither a buffer nor an array nor a number nor a boolean nor a path
+   * @throws IllegalArgumentException if a name is missing, given twice, or not a string, or if a
+   *     value has another type than those listed above
    */
   public static Arguments of(Object... namesAndValues) {
     if (namesAndValues.length % 2 != 0) {
@@ -58,7 +58,11 @@ public final class Arguments {
     return new Arguments(values);
   }
 
-  /** Like {@link #of(Object...)}, but takes a map, whose order becomes the order of names. */
+  /**
+   * Returns arguments from a map, whose order becomes the order of the names.
+   *
+   * @throws IllegalArgumentException if a value has another type than those listed above
+   */
   public static Arguments of(Map<String, ?> values) {
     Map<String, Object> checked = new LinkedHashMap<>();
     values.forEach((name, value) -> checked.put(name, checked(name, value)));
@@ -66,12 +70,11 @@ public final class Arguments {
   }
 
   /**
-   * Values in the order of the parameters, for kernels whose parameters have a fixed order: those
-   * of Java methods and hand-written ones. {@link #values()} has them under their positions, {@code
-   * "0"}, {@code "1"} and so on.
+   * Returns arguments in the order of the parameters, for Java methods and hand-written kernels,
+   * whose parameters have a fixed order. In {@link #values()} their names are their positions,
+   * {@code "0"}, {@code "1"} and so on.
    *
-   * @throws IllegalArgumentException if a value is neither a buffer nor an array nor a number nor a
-   *     boolean nor a path
+   * @throws IllegalArgumentException if a value has another type than those listed above
    */
   public static Arguments inOrder(Object... values) {
     Map<String, Object> positions = new LinkedHashMap<>();
@@ -82,19 +85,19 @@ public final class Arguments {
     return new Arguments(positions, true);
   }
 
-  /** Returns whether they were given by position. */
+  /** Returns whether the arguments were given by position. */
   public boolean isInOrder() {
     return inOrder;
   }
 
-  /** These arguments and one more, which replaces one of the same name. */
+  /** Returns these arguments and one more, which replaces an argument of the same name. */
   public Arguments with(String name, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(values);
     more.put(name, checked(name, value));
     return new Arguments(more, inOrder);
   }
 
-  /** Returns the values by name, in the order given; unmodifiable. */
+  /** Returns the values by name, in the given order. The map is unmodifiable. */
   public Map<String, Object> values() {
     return values;
   }

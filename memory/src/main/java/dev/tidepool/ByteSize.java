@@ -4,7 +4,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Counts of bytes as people write them: {@code 4096}, {@code 64k}, {@code 1.5 GiB}. */
+/** Parses and formats numbers of bytes: {@code 4096}, {@code 64k}, {@code 1.5 GiB}. */
 public final class ByteSize {
   private static final Pattern FORM =
       Pattern.compile("\\s*(\\d+(?:\\.\\d+)?)\\s*(?:([kmgtKMGT])(?:i?[bB])?|[bB])?\\s*");
@@ -13,9 +13,9 @@ public final class ByteSize {
   private ByteSize() {}
 
   /**
-   * Returns the bytes that a text names; units are powers of 1024.
+   * Parses a number of bytes. Units are powers of 1024.
    *
-   * @throws IllegalArgumentException if the text is no such count, or exceeds 64 bits
+   * @throws IllegalArgumentException if the text is not a number of bytes, or exceeds 64 bits
    */
   public static long parse(String text) {
     Matcher matcher = FORM.matcher(text);
@@ -28,7 +28,7 @@ public final class ByteSize {
     String number = matcher.group(1);
     try {
       // A double has too few digits for the largest counts, and BigDecimal takes milliseconds to
-      // initialize in a command that is over soon.
+      // initialize, which a short command would notice.
       return number.contains(".")
           ? fraction(Double.parseDouble(number) * Math.pow(1024, power))
           : Math.multiplyExact(Long.parseLong(number), 1L << (10 * power));
@@ -44,7 +44,7 @@ public final class ByteSize {
     return (long) bytes;
   }
 
-  /** Returns a count with its unit, such as {@code 1.5 GiB}. */
+  /** Formats a number of bytes with its unit, such as {@code 1.5 GiB}. */
   public static String format(long bytes) {
     double value = bytes;
     int power = 0;

@@ -1,31 +1,31 @@
 package dev.tidepool;
 
-/** What an accelerator can do beyond the minimum. */
+/** An ability of an accelerator beyond the minimum. */
 public enum Capability {
   /**
-   * Its memory is the host's: buffers have one copy and no transfer ever happens. Memory that is
-   * not the library's (wrapped, mapped from a file, shared by name) is copied all the same, except
-   * on the CPU: elsewhere a kernel may run after its call has returned, when nothing keeps that
-   * memory from ending.
+   * The accelerator uses the host's memory: buffers have one copy and no transfers. External memory
+   * (wrapped, mapped from a file, shared by name) is copied nevertheless, except on the CPU:
+   * elsewhere a kernel may run after its call has returned, and external memory could be freed by
+   * then.
    */
   SHARED_MEMORY,
-  /** It serves {@link MemoryLocation#UNIFIED}. */
+  /** The accelerator supports {@link MemoryLocation#UNIFIED}. */
   UNIFIED_MEMORY,
-  /** It gives page-locked host memory for {@link MemoryLocation#PINNED}. */
+  /** The accelerator provides page-locked host memory for {@link MemoryLocation#PINNED}. */
   PINNED_MEMORY,
-  /** It computes in 64-bit floating point. */
+  /** The accelerator computes in 64-bit floating point. */
   FLOAT64,
-  /** It runs {@link KernelSource#opencl} sources. */
+  /** The accelerator runs {@link KernelSource#opencl} sources. */
   OPENCL_KERNELS,
-  /** It runs {@link KernelSource#cuda} sources. */
+  /** The accelerator runs {@link KernelSource#cuda} sources. */
   CUDA_KERNELS,
-  /** It runs {@link KernelSource#metal} sources. */
+  /** The accelerator runs {@link KernelSource#metal} sources. */
   METAL_KERNELS,
   /**
-   * It computes with subnormal floats, those nearest to 0. Others may read them as 0, and return 0
-   * in their place.
+   * The accelerator computes with subnormal floats, the numbers nearest to 0. Others may treat them
+   * as 0.
    */
   FLOAT_SUBNORMALS,
-  /** It runs {@link KernelSource#java} sources. */
+  /** The accelerator runs {@link KernelSource#java} sources. */
   JAVA_KERNELS
 }

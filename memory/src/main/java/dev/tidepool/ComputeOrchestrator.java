@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Runs kernels by name on whichever accelerator suits. Thread-safe.
+ * Runs kernels by name on the accelerator that suits best. Thread-safe.
  *
  * {@snippet :
  * float[] x = {1, 2, 3};
@@ -16,8 +16,8 @@ import java.util.concurrent.CompletableFuture;
  */
 public interface ComputeOrchestrator {
   /**
-   * Gives a name to a kernel. Several sources are alternatives: an accelerator runs the first that
-   * it can.
+   * Registers a kernel under a name. Several sources are alternatives: an accelerator runs the
+   * first that it supports.
    *
    * @throws IllegalArgumentException if the name is taken or there is no source
    * @throws KernelCompilationException if an elementwise source is wrong
@@ -25,10 +25,10 @@ public interface ComputeOrchestrator {
   void register(String name, KernelSource... sources);
 
   /**
-   * Registers every method of a class that has {@link KernelMethod}, by its name.
+   * Registers every method of a class that has {@link KernelMethod}, under its name.
    *
-   * @throws IllegalArgumentException if the class has no such method, two have one name, or a name
-   *     is taken; nothing is registered then
+   * @throws IllegalArgumentException if the class has no such method, two methods have the same
+   *     name, or a name is taken; nothing is registered then
    */
   default void register(Class<?> kernels) {
     Map<String, KernelSource.Method> methods = KernelSource.methods(kernels);
@@ -41,17 +41,17 @@ public interface ComputeOrchestrator {
     methods.forEach(this::register);
   }
 
-  /** Returns the names in use. */
+  /** Returns the registered names. */
   Set<String> names();
 
   /**
-   * Runs a kernel where the most bytes of its buffers are; returns when done. Buffers of another
-   * {@link Tidepool} do not count: they are copied in and back, as arrays are.
+   * Runs a kernel on the accelerator that has the most bytes of its buffers, and waits for its end.
+   * Buffers of another {@link Tidepool} do not count: like arrays, they are copied in and back.
    *
    * <p>Arguments may be paths of {@code .npy} files of any size, or {@link RawFile}s, which are
-   * streamed: what is read must exist, what is written must not and appears whole or not at all,
-   * and a file that is both is replaced at the end. The kernel runs over one item for each element
-   * then, chunk by chunk.
+   * streamed. A file that is read must exist. A file that is written must not exist, and appears
+   * completely or not at all. A file that is both read and written is replaced at the end. The
+   * kernel then runs over one item for each element, chunk by chunk.
    *
    * @throws UnsupportedOperationException if none of the sources runs on the accelerator that has
    *     the most bytes, or, without buffers, on any
@@ -60,20 +60,20 @@ public interface ComputeOrchestrator {
   void execute(String name, Arguments arguments);
 
   /**
-   * Runs a kernel as the options say; returns when done. With a {@linkplain
+   * Runs a kernel with options, and waits for its end. With a {@linkplain
    * ExecutionOptions#withChunkBytes size of chunks} or a {@linkplain
    * ExecutionOptions#withMemoryLimit memory limit}, arrays and buffers are streamed as files are.
    *
    * @throws IllegalArgumentException if the name or the accelerator does not exist; the message
    *     lists those that do
    * @throws UnsupportedOperationException if none of the sources runs on the accelerator that the
-   *     options name, or where the buffers are
+   *     options name, or on the one that has the buffers
    */
   void execute(String name, Arguments arguments, ExecutionOptions options);
 
-  /** {@link #execute(String, Arguments)} in the background. */
+  /** Like {@link #execute(String, Arguments)}, in the background. */
   CompletableFuture<Void> executeAsync(String name, Arguments arguments);
 
-  /** {@link #execute(String, Arguments, ExecutionOptions)} in the background. */
+  /** Like {@link #execute(String, Arguments, ExecutionOptions)}, in the background. */
   CompletableFuture<Void> executeAsync(String name, Arguments arguments, ExecutionOptions options);
 }

@@ -3,7 +3,7 @@ package dev.tidepool;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Moves elements between a carrier array, already checked for its bounds, and memory. */
+/** Copies elements between a carrier array, whose bounds are already checked, and memory. */
 interface ElementCopier<A> {
   void write(A source, int sourceIndex, MemorySegment target, long offset, int count);
 
@@ -18,7 +18,7 @@ interface ElementCopier<A> {
     return new Bulk<>(layout);
   }
 
-  /** All primitives that a segment copies in bulk. */
+  /** Copies primitives that a segment copies in bulk. */
   record Bulk<A>(ValueLayout layout) implements ElementCopier<A> {
     @Override
     public void write(A source, int sourceIndex, MemorySegment target, long offset, int count) {
@@ -31,7 +31,7 @@ interface ElementCopier<A> {
     }
   }
 
-  /** Booleans, which segments do not copy in bulk: through a block of bytes. */
+  /** Copies booleans, which segments do not copy in bulk, through a block of bytes. */
   record Booleans() implements ElementCopier<boolean[]> {
     private static final int BLOCK = 4096;
 

@@ -19,7 +19,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What one element of a buffer is.
+ * The type of a buffer's elements.
  *
  * {@snippet :
  * record Point(float x, float y) {}
@@ -29,11 +29,11 @@ import java.util.Optional;
  * points.copyFrom(new Point[] {new Point(1, 2)});
  * }
  *
- * <p>{@code A} is the Java array that carries elements on the heap, so that copies are checked by
- * the compiler and never box. In memory an element has the platform's byte order. Unsigned types
- * are carried by the signed arrays of their width; kernels compute with their unsigned values.
+ * <p>{@code A} is the Java array that carries elements on the heap, so that the compiler checks
+ * copies and nothing is boxed. In memory an element has the platform's byte order. Unsigned types
+ * are carried by signed arrays of the same width; kernels compute with the unsigned values.
  *
- * <p>Immutable and safe for use by any thread. Two struct types of the same record are equal.
+ * <p>Immutable and thread-safe. Two struct types of the same record are equal.
  *
  * @param <A> the carrier array, such as {@code float[]}
  */
@@ -61,23 +61,23 @@ public final class ElementType<A> {
   public static final ElementType<double[]> DOUBLE =
       primitive("DOUBLE", double.class, JAVA_DOUBLE_UNALIGNED, false);
 
-  /** Truth values, one byte each, 0 or 1; any other byte reads as true. */
+  /** Booleans of one byte each, 0 or 1; any other byte reads as true. */
   public static final ElementType<boolean[]> BOOLEAN =
       primitive("BOOLEAN", boolean.class, JAVA_BOOLEAN, false);
 
-  /** Unsigned 8-bit integers, carried as the bytes that they are. */
+  /** Unsigned 8-bit integers, carried as the bytes with the same bits. */
   public static final ElementType<byte[]> UNSIGNED_BYTE =
       primitive("UNSIGNED_BYTE", byte.class, JAVA_BYTE, true);
 
-  /** Unsigned 16-bit integers, carried as the shorts that they are. */
+  /** Unsigned 16-bit integers, carried as the shorts with the same bits. */
   public static final ElementType<short[]> UNSIGNED_SHORT =
       primitive("UNSIGNED_SHORT", short.class, JAVA_SHORT_UNALIGNED, true);
 
-  /** Unsigned 32-bit integers, carried as the ints that they are. */
+  /** Unsigned 32-bit integers, carried as the ints with the same bits. */
   public static final ElementType<int[]> UNSIGNED_INT =
       primitive("UNSIGNED_INT", int.class, JAVA_INT_UNALIGNED, true);
 
-  /** Unsigned 64-bit integers, carried as the longs that they are. */
+  /** Unsigned 64-bit integers, carried as the longs with the same bits. */
   public static final ElementType<long[]> UNSIGNED_LONG =
       primitive("UNSIGNED_LONG", long.class, JAVA_LONG_UNALIGNED, true);
 
@@ -88,7 +88,7 @@ public final class ElementType<A> {
   private final Class<?> component;
   private final MemoryLayout layout;
   private final long byteSize;
-  // The most elements of a buffer whose bytes fit in a long. Computed once, because a division
+  // The largest length of a buffer whose bytes fit in a long. Computed once, because a division
   // costs as much as the rest of an allocation's checks.
   private final long mostElements;
   private final boolean unsigned;
@@ -120,20 +120,20 @@ public final class ElementType<A> {
   }
 
   /**
-   * Returns the type of a record as C would lay it out: components in order, naturally aligned,
-   * padded at the end to the largest alignment. Components are primitives (but {@code char}) or
-   * such records.
+   * Returns the type of a record with the layout of a C struct: components in order, naturally
+   * aligned, padded at the end to the largest alignment. Components are primitives other than
+   * {@code char}, or records of them.
    *
-   * <p>A record may be private: it is read and made by deep reflection, which a program on the
-   * class path allows everywhere, and a module in the packages that it opens to {@code
-   * dev.tidepool.memory}. Public records of exported packages need no such access. Records of more
-   * than 80 components are read more slowly than smaller ones.
+   * <p>A private record is read and created by deep reflection. Code on the class path always
+   * allows this; a module allows it in the packages that it opens to {@code dev.tidepool.memory}.
+   * Public records of exported packages need no such access. Records of more than 80 components are
+   * read more slowly.
    *
-   * <p>A copy calls the accessors and the constructor while it holds its buffer, so these must not
-   * wait for work on that buffer.
+   * <p>A copy calls the accessors and the constructor while it uses its buffer, so these must not
+   * wait for operations on that buffer.
    *
    * @throws IllegalArgumentException if a component has another type, the record contains itself,
-   *     or the record's module does not open its package to this library: then use the form with a
+   *     or the record's module does not open its package to this library. In the last case, pass a
    *     lookup
    */
   public static <R extends Record> ElementType<R[]> struct(Class<R> recordType) {
@@ -141,11 +141,11 @@ public final class ElementType<A> {
   }
 
   /**
-   * Returns the type of a record in a package that is not open to this library, read and made with
-   * the rights of {@code lookup}.
+   * Returns the type of a record that is read and created with the access rights of {@code lookup},
+   * for packages that are not open to this library.
    *
-   * @throws IllegalArgumentException if a component has another type than a primitive or such a
-   *     record, the record contains itself, or the lookup has no access to the record
+   * @throws IllegalArgumentException if a component has another type, the record contains itself,
+   *     or the lookup has no access to the record
    */
   public static <R extends Record> ElementType<R[]> struct(
       Class<R> recordType, MethodHandles.Lookup lookup) {
@@ -154,11 +154,11 @@ public final class ElementType<A> {
   }
 
   /**
-   * How a record lies in memory as an element of {@link #struct(Class)}. Needs no access to the
+   * Returns the layout of a record as an element of {@link #struct(Class)}. Needs no access to the
    * record.
    *
-   * @throws IllegalArgumentException if a component has another type than a primitive or such a
-   *     record, or the record contains itself
+   * @throws IllegalArgumentException if a component has a type that {@link #struct(Class)} does not
+   *     allow, or the record contains itself
    */
   public static StructLayout structLayout(Class<? extends Record> recordType) {
     return StructCopier.layoutOf(recordType);
@@ -171,9 +171,8 @@ public final class ElementType<A> {
   }
 
   /**
-   * Returns the type that carries elements in arrays of the given class, {@code FLOAT} for {@code
-   * float[]}; empty for other classes, also for those of arrays of records. Never returns an
-   * unsigned type.
+   * Returns the type whose carrier array has the given class, such as {@code FLOAT} for {@code
+   * float[]}; empty for other classes, including arrays of records. Never returns an unsigned type.
    */
   public static Optional<ElementType<?>> ofArray(Class<?> arrayClass) {
     return CARRIED.stream()
@@ -182,30 +181,27 @@ public final class ElementType<A> {
         .findFirst();
   }
 
-  /**
-   * Returns the name of this type as the constants spell it, or {@code struct} and the record's
-   * name.
-   */
+  /** Returns the name of this type's constant, or {@code struct} and the record's name. */
   public String name() {
     return name;
   }
 
-  /** Bytes of one element, padding included. */
+  /** Returns the bytes of one element, including padding. */
   public long byteSize() {
     return byteSize;
   }
 
-  /** How one element lies in memory; naturally aligned. */
+  /** Returns the memory layout of one element, naturally aligned. */
   public MemoryLayout layout() {
     return layout;
   }
 
-  /** Returns whether kernels take the elements for unsigned integers. */
+  /** Returns whether kernels treat the elements as unsigned integers. */
   public boolean isUnsigned() {
     return unsigned;
   }
 
-  /** Returns whether elements are records. */
+  /** Returns whether the elements are records. */
   public boolean isStruct() {
     return component.isRecord();
   }
@@ -230,7 +226,7 @@ public final class ElementType<A> {
   /**
    * Returns how many elements fill a number of bytes.
    *
-   * @throws IllegalArgumentException if that is no whole number
+   * @throws IllegalArgumentException if it is not a whole number
    */
   public long elements(long bytes) {
     if (bytes % byteSize() != 0) {
@@ -246,13 +242,12 @@ public final class ElementType<A> {
   }
 
   /**
-   * Bytes of {@code length} elements.
+   * Returns the bytes of {@code length} elements.
    *
-   * @throws IllegalArgumentException if {@code length} is negative or the bytes exceed a 64-bit
-   *     count
+   * @throws IllegalArgumentException if {@code length} is negative or the bytes exceed 64 bits
    */
   public long bytes(long length) {
-    // Unsigned, a negative length is more than any.
+    // As an unsigned number, a negative length exceeds the maximum.
     if (Long.compareUnsigned(length, mostElements) > 0) {
       throw uncountable(length);
     }
@@ -269,15 +264,13 @@ public final class ElementType<A> {
             : length + " elements of " + byteSize + " bytes exceed " + Long.MAX_VALUE + " bytes");
   }
 
-  /** Copies elements of a carrier array to memory; bounds are checked, any byte offset is legal. */
+  /** Copies elements of an array to memory. Bounds are checked; any byte offset is allowed. */
   public void write(A source, int sourceIndex, MemorySegment target, long offset, int count) {
     Objects.checkFromIndexSize(sourceIndex, count, length(source));
     copier.write(source, sourceIndex, target, offset, count);
   }
 
-  /**
-   * Copies elements from memory to a carrier array; bounds are checked, any byte offset is legal.
-   */
+  /** Copies elements of memory to an array. Bounds are checked; any byte offset is allowed. */
   public void read(MemorySegment source, long offset, A target, int targetIndex, int count) {
     Objects.checkFromIndexSize(targetIndex, count, length(target));
     copier.read(source, offset, target, targetIndex, count);

@@ -16,12 +16,12 @@ import java.util.Optional;
  *     the best of that kind ({@code cuda}), or {@code auto} for the best of all. Empty runs the
  *     kernel where the most bytes of its buffers are
  * @param range the range of a hand-written kernel; empty takes one item for each element
- * @param preferred whether the kernel runs as if {@code accelerator} were empty where there is no
- *     such accelerator, or where it runs none of the kernel's sources; otherwise that is an error
- * @param chunkBytes bytes of the widest array in one chunk of a kernel that is streamed; 0 for what
+ * @param preferred whether the kernel runs as if {@code accelerator} were empty if there is no such
+ *     accelerator, or if it runs none of the kernel's sources; otherwise this is an error
+ * @param chunkBytes bytes of the widest array in one chunk of a streamed kernel; 0 for a size that
  *     suits the accelerator
- * @param memoryLimit bytes that all chunks in flight of a kernel that is streamed may take on host
- *     and device together; 0 for 1 GiB
+ * @param memoryLimit bytes that all chunks in flight of a streamed kernel may take on host and
+ *     device together; 0 for 1 GiB
  */
 public record ExecutionOptions(
     Optional<String> accelerator,
@@ -29,7 +29,11 @@ public record ExecutionOptions(
     boolean preferred,
     long chunkBytes,
     long memoryLimit) {
-  /** Checks the ranges. */
+  /**
+   * Checks the ranges of the numbers.
+   *
+   * @throws IllegalArgumentException if {@code chunkBytes} or {@code memoryLimit} is negative
+   */
   public ExecutionOptions {
     if (chunkBytes < 0) {
       throw new IllegalArgumentException(
@@ -41,53 +45,53 @@ public record ExecutionOptions(
     }
   }
 
-  /** Options whose accelerator is required. */
+  /** Creates options that require the accelerator. */
   public ExecutionOptions(Optional<String> accelerator, Optional<LaunchRange> range) {
     this(accelerator, range, false, 0, 0);
   }
 
-  /** Where the data is, over all of it. */
+  /** Returns the default options: the kernel runs where its data is, over all of it. */
   public static ExecutionOptions defaults() {
     return new ExecutionOptions(Optional.empty(), Optional.empty());
   }
 
-  /** These options on an accelerator, by id or kind; no other one takes its place. */
+  /** Returns these options with an accelerator that is required, by id or kind. */
   public ExecutionOptions on(String accelerator) {
     return new ExecutionOptions(Optional.of(accelerator), range, false, chunkBytes, memoryLimit);
   }
 
   /**
-   * These options on an accelerator, by id or kind, if it is there and runs the kernel; otherwise
-   * where the data is.
+   * Returns these options with a preferred accelerator, by id or kind. If it is absent or does not
+   * run the kernel, the kernel runs where its data is.
    */
   public ExecutionOptions preferring(String accelerator) {
     return new ExecutionOptions(Optional.of(accelerator), range, true, chunkBytes, memoryLimit);
   }
 
-  /** These options over a range. */
+  /** Returns these options with a range. */
   public ExecutionOptions over(LaunchRange range) {
     return new ExecutionOptions(
         accelerator, Optional.of(range), preferred, chunkBytes, memoryLimit);
   }
 
   /**
-   * These options with chunks of that many bytes. The kernel is streamed then, also over arrays and
-   * buffers: its arrays have one length, and it runs over one item for each element, once for each
-   * chunk.
+   * Returns these options with a size of chunks in bytes. The kernel is then streamed, also over
+   * arrays and buffers: its arrays must have the same length, and it runs over one item for each
+   * element, once for each chunk.
    */
   public ExecutionOptions withChunkBytes(long bytes) {
     return new ExecutionOptions(accelerator, range, preferred, bytes, memoryLimit);
   }
 
   /**
-   * These options with that much memory for all chunks. The kernel is streamed then, as {@link
-   * #withChunkBytes} says.
+   * Returns these options with a limit of memory, in bytes, for all chunks. The kernel is then
+   * streamed, as with {@link #withChunkBytes}.
    */
   public ExecutionOptions withMemoryLimit(long bytes) {
     return new ExecutionOptions(accelerator, range, preferred, chunkBytes, bytes);
   }
 
-  /** Returns whether arrays and buffers are streamed, as files always are. */
+  /** Returns whether arrays and buffers are streamed; files always are. */
   public boolean isStreamed() {
     return chunkBytes > 0 || memoryLimit > 0;
   }

@@ -3,7 +3,7 @@ package dev.tidepool;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A scope in which a buffer's bytes are on the host.
+ * A scope in which a buffer's bytes are mapped on the host.
  *
  * {@snippet :
  * try (UnifiedBuffer<float[]> buffer = memory.copyOf(new float[] {1, 2, 3});
@@ -12,22 +12,23 @@ import java.lang.foreign.MemorySegment;
  * }
  * }
  *
- * <p>While it is open, device writes to the buffer (and, under a writing mapping, device reads too)
- * are an {@link IllegalStateException}. A confined mapping belongs to the thread that made it:
- * others get a {@link WrongThreadException} from its segment and from {@link #close()}; a shared
- * one may be used and closed by any thread.
+ * <p>While it is open, device writes to the buffer throw {@link IllegalStateException}; under a
+ * writing mapping, device reads do so too. A confined mapping belongs to the thread that created
+ * it: its segment and {@link #close()} throw {@link WrongThreadException} on other threads. Any
+ * thread may use and close a shared mapping.
  */
 public interface HostMapping extends AutoCloseable {
   /**
-   * Returns the mapped bytes; read-only in {@link MapMode#READ}. Fails with an {@link
-   * IllegalStateException} once the mapping is closed.
+   * Returns the mapped bytes; read-only in {@link MapMode#READ}.
+   *
+   * @throws IllegalStateException if the mapping is closed
    */
   MemorySegment segment();
 
-  /** Returns what the mapping is for. */
+  /** Returns how the mapping is used. */
   MapMode mode();
 
-  /** Ends the mapping; harmless when called again. */
+  /** Ends the mapping. Idempotent. */
   @Override
   void close();
 }

@@ -1,18 +1,22 @@
 package dev.tidepool;
 
-/** A kernel's source was refused, by the elementwise language or by an accelerator's compiler. */
+/** Thrown if the elementwise language or an accelerator's compiler rejects a kernel's source. */
 public class KernelCompilationException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
   private final String log;
 
-  /** Creates the exception; {@code log} is what the compiler printed, or empty. */
+  /**
+   * Creates an exception.
+   *
+   * @param log the output of the compiler; may be empty
+   */
   public KernelCompilationException(String message, String log) {
     super(message);
     this.log = log;
   }
 
-  /** Returns what the compiler printed, with its line numbers; empty if it printed nothing. */
+  /** Returns the output of the compiler, with its line numbers; empty if there was none. */
   public String log() {
     return log;
   }

@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * A static method that is a kernel. {@link ComputeOrchestrator#register(Class)} registers all such
- * methods of a class; {@link KernelSource#method(Class, String)} takes public ones.
+ * Marks a static method as a kernel. {@link ComputeOrchestrator#register(Class)} registers all
+ * marked methods of a class; {@link KernelSource#method(Class, String)} takes public ones.
  */
 @Documented
 @Target(ElementType.METHOD)

@@ -14,16 +14,16 @@ import java.util.Objects;
  *         KernelParameter.scalar("a", ElementType.FLOAT));
  * }
  *
- * @param name what arguments call it
- * @param access what the kernel does with it
- * @param type the elements of the array, or the type of the scalar
+ * @param name the name of its argument
+ * @param access how the kernel uses it
+ * @param type the element type of the array, or the type of the scalar
  */
 public record KernelParameter(String name, Access access, ElementType<?> type) {
-  /** What a kernel does with a parameter. */
+  /** How a kernel uses a parameter. */
   public enum Access {
     /** An array that is only read. */
     IN,
-    /** An array that is only written, and all of it. */
+    /** An array that is only written, every element of it. */
     OUT,
     /** An array that is read and written, or written in part. */
     INOUT,
@@ -46,40 +46,41 @@ public record KernelParameter(String name, Access access, ElementType<?> type) {
     }
   }
 
-  /** Checks that nothing is missing. */
+  /** Checks that no component is null. */
   public KernelParameter {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(access, "access");
     Objects.requireNonNull(type, "type");
   }
 
-  /** Returns an array that the kernel only reads. */
+  /** Returns the parameter for an array that the kernel only reads. */
   public static KernelParameter in(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.IN, type);
   }
 
-  /** Returns an array that the kernel writes, all of it, and never reads. */
+  /** Returns the parameter for an array of which the kernel writes every element and reads none. */
   public static KernelParameter out(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.OUT, type);
   }
 
-  /** Returns an array that the kernel reads and writes, or writes only in part. */
+  /** Returns the parameter for an array that the kernel reads and writes, or writes in part. */
   public static KernelParameter inout(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.INOUT, type);
   }
 
   /**
-   * Returns a single value. A launch refuses an argument that the type cannot hold:
+   * Returns the parameter for a single value. A launch rejects an argument that the type cannot
+   * hold:
    *
    * <ul>
-   *   <li>An integer type takes integers within its range, of whatever Java type (also {@code 2.0},
-   *       not {@code 2.75}), and a truth value as 0 or 1. An unsigned type takes a negative {@code
-   *       byte}, {@code short}, {@code int} or {@code long} of its own size too, as the bits that
-   *       it is.
+   *   <li>An integer type accepts integers within its range, of any Java type (also {@code 2.0},
+   *       but not {@code 2.75}), and a boolean as 0 or 1. An unsigned type also accepts a negative
+   *       {@code byte}, {@code short}, {@code int} or {@code long} of its own size, and uses its
+   *       bits.
    *   <li>{@code FLOAT} and {@code DOUBLE} round a floating-point number, so that {@code 0.1} may
-   *       be passed for a {@code FLOAT}. A finite number that would become infinite, and an integer
-   *       that would be rounded, are refused.
-   *   <li>{@code BOOLEAN} takes a truth value, 0 or 1.
+   *       be passed for a {@code FLOAT}. They reject a finite number that would become infinite,
+   *       and an integer that would be rounded.
+   *   <li>{@code BOOLEAN} accepts a boolean, 0 or 1.
    * </ul>
    */
   public static KernelParameter scalar(String name, ElementType<?> type) {

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a kernel computes: an elementwise expression or a Java method, which run everywhere, or code
- * written by hand for one kind of accelerator. Immutable; equal sources compile once.
+ * The source of a kernel: an elementwise expression or a Java method, which run everywhere, or code
+ * written by hand for one kind of accelerator. Immutable; equal sources are compiled once.
  *
  * {@snippet :
  * KernelSource everywhere = KernelSource.elementwise("y = a * x + y");
@@ -27,41 +27,46 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface KernelSource {
   /**
-   * Assignments that are computed for each index of equally long arrays, with NumPy's meaning:
-   * {@code "y = a * x + y"}. Several are separated by {@code ;} or line ends. What is assigned is
-   * written, what is named is read; an assigned name without an argument is a local value.
+   * Returns a kernel of assignments that are computed for each index of equally long arrays, with
+   * NumPy's meaning: {@code "y = a * x + y"}. Assignments are separated by {@code ;} or line ends.
+   * A kernel writes the names that it assigns, and reads the names that it uses. An assigned name
+   * without an argument is a local value.
    */
   static KernelSource elementwise(String expression) {
     return new Elementwise(expression);
   }
 
-  /** OpenCL C. Parameters are the entry's, in its order; local memory comes after them. */
+  /**
+   * Returns a kernel in OpenCL C. Parameters are those of the entry, in its order; local memory
+   * comes after them.
+   */
   static KernelSource opencl(String source, String entry, KernelParameter... parameters) {
     return new OpenCl(source, entry, List.of(parameters));
   }
 
   /**
-   * CUDA C++, or PTX: text whose first directive is {@code .version}. Parameters are the entry's,
-   * in its order; local memory is the kernel's {@code extern __shared__}. An entry in C++ is
-   * declared {@code extern "C"}.
+   * Returns a kernel in CUDA C++, or in PTX: text whose first directive is {@code .version}.
+   * Parameters are those of the entry, in its order; local memory is {@code extern __shared__}. An
+   * entry in C++ must be declared {@code extern "C"}.
    */
   static KernelSource cuda(String source, String entry, KernelParameter... parameters) {
     return new Cuda(source, entry, List.of(parameters));
   }
 
   /**
-   * Code that a CUDA compiler made: a cubin, a fat binary, or PTX.
+   * Returns a kernel from the output of a CUDA compiler: a cubin, a fat binary, or PTX.
    *
-   * @param image its bytes, which are copied
+   * @param image the bytes, which are copied
    */
   static KernelSource cuda(byte[] image, String entry, KernelParameter... parameters) {
     return new CudaImage(ByteBuffer.wrap(image), entry, List.of(parameters));
   }
 
   /**
-   * Metal's language. Parameters are the entry's, in its order: an array is a pointer in {@code
-   * device} or {@code constant} at its own index, a value a reference in {@code constant}, so that
-   * parameter 2 is {@code [[buffer(2)]]}. Local memory is {@code [[threadgroup(0)]]}.
+   * Returns a kernel in the Metal Shading Language. Parameters are those of the entry, in its
+   * order: an array is a pointer in {@code device} or {@code constant} at its own index, a value is
+   * a reference in {@code constant}. Parameter 2, for example, is {@code [[buffer(2)]]}. Local
+   * memory is {@code [[threadgroup(0)]]}.
    *
    * {@snippet :
    * KernelSource forMetal =
@@ -79,7 +84,10 @@ public sealed interface KernelSource {
     return new Metal(source, entry, List.of(parameters));
   }
 
-  /** Java code, called once for each work item, by several threads at once. */
+  /**
+   * Returns a kernel whose body is Java code, called once for each work item, by several threads at
+   * once.
+   */
   static KernelSource java(JavaKernel body, KernelParameter... parameters) {
     return new Java(body, List.of(parameters));
   }
@@ -104,14 +112,15 @@ public sealed interface KernelSource {
    *
    * <p>The first parameter may be a {@link WorkItem}, or an {@code int} or {@code long}, which is
    * then the item's index in a one-dimensional range. The others are numbers, booleans and
-   * one-dimensional arrays of them; arguments have their names, which are in class files compiled
-   * with {@code -g} or {@code -parameters}, or come by {@link Arguments#inOrder}. The body may use
-   * local variables, arithmetic, loops, conditions, arrays of constant length, the methods of
-   * {@link Math}, {@link Integer}, {@link Long} and {@link WorkItem}, and static methods of the
-   * same kind. It has Java's meaning on every device: integers wrap, an index outside of an array
-   * is an {@link ArrayIndexOutOfBoundsException} with the line of the source.
+   * one-dimensional arrays of them. Arguments have the parameters' names, which class files
+   * compiled with {@code -g} or {@code -parameters} contain, or are passed by {@link
+   * Arguments#inOrder}. The body may use local variables, arithmetic, loops, conditions, arrays of
+   * constant length, the methods of {@link Math}, {@link Integer}, {@link Long} and {@link
+   * WorkItem}, and static methods of the same kind. It has Java's semantics on every device:
+   * integers wrap, and an index outside of an array throws an {@link
+   * ArrayIndexOutOfBoundsException} with the line of the source.
    *
-   * @param lookup of the class that declares the method, with access to it
+   * @param lookup a lookup in the class that declares the method, with access to it
    * @throws IllegalArgumentException if the class has no such static method, has several, or the
    *     lookup cannot access it
    */
@@ -127,7 +136,7 @@ public sealed interface KernelSource {
 
   /**
    * Like {@link #method(MethodHandles.Lookup, String)}, for a public method with {@link
-   * KernelMethod}. Methods of the same name without it do not count.
+   * KernelMethod}. Methods of the same name without the annotation are ignored.
    */
   static Method method(Class<?> owner, String name) {
     return Method.annotated(owner, name);
@@ -136,7 +145,7 @@ public sealed interface KernelSource {
   /**
    * Returns the methods of a class that have {@link KernelMethod}, by their names.
    *
-   * @throws IllegalArgumentException if there is none, two have one name, or one is not {@code
+   * @throws IllegalArgumentException if there is none, two have the same name, or one is not {@code
    *     static void}
    */
   static Map<String, Method> methods(Class<?> owner) {
@@ -145,7 +154,7 @@ public sealed interface KernelSource {
 
   /** An expression of the elementwise language. */
   record Elementwise(String expression) implements KernelSource {
-    /** Checks that there is one. */
+    /** Checks that there is an expression. */
     public Elementwise {
       Objects.requireNonNull(expression, "expression");
     }
@@ -160,7 +169,7 @@ public sealed interface KernelSource {
   /** OpenCL C with the name of its kernel function. */
   record OpenCl(String source, String entry, List<KernelParameter> parameters)
       implements HandWritten {
-    /** Checks that nothing is missing and names are unique. */
+    /** Checks that no component is null, and that parameter names are unique. */
     public OpenCl {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(entry, "entry");
@@ -171,7 +180,7 @@ public sealed interface KernelSource {
   /** CUDA C with the name of its kernel function. */
   record Cuda(String source, String entry, List<KernelParameter> parameters)
       implements HandWritten {
-    /** Checks that nothing is missing and names are unique. */
+    /** Checks that no component is null, and that parameter names are unique. */
     public Cuda {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(entry, "entry");
@@ -179,10 +188,10 @@ public sealed interface KernelSource {
     }
   }
 
-  /** Code for CUDA devices that is compiled already, with the name of its kernel function. */
+  /** Compiled code for CUDA devices with the name of its kernel function. */
   record CudaImage(ByteBuffer image, String entry, List<KernelParameter> parameters)
       implements HandWritten {
-    /** Checks that nothing is missing and names are unique; copies the bytes. */
+    /** Checks that no component is null, and that parameter names are unique; copies the bytes. */
     public CudaImage {
       image =
           ByteBuffer.allocate(image.remaining()).put(image.duplicate()).flip().asReadOnlyBuffer();
@@ -197,10 +206,10 @@ public sealed interface KernelSource {
     }
   }
 
-  /** Code in Metal's language with the name of its kernel function. */
+  /** Code in the Metal Shading Language with the name of its kernel function. */
   record Metal(String source, String entry, List<KernelParameter> parameters)
       implements HandWritten {
-    /** Checks that nothing is missing and names are unique. */
+    /** Checks that no component is null, and that parameter names are unique. */
     public Metal {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(entry, "entry");
@@ -208,16 +217,19 @@ public sealed interface KernelSource {
     }
   }
 
-  /** A Java body. */
+  /** A body in Java. */
   record Java(JavaKernel body, List<KernelParameter> parameters) implements HandWritten {
-    /** Checks that nothing is missing and names are unique. */
+    /** Checks that no component is null, and that parameter names are unique. */
     public Java {
       Objects.requireNonNull(body, "body");
       parameters = unique(parameters);
     }
   }
 
-  /** A static method in Java. Two are equal if method and checks are. */
+  /**
+   * A static method in Java. Two sources are equal if they have the same method and the same
+   * checks.
+   */
   final class Method implements KernelSource {
     private final Class<?> owner;
     private final String name;
@@ -288,9 +300,9 @@ public sealed interface KernelSource {
     }
 
     /**
-     * Returns this kernel without the checks of array indices and divisors. An index outside of an
-     * array then reads or writes other memory, or ends the process, as in hand-written kernels. On
-     * the CPU it stays an error.
+     * Returns this kernel without checks of array indices and divisors. As in hand-written kernels,
+     * an index outside of an array then reads or writes other memory, or crashes the process. On
+     * the CPU it still throws.
      */
     public Method unchecked() {
       return new Method(owner, name, type, false);

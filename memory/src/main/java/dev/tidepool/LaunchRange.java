@@ -4,20 +4,25 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The number of work items that a method or a hand-written kernel runs.
+ * The number of work items that a method or a hand-written kernel runs, and their groups.
  *
  * {@snippet :
  * LaunchRange line = LaunchRange.of(1_000_000);
  * LaunchRange image = LaunchRange.of(1920, 1080).inGroupsOf(16, 8).withLocalMemory(4096);
  * }
  *
- * @param global items in each of one to three dimensions, each at least 0
- * @param group items of one group in each dimension; empty lets the driver choose. Each divides the
- *     global size of its dimension
+ * @param global the number of items in each of one to three dimensions, at least 0
+ * @param group the number of items of one group in each dimension, which must divide the global
+ *     size; empty lets the driver choose
  * @param localBytes bytes of local memory that a group shares; 0 for none
  */
 public record LaunchRange(List<Long> global, List<Long> group, long localBytes) {
-  /** Checks that the numbers go together. */
+  /**
+   * Checks that the numbers are consistent.
+   *
+   * @throws IllegalArgumentException if a number is out of its range, or the groups do not divide
+   *     the range
+   */
   public LaunchRange {
     global = List.copyOf(global);
     group = List.copyOf(group);
@@ -51,22 +56,25 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
     }
   }
 
-  /** Returns a range of one to three dimensions; the driver chooses the groups. */
+  /** Returns a range of one to three dimensions, whose groups the driver chooses. */
   public static LaunchRange of(long... global) {
     return new LaunchRange(boxed(global), List.of(), 0);
   }
 
-  /** This range in groups of the given size. */
+  /** Returns this range in groups of the given size. */
   public LaunchRange inGroupsOf(long... group) {
     return new LaunchRange(global, boxed(group), localBytes);
   }
 
-  /** This range with local memory for each group, passed after the kernel's parameters. */
+  /**
+   * Returns this range with local memory for each group, in bytes. Kernels receive it after their
+   * parameters.
+   */
   public LaunchRange withLocalMemory(long bytes) {
     return new LaunchRange(global, group, bytes);
   }
 
-  /** Returns all items. */
+  /** Returns the number of all items. */
   public long items() {
     // The constructor checked that the product of the sizes above 0 fits.
     long items = 1;

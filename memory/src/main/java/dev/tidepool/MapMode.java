@@ -1,12 +1,12 @@
 package dev.tidepool;
 
-/** What a mapping will be used for. */
+/** How a mapping is used. */
 public enum MapMode {
-  /** Only read: fetched first, changes no side. */
+  /** Only read: newer bytes are fetched first, and no copy changes. */
   READ,
-  /** Only written: nothing is fetched, bytes that were not written are undefined afterwards. */
+  /** Only written: nothing is fetched, and bytes that are not written become undefined. */
   WRITE,
-  /** Read and written: fetched first, the host's side is the newer one afterwards. */
+  /** Read and written: newer bytes are fetched first; the host's copy is the newest afterwards. */
   READ_WRITE;
 
   /** Returns whether the mapped bytes may be changed through the mapping. */

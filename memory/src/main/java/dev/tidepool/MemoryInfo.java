@@ -1,11 +1,11 @@
 package dev.tidepool;
 
 /**
- * An accelerator's memory at one moment.
+ * The state of an accelerator's memory at one moment.
  *
- * @param totalBytes all of it
- * @param freeBytes what is free
- * @param freeIsEstimate whether {@code freeBytes} is computed here, because the driver does not
- *     tell; what other processes use is then not counted
+ * @param totalBytes all bytes of the memory
+ * @param freeBytes the bytes that are free
+ * @param freeIsEstimate whether the library computed {@code freeBytes} because the driver does not
+ *     report it; memory of other processes is then not counted
  */
 public record MemoryInfo(long totalBytes, long freeBytes, boolean freeIsEstimate) {}

@@ -22,12 +22,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * One of the {@link MemoryOptions} that are set by text: its key, type, default, range and meaning.
+ * Describes one of the {@link MemoryOptions} that have a key: its type, default, range and meaning.
  *
- * <p>{@link #all()} is the table of them, for programs that set options from a configuration of
- * their own or show what there is. Immutable, safe for use by any thread.
+ * <p>{@link #all()} lists them, for programs that set options from their own configuration or
+ * display them. Immutable and thread-safe.
  *
- * @param <T> the type of its value; {@code Optional<Path>} of an option that is a file or a folder
+ * @param <T> the type of the value; {@code Optional<Path>} for a file or a folder
  */
 public final class MemoryOption<T> {
   // Filled by the constructor, in the order of the constants below.
@@ -226,7 +226,7 @@ public final class MemoryOption<T> {
         key, set, ByteSize::parse, bytes -> bytes >= least && bytes <= most, rule, description);
   }
 
-  /** Bytes that are -1 where the library is to choose. */
+  /** Creates an option for a number of bytes whose default -1 lets the library choose. */
   private static MemoryOption<Long> bytesOrUnset(String key, long least, String description) {
     return new MemoryOption<>(
         key,
@@ -286,7 +286,7 @@ public final class MemoryOption<T> {
   }
 
   private static MemoryOption<Optional<Path>> file(String key, String description) {
-    // Empty text is no file, so that an environment variable can be overridden.
+    // Empty text means no file, so that a property can override an environment variable.
     return new MemoryOption<>(
         key,
         Optional.empty(),
@@ -302,7 +302,7 @@ public final class MemoryOption<T> {
   }
 
   /**
-   * Returns the option of a key.
+   * Returns the option with a key.
    *
    * @throws IllegalArgumentException if there is none; the message names the nearest key
    */
@@ -317,14 +317,17 @@ public final class MemoryOption<T> {
         "there is no option '" + key + "'; the nearest is '" + nearest(key) + "'");
   }
 
-  /** The option whose key is the nearest. */
+  /** Returns the option whose key is the nearest to a text. */
   static MemoryOption<?> nearest(String key) {
     return ALL.stream()
         .min(Comparator.comparingInt(known -> distance(known.key, key)))
         .orElseThrow();
   }
 
-  /** Returns the number of characters to insert, delete or replace; Wagner and Fischer, 1974. */
+  /**
+   * Returns the edit distance of two texts: the number of characters to insert, delete or replace.
+   * By the algorithm of Wagner and Fischer, 1974.
+   */
   static int distance(String one, String other) {
     int[] row = new int[other.length() + 1];
     Arrays.setAll(row, at -> at);
@@ -345,33 +348,35 @@ public final class MemoryOption<T> {
     return key;
   }
 
-  /** Returns the name of the system property that overrides it. */
+  /** Returns the name of the system property that overrides the option. */
   public String property() {
     return "tidepool." + key;
   }
 
   /**
-   * Returns the name of the environment variable that overrides it where there is no such property.
+   * Returns the name of the environment variable that overrides the option if the system property
+   * is not set.
    */
   public String environmentVariable() {
     return "TIDEPOOL_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** Returns its value where it is not set. */
+  /** Returns the value of the option if it is not set. */
   public T defaultValue() {
     return defaultValue;
   }
 
-  /** Returns what it means, as a phrase in English. */
+  /** Returns the meaning of the option, as an English phrase. */
   public String description() {
     return description;
   }
 
   /**
-   * Returns the value of a text: {@code true}, {@code on}, {@code 64k}, {@code 2GiB}, {@code 5m},
-   * {@code PT5M}, {@code time-to-live}; parts are separated by commas. An empty text means no file.
+   * Parses a value, such as {@code true}, {@code on}, {@code 64k}, {@code 2GiB}, {@code 5m}, {@code
+   * PT5M}, {@code time-to-live}; Watermarks are separated by commas. Empty text means no file.
    *
-   * @throws IllegalArgumentException if the text is none of its type, or out of its range
+   * @throws IllegalArgumentException if the text is not of the option's type, or the value is out
+   *     of its range
    */
   public T parse(String text) {
     try {
@@ -381,7 +386,11 @@ public final class MemoryOption<T> {
     }
   }
 
-  /** Returns the value, if it is in the range. */
+  /**
+   * Returns the value.
+   *
+   * @throws IllegalArgumentException if it is out of the range
+   */
   T checked(T value) {
     Objects.requireNonNull(value, key);
     if (!range.test(value)) {
@@ -391,7 +400,7 @@ public final class MemoryOption<T> {
     return value;
   }
 
-  /** Returns its place in {@link #all()}. */
+  /** Returns the position in {@link #all()}. */
   int index() {
     return index;
   }

@@ -13,10 +13,10 @@ final class MethodSearch {
   private MethodSearch() {}
 
   /**
-   * Returns the static method of a name.
+   * Returns the static method with a name.
    *
    * @param type its parameters and result; null if only one method has the name
-   * @throws IllegalArgumentException if there is none or more than one
+   * @throws IllegalArgumentException if there is none, or more than one
    */
   static Method only(Class<?> owner, String name, @Nullable MethodType type) {
     List<Method> found = new ArrayList<>();
@@ -40,8 +40,8 @@ final class MethodSearch {
   }
 
   /**
-   * Returns the static method of a name that has {@link KernelMethod}, or the only one of that name
-   * if none has.
+   * Returns the static method with a name that has {@link KernelMethod}. If none has, returns the
+   * only method with the name.
    *
    * @throws IllegalArgumentException if there is none, or more than one
    */
@@ -71,7 +71,7 @@ final class MethodSearch {
     return found.getFirst();
   }
 
-  /** Checks that a method can be a kernel by its declaration. */
+  /** Checks that a method is declared {@code static void}, as a kernel must be. */
   static void requireStatic(Method method) {
     if (!Modifier.isStatic(method.getModifiers()) || method.getReturnType() != void.class) {
       throw new IllegalArgumentException(
@@ -93,7 +93,7 @@ final class MethodSearch {
     return MethodType.methodType(method.getReturnType(), method.getParameterTypes());
   }
 
-  /** Returns what messages call a method. */
+  /** Returns the name of a method in messages. */
   static String shown(Method method) {
     return method.getDeclaringClass().getName() + "." + method.getName();
   }

@@ -7,9 +7,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Warns of system properties and environment variables that look like an option with a typing
- * error. They have no effect, which would stay unnoticed. Not an error, because other programs may
- * use the prefix. Each name is warned of once in a process.
+ * Warns about system properties and environment variables that look like an option with a typing
+ * error, because they have no effect. It is not an error, because other programs may use the
+ * prefix. Each name causes one warning in a process.
  */
 final class MistypedOptions {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -20,7 +20,7 @@ final class MistypedOptions {
 
   private MistypedOptions() {}
 
-  /** Warns of those among the names of all properties and variables. */
+  /** Warns about names that look like a mistyped option. */
   static void warn(Set<String> properties, Set<String> variables) {
     for (String name : properties) {
       if (name.startsWith(PROPERTY_PREFIX)) {
@@ -48,9 +48,9 @@ final class MistypedOptions {
   }
 
   /**
-   * The option that a key which is none may stand for, with one wrong character in three at most;
-   * null if there is none. A key with a dot is a setting of a backend or of a test, and one that
-   * differs in dashes and capitals alone is how Spring Boot lets the option be written.
+   * Returns the option that an unknown key may stand for, with at most one wrong character in
+   * three; null if there is none. A key with a dot is a setting of a backend or of a test. A key
+   * that differs only in dashes and capitals is a spelling that Spring Boot accepts.
    */
   private static @Nullable MemoryOption<?> meant(String key) {
     if (key.indexOf('.') >= 0) {

@@ -1,8 +1,8 @@
 package dev.tidepool;
 
 /**
- * The native side of buffers that are {@linkplain UnifiedMemoryManager#lend lent} to code outside
- * of Tidepool, in the order of their work.
+ * Access of native code to buffers that are {@linkplain UnifiedMemoryManager#lend lent} to it, in
+ * the order of their operations.
  *
  * {@snippet :
  * UnifiedBuffer<float[]> x = memory.copyOf(new float[] {1, 2, 3});
@@ -14,42 +14,42 @@ package dev.tidepool;
  * x.copyTo(result); // waits for them
  * }
  *
- * <p>While it is open, the memory of the buffers stays where it is. Work that conflicts is an
+ * <p>While it is open, the memory of the buffers does not move, and conflicting operations throw
  * {@link IllegalStateException}: on a buffer that is lent for writing all copies, views, mappings
  * and kernels, on one that is lent for reading those that write. Native code may use the handles
- * until its work on {@link #queue()} ends, not only until this is closed. What native code does
- * with the handles is not checked. Thread-safe.
+ * until its work on {@link #queue()} ends, also after this access is closed. Nothing checks how
+ * native code uses the handles. Thread-safe.
  */
 public interface NativeAccess extends AutoCloseable {
   /**
-   * Returns the handle of a buffer that was named.
+   * Returns the handle of a lent buffer.
    *
-   * @throws IllegalArgumentException if it was not
-   * @throws IllegalStateException if this is closed
+   * @throws IllegalArgumentException if the buffer was not lent by this access
+   * @throws IllegalStateException if this access is closed
    */
   NativeHandle handle(UnifiedBuffer<?> buffer);
 
   /**
    * Returns the queue for work on the buffers: a {@code CUstream} or a {@code cl_command_queue}; 0
-   * where the device has none, as the CPU. For {@link UnifiedMemoryManager#lendOn} it is the queue
-   * that was given. Earlier work on the buffers comes before what is submitted here; the host is
-   * not waited for.
+   * if the device has none, as the CPU. For {@link UnifiedMemoryManager#lendOn} it is the caller's
+   * queue. Commands in this queue run after earlier operations on the buffers; the host does not
+   * wait for these.
    *
-   * @throws IllegalStateException if this is closed
+   * @throws IllegalStateException if this access is closed
    */
   long queue();
 
-  /** Returns the {@code CUcontext} or {@code cl_context}; 0 where the device has none. */
+  /** Returns the {@code CUcontext} or {@code cl_context}; 0 if the device has none. */
   long context();
 
-  /** Returns the {@code CUdevice} or {@code cl_device_id}; 0 where the device has none. */
+  /** Returns the {@code CUdevice} or {@code cl_device_id}; 0 if the device has none. */
   long device();
 
   /**
-   * Ends the access: what was submitted to {@link #queue()} until now is the last use of the
-   * buffers by native code, and later work on them waits for that. The use of a {@link
-   * NativeKind#HOST_POINTER} must have ended before. Does not wait, except where a buffer over
-   * memory that outlives it was closed meanwhile: then the results are brought back first.
+   * Ends the access. Commands submitted to {@link #queue()} before this call are the last use of
+   * the buffers by native code, and later operations on them wait for these commands. The use of a
+   * {@link NativeKind#HOST_POINTER} must have ended before. Does not wait, unless a buffer over
+   * external memory was closed meanwhile: then this method first copies the results back.
    * Idempotent.
    */
   @Override

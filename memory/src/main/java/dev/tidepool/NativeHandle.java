@@ -4,16 +4,16 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Where native code finds the bytes of a buffer.
+ * The native handle of a buffer's bytes.
  *
- * @param kind what {@code value} is
+ * @param kind the kind of {@code value}
  * @param value an address, or the handle of a memory object
  * @param offset bytes from there to the first byte
  * @param byteSize the number of bytes
  */
 public record NativeHandle(NativeKind kind, long value, long offset, long byteSize) {
   /**
-   * Checks the numbers; whether the value is valid is not known here.
+   * Checks the numbers, but not whether the value is valid.
    *
    * @throws IllegalArgumentException if the offset or the size is negative
    */
@@ -25,7 +25,11 @@ public record NativeHandle(NativeKind kind, long value, long offset, long byteSi
     }
   }
 
-  /** Returns a handle of the memory under a native segment. */
+  /**
+   * Returns a handle of the memory of a native segment.
+   *
+   * @throws IllegalArgumentException if the segment is on the heap
+   */
   public static NativeHandle of(MemorySegment segment) {
     if (!segment.isNative()) {
       throw new IllegalArgumentException(
@@ -37,8 +41,8 @@ public record NativeHandle(NativeKind kind, long value, long offset, long byteSi
   /**
    * Returns the address of the first byte.
    *
-   * @throws IllegalStateException if the kind is no pointer: pass {@link #value()} and {@link
-   *     #offset()} separately then
+   * @throws IllegalStateException if the kind is not a pointer: pass {@link #value()} and {@link
+   *     #offset()} separately
    */
   public long address() {
     if (!kind.isPointer()) {
@@ -51,14 +55,14 @@ public record NativeHandle(NativeKind kind, long value, long offset, long byteSi
   /**
    * Returns the bytes as a segment. For {@link NativeKind#HOST_POINTER} and {@link
    * NativeKind#OPENCL_SVM} it has the size of the buffer; for {@link NativeKind#CUDA_POINTER} it
-   * has size 0, since the host may not be able to read there.
+   * has size 0, because the host may be unable to read there.
    *
-   * <p>Nothing checks how long the memory lives: do not use the segment after the access that the
-   * handle came from was closed. Shared virtual memory is not ordered by a queue for the host:
-   * finish the queue before you touch it, and map it first where the device has only coarse-grained
-   * shared memory.
+   * <p>Nothing checks the lifetime of the memory: do not use the segment after the access that
+   * returned the handle was closed. A queue does not order the host's use of shared virtual memory:
+   * finish the queue before you touch the memory. If the device has only coarse-grained shared
+   * memory, also map it first.
    *
-   * @throws IllegalStateException if the kind is no pointer
+   * @throws IllegalStateException if the kind is not a pointer
    */
   public MemorySegment segment() {
     MemorySegment start = MemorySegment.ofAddress(address());

@@ -19,7 +19,7 @@ public enum NativeKind {
     this.pointer = pointer;
   }
 
-  /** Returns whether the value of such a handle is an address, to which offsets are added. */
+  /** Returns whether handles of this kind are addresses, to which offsets can be added. */
   public boolean isPointer() {
     return pointer;
   }

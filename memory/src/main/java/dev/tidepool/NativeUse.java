@@ -4,18 +4,18 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A buffer that is {@linkplain UnifiedMemoryManager#lend lent} to native code, what that code does
- * with it, and the kind of handle that it needs.
+ * A buffer that is {@linkplain UnifiedMemoryManager#lend lent} to native code, how that code uses
+ * it, and the kind of handle that it needs.
  *
- * @param buffer of the manager that lends it; a slice is lent as its range
- * @param reads whether native code reads the bytes, so that the newest ones must be there
+ * @param buffer a buffer of the manager that lends it; a slice is lent as its range
+ * @param reads whether native code reads the bytes, which must then be the newest
  * @param writes whether native code writes the bytes
- * @param kind the kind of handle; null for the one that the buffer's memory has anyway
+ * @param kind the kind of handle; null for the native kind of the buffer's memory
  */
 public record NativeUse(
     UnifiedBuffer<?> buffer, boolean reads, boolean writes, @Nullable NativeKind kind) {
   /**
-   * Checks what is given.
+   * Checks the components.
    *
    * @throws IllegalArgumentException if the buffer is neither read nor written
    */
@@ -26,17 +26,17 @@ public record NativeUse(
     }
   }
 
-  /** Native code only reads the buffer. */
+  /** Returns the use of a buffer that native code only reads. */
   public static NativeUse read(UnifiedBuffer<?> buffer) {
     return new NativeUse(buffer, true, false, null);
   }
 
-  /** Native code writes all of the buffer; the old bytes need not be there. */
+  /** Returns the use of a buffer that native code writes completely; old bytes are not needed. */
   public static NativeUse write(UnifiedBuffer<?> buffer) {
     return new NativeUse(buffer, false, true, null);
   }
 
-  /** Native code reads the buffer and writes it, or writes a part of it. */
+  /** Returns the use of a buffer that native code reads and writes, or writes in part. */
   public static NativeUse readWrite(UnifiedBuffer<?> buffer) {
     return new NativeUse(buffer, true, true, null);
   }

@@ -1,13 +1,13 @@
 package dev.tidepool;
 
 /**
- * There is no room: in the memory of a device or of the host, in a folder for shared buffers, or
- * within a limit or a reservation.
+ * Thrown if there is no room in the memory of a device or of the host, in a folder for shared
+ * buffers, or within a limit or a reservation.
  *
- * <p>A manager throws this for a buffer after it gave back everything that could be given back. The
- * message lists what was tried. A request that this would not help fails at once: one that is
- * larger than the device allows or than a reservation can be, one for a file on a full disk, or one
- * for memory that no manager pools.
+ * <p>A manager throws this for a buffer after it freed everything that can be freed. The message
+ * lists what was tried. A request fails at once if freeing memory would not help: it is larger than
+ * the device allows or than a reservation can be, or it is for a file on a full disk or for memory
+ * that no manager pools.
  */
 public class OutOfDeviceMemoryException extends TidepoolException {
   private static final long serialVersionUID = 1L;
@@ -19,9 +19,9 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   private final long largestIdleBytes;
 
   /**
-   * Creates the exception for a request that could not be met. Unknown byte counts are -1.
+   * Creates an exception for a failed request. Unknown byte counts are -1.
    *
-   * @param message what was requested of which accelerator, and what was tried
+   * @param message the request, the accelerator, and what was tried
    */
   public OutOfDeviceMemoryException(
       String message, long requestedBytes, long freeBytes, long totalBytes, long pooledBytes) {
@@ -29,8 +29,8 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   }
 
   /**
-   * Creates the exception for a request that could not be met although a pool had a block of {@code
-   * largestIdleBytes}.
+   * Creates an exception for a request that failed although a pool had a block of {@code
+   * largestIdleBytes}. Unknown byte counts are -1.
    */
   public OutOfDeviceMemoryException(
       String message,
@@ -47,30 +47,33 @@ public class OutOfDeviceMemoryException extends TidepoolException {
     this.largestIdleBytes = largestIdleBytes;
   }
 
-  /** Bytes that were asked for. */
+  /** Returns the requested bytes. */
   public long requestedBytes() {
     return requestedBytes;
   }
 
   /**
-   * Bytes that were free at that time, in the memory or under the limit of the manager, whichever
-   * is less; or -1.
+   * Returns the bytes that were free at that time, in the memory or under the manager's limit,
+   * whichever is less; -1 if unknown.
    */
   public long freeBytes() {
     return freeBytes;
   }
 
-  /** Bytes that the memory has in all, or -1. */
+  /** Returns the size of the memory in bytes; -1 if unknown. */
   public long totalBytes() {
     return totalBytes;
   }
 
-  /** Bytes that lay idle in pools at that time, or -1. */
+  /** Returns the bytes that were idle in pools at that time; -1 if unknown. */
   public long pooledBytes() {
     return pooledBytes;
   }
 
-  /** Bytes of the largest single block that lay idle in pools at that time; 0 for none, or -1. */
+  /**
+   * Returns the bytes of the largest single block that was idle in pools at that time; 0 if there
+   * was none, -1 if unknown.
+   */
   public long largestIdleBytes() {
     return largestIdleBytes;
   }

@@ -7,8 +7,8 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.LongUnaryOperator;
 
 /**
- * The item of {@link WorkItem#of}: the only one of its group, so that barriers have no item to wait
- * for and memory of the group is its own.
+ * The item that {@link WorkItem#of} returns. It is the only item of its group, so barriers do not
+ * wait and local arrays are not shared.
  */
 record PlainItem(long x, long y, long z) implements WorkItem {
   static final VarHandle INTS = MethodHandles.arrayElementVarHandle(int[].class);

@@ -1,8 +1,8 @@
 package dev.tidepool;
 
 /**
- * Bytes of a device that are kept for one job, so that several jobs share the device and none of
- * them runs out of memory because of another. Made by {@link UnifiedMemoryManager#reserve}.
+ * Bytes of a device that are reserved for one job. Several jobs can then share the device, and none
+ * runs out of memory because of another. Created by {@link UnifiedMemoryManager#reserve}.
  *
  * {@snippet :
  * try (Reservation job = memory.reserve("training", 64L << 20, Duration.ofMinutes(5));
@@ -13,43 +13,42 @@ package dev.tidepool;
  * }
  *
  * <p>Buffers name their reservation when they are allocated: by {@link #allocate}, or by {@link
- * Allocation#within}. What they have on the device counts against it, each buffer with its own
- * bytes: memory of DEVICE and UNIFIED buffers, the device's copies of others, and on accelerators
- * that share the host's memory HOST buffers too. What they have on the host beside that does not
- * count.
+ * Allocation#within}. Their memory on the device counts against it, each buffer with its own bytes:
+ * DEVICE and UNIFIED buffers, the device's copies of others, and on accelerators that share the
+ * host's memory also HOST buffers. Their other memory on the host does not count.
  *
- * <p><b>Within the reservation</b> a request finds memory. Blocks of closed buffers stay with the
- * reservation and serve later requests for the same size. Requests of others evict no buffer of a
+ * <p><b>Within the reservation</b> a request succeeds. Blocks of closed buffers stay with the
+ * reservation and serve later requests for the same size. Other requests evict no buffer of a
  * reservation, and take none of its idle blocks.
  *
- * <p><b>Beyond it</b> a request frees memory that is idle in the same reservation: idle blocks go,
- * and idle buffers give their copies up to the host or the spill file. If that is not enough, it
- * fails with an {@link OutOfDeviceMemoryException}. It never takes the memory of others.
+ * <p><b>Beyond it</b> a request frees memory that is idle in the same reservation: idle blocks are
+ * freed, and idle buffers are moved to the host or the spill file. If that is not enough, the
+ * request throws {@link OutOfDeviceMemoryException}. It never takes memory of other reservations or
+ * buffers.
  *
- * <p><b>Closing</b> gives what is unused to others at once. Buffers that are still open stay valid;
- * from then on they are as if they were allocated without a reservation. The manager's close ends
- * its reservations.
+ * <p><b>Closing</b> releases the unused bytes at once. Buffers that are still open stay valid, as
+ * if they were allocated without a reservation. Closing the manager closes its reservations.
  *
  * <p>Thread-safe.
  */
 public interface Reservation extends AutoCloseable {
-  /** Returns what messages call it; empty if it was not named. */
+  /** Returns the name in messages; empty if there is none. */
   String name();
 
-  /** Bytes that are reserved. */
+  /** Returns the number of reserved bytes. */
   long bytes();
 
-  /** Bytes of them that buffers have now. */
+  /** Returns the reserved bytes that buffers use now. */
   long usedBytes();
 
-  /** Returns whether it is not closed yet. */
+  /** Returns whether this reservation is open. */
   boolean isOpen();
 
-  /** Returns the manager that it was made by. */
+  /** Returns the manager that created this reservation. */
   UnifiedMemoryManager manager();
 
   /**
-   * Returns a DEVICE buffer that counts against this reservation, its contents undefined.
+   * Allocates a DEVICE buffer that counts against this reservation. Its contents are undefined.
    *
    * @throws IllegalStateException if the reservation is closed
    * @throws OutOfDeviceMemoryException if the reservation has no room
@@ -58,7 +57,7 @@ public interface Reservation extends AutoCloseable {
     return manager().allocate(type, length, Allocation.at(MemoryLocation.DEVICE).within(this));
   }
 
-  /** Gives what is unused to others. Idempotent; throws nothing and waits for nothing. */
+  /** Releases the unused bytes. Idempotent; throws nothing and waits for nothing. */
   @Override
   void close();
 }

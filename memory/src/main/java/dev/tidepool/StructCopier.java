@@ -18,11 +18,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Moves records between arrays and C structs.
+ * Copies records between arrays and C structs.
  *
- * <p>One record is read or made by a pair of method handles composed once for its type: the reader
- * {@code (MemorySegment, long) R} and, for each component, a writer {@code (R, MemorySegment,
- * long)}.
+ * <p>A record type has two method handles, composed once: the reader {@code (MemorySegment, long)
+ * R} and the writer {@code (R, MemorySegment, long) void}.
  */
 final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   private static final Map<Class<?>, ValueLayout> FIELDS =
@@ -36,9 +35,9 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
           boolean.class, ValueLayout.JAVA_BOOLEAN);
 
   /**
-   * The components of the largest record that is made by composed handles. Each component takes a
-   * segment and a long, which are three of the 255 slots that the parameters of a method have; some
-   * slots are the method handles' own.
+   * The most components of a record that composed handles create. Each component takes a segment
+   * and a long, which are three of a method's 255 parameter slots; method handles use some slots
+   * themselves.
    */
   private static final int MOST_COMPOSED = 80;
 
@@ -55,7 +54,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   /**
    * Returns the copier of a record.
    *
-   * @param lookup with access to the record; null for the access that its module gives this library
+   * @param lookup a lookup with access to the record; null to use the access that the record's
+   *     module gives this library
    */
   static <R extends Record> StructCopier<R> of(
       Class<R> type, MethodHandles.@Nullable Lookup lookup) {
@@ -73,8 +73,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   /**
    * Returns the layout of a record.
    *
-   * @param outer the records that this one is a component of, the outermost first, each with the
-   *     component that leads here
+   * @param outer the records that contain this one, the outermost first, each with the component
+   *     that leads to it
    */
   private static StructLayout layoutOf(Class<?> type, Map<Class<?>, String> outer) {
     RecordComponent[] components = type.getRecordComponents();
@@ -144,8 +144,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * Returns the rights to read and make a record, private ones where they are available: those of
-   * the caller's lookup, or those that the record's module gives this library.
+   * Returns the rights to read and create a record: those of the caller's lookup, or those that the
+   * record's module gives this library. Private access is included if it is available.
    */
   private static MethodHandles.Lookup rights(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     Module library = StructCopier.class.getModule();
@@ -160,7 +160,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * {@code (MemorySegment, long) R}: all components read at their offsets, then the constructor.
+   * Returns {@code (MemorySegment, long) R}, which reads all components at their offsets, then
+   * calls the constructor.
    */
   private static MethodHandle readerOf(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     StructLayout layout = layoutOf(type);
@@ -188,7 +189,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     for (int i = readers.length - 1; i >= 0; i--) {
       made = MethodHandles.collectArguments(made, i, readers[i]);
     }
-    // Each component took (segment, offset); all of them take the same pair.
+    // Each component took its own (segment, offset). Now all take the same pair.
     int[] pairs = new int[2 * readers.length];
     for (int i = 0; i < pairs.length; i++) {
       pairs[i] = i % 2;
@@ -198,8 +199,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * Like the method above, but for a constructor with more parameters than a method handle can
-   * take: by reflection, which has no such limit. Slower, because each component is boxed.
+   * Like the method above, for a constructor with more parameters than a method handle can take.
+   * Uses reflection, which has no such limit but boxes each component.
    */
   private static MethodHandle readerOfMany(
       Class<?> type,
@@ -210,7 +211,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     Constructor<?> constructor = type.getDeclaredConstructor(parameters);
     MethodHandles.Lookup rights = rights(type, lookup);
     if (!rights.hasFullPrivilegeAccess()) {
-      // Reflection may not be used with the rights of another then; its own may do.
+      // Without full privileges, this lookup must not use reflection. The library's own lookup is
+      // used instead.
       rights = MethodHandles.lookup();
       if (!constructor.trySetAccessible() && !constructor.canAccess(null)) {
         throw new IllegalAccessException("the constructor of " + type.getName() + " is closed");
@@ -244,7 +246,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
               MemorySegment.class,
               long.class));
 
-  /** A record, made of what its readers read. */
+  /** Creates a record from the values that its readers read. */
   @SuppressWarnings("UnusedMethod") // called by its handle
   private static Object made(
       MethodHandle make, MethodHandle[] readers, MemorySegment source, long offset)
@@ -272,7 +274,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
         .bindTo(unaligned(field).varHandle());
   }
 
-  /** {@code (R, MemorySegment, long) void}: all components written at their offsets. */
+  /** Returns {@code (R, MemorySegment, long) void}, which writes components at their offsets. */
   private static MethodHandle writerOf(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     StructLayout layout = layoutOf(type);
     MethodHandles.Lookup rights = rights(type, lookup);
@@ -409,8 +411,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * Record constructors and accessors may throw anything; the caller sees it as it was thrown, but
-   * for a NullPointerException of an accessor.
+   * Returns an exception of a record's constructor or accessor as the caller sees it: unchanged if
+   * it is unchecked. (A NullPointerException of an accessor is handled by the caller.)
    */
   private static RuntimeException unchecked(Throwable e) {
     if (e instanceof Error error) {

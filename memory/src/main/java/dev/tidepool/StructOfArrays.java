@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Records kept as a struct of arrays: one buffer for each component, so that a kernel which reads
- * one component reads its bytes alone, next to each other. Made by {@link
+ * Records stored as a struct of arrays: one buffer for each component. A kernel that reads one
+ * component then reads contiguous bytes. Created by {@link
  * UnifiedMemoryManager#allocateStructOfArrays}.
  *
  * {@snippet :
@@ -25,57 +25,66 @@ import java.util.concurrent.CompletableFuture;
  * }
  * }
  *
- * <p>Components of nested records have buffers of their own; their names have dots: {@code
- * position.x}. The buffers are buffers like any other: kernels take them as arguments, and each has
- * its own place, state and order.
+ * <p>Components of nested records have their own buffers, whose names have dots: {@code
+ * position.x}. The buffers are ordinary ones: kernels take them as arguments, and each has its own
+ * location, state and order of operations.
  *
- * <p>A conversion is one piece of work in the order of all buffers that take part: no other work
- * sees half of it. It reads and writes the newest side of each buffer and makes no second copy, as
- * {@link UnifiedBuffer#copyFrom(UnifiedBuffer)} does. Offsets, counts and lengths are in records.
+ * <p>A conversion is one operation in the order of all its buffers: no other operation sees half of
+ * it. It reads and writes the newest copy of each buffer and creates no second copy, as {@link
+ * UnifiedBuffer#copyFrom(UnifiedBuffer)} does. Offsets, counts and lengths are in records.
  *
- * <p>Thread-safe. Every method of a closed one but {@link #close()} throws {@link
+ * <p>Thread-safe. Every method of a closed object except {@link #close()} throws {@link
  * IllegalStateException}.
  *
- * @param <R> the record
+ * @param <R> the record type
  */
 public interface StructOfArrays<R extends Record> extends AutoCloseable {
   /** Returns the type of the records, as structs. */
   ElementType<R[]> structType();
 
-  /** Number of records. */
+  /** Returns the number of records. */
   long length();
 
-  /** Bytes of all components together; there is no padding. */
+  /** Returns the bytes of all components together, which have no padding. */
   long byteSize();
 
-  /** The accelerator that the buffers' device copies are on. */
+  /** Returns the accelerator that has the buffers' device copies. */
   Accelerator accelerator();
 
   /** Returns the names of the components, in the order of the record. */
   List<String> names();
 
   /**
-   * Returns the buffer of a component. It closes with this.
+   * Returns the buffer of a component. It is closed with this object.
    *
-   * @param type of the component, or the unsigned type of its width, which kernels then see
+   * @param type the type of the component, or the unsigned type of the same width, which kernels
+   *     then use
    * @throws IllegalArgumentException if there is no component of that name, or it has another type
    */
   <A> UnifiedBuffer<A> component(String name, ElementType<A> type);
 
-  /** Takes the records of a whole array to the front; a longer one is out of bounds. */
+  /**
+   * Copies a whole array to the front.
+   *
+   * @throws IndexOutOfBoundsException if the array is longer than {@link #length()}
+   */
   void copyFrom(R[] source);
 
-  /** Takes a range of an array to {@code offset}. */
+  /** Copies a range of an array to {@code offset}. */
   void copyFrom(R[] source, int sourceOffset, long offset, int count);
 
-  /** Writes all records to the front of an array; a shorter one is out of bounds. */
+  /**
+   * Copies all records to the front of an array.
+   *
+   * @throws IndexOutOfBoundsException if the array is shorter
+   */
   void copyTo(R[] destination);
 
-  /** Writes {@code count} records from {@code offset} on to a range of an array. */
+  /** Copies {@code count} records, starting at {@code offset}, to a range of an array. */
   void copyTo(long offset, R[] destination, int destinationOffset, int count);
 
   /**
-   * Takes all structs of a buffer, of any accelerator, to the front.
+   * Copies all structs of a buffer, of any accelerator, to the front.
    *
    * @throws IndexOutOfBoundsException if there are more than {@link #length()}
    * @throws IllegalArgumentException if the buffer shares bytes with a component
@@ -83,24 +92,30 @@ public interface StructOfArrays<R extends Record> extends AutoCloseable {
   void copyFrom(UnifiedBuffer<R[]> source);
 
   /**
-   * Writes all records as structs to the front of a buffer, of any accelerator. Padding is left as
-   * it is, or becomes zero.
+   * Copies all records as structs to the front of a buffer, of any accelerator. Padding is
+   * unchanged or becomes zero.
    *
    * @throws IndexOutOfBoundsException if the buffer is shorter
    * @throws IllegalArgumentException if the buffer shares bytes with a component
    */
   void copyTo(UnifiedBuffer<R[]> destination);
 
-  /** {@link #copyFrom(Record[])} in the background; leave the array alone until it is done. */
+  /**
+   * Like {@link #copyFrom(Record[])}, in the background. Do not change the array until the future
+   * has completed.
+   */
   CompletableFuture<Void> copyFromAsync(R[] source);
 
-  /** {@link #copyTo(Record[])} in the background; leave the array alone until it is done. */
+  /**
+   * Like {@link #copyTo(Record[])}, in the background. Do not use the array until the future has
+   * completed.
+   */
   CompletableFuture<Void> copyToAsync(R[] destination);
 
-  /** {@link #copyFrom(UnifiedBuffer)} in the background. */
+  /** Like {@link #copyFrom(UnifiedBuffer)}, in the background. */
   CompletableFuture<Void> copyFromAsync(UnifiedBuffer<R[]> source);
 
-  /** {@link #copyTo(UnifiedBuffer)} in the background. */
+  /** Like {@link #copyTo(UnifiedBuffer)}, in the background. */
   CompletableFuture<Void> copyToAsync(UnifiedBuffer<R[]> destination);
 
   /** Closes the buffers of all components. Idempotent; waits for nothing. */

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * All accelerators of this machine, a memory manager for each, and kernels by name.
+ * The accelerators of this machine, with a memory manager for each, and kernels by name.
  *
- * <p>The <i>best</i> accelerator is the first of {@link #accelerators()} that is more than this
- * machine's processor, and where there is none, {@code cpu:0}. Another driver of the processor,
- * such as PoCL, is never the best of all: name it, by its id or kind.
+ * <p>The <i>best</i> accelerator is the first of {@link #accelerators()} that is not this machine's
+ * processor; if there is none, it is {@code cpu:0}. Another driver of the processor, such as PoCL,
+ * is never the best: select it by its id or kind.
  *
  * {@snippet :
  * try (Tidepool tidepool = Tidepool.open()) {
@@ -21,7 +21,7 @@ import java.util.function.Predicate;
  * }
  * }
  *
- * <p>Thread-safe. Closing it closes its managers.
+ * <p>Thread-safe. Closing a Tidepool closes its managers.
  */
 public final class Tidepool implements AutoCloseable {
   private final TidepoolRuntime.Session session;
@@ -30,16 +30,16 @@ public final class Tidepool implements AutoCloseable {
     this.session = session;
   }
 
-  /** Discovers the accelerators, with default options. */
+  /** Discovers the accelerators of this machine, with default options. */
   public static Tidepool open() {
     return open(MemoryOptions.defaults());
   }
 
   /**
-   * Discovers the accelerators; the options hold for all managers.
+   * Discovers the accelerators of this machine. The options apply to all managers.
    *
-   * @throws IllegalArgumentException if the dump directory is no folder that can be written to
-   * @throws TransferException if the file of a trace, or one in the spill directory, cannot be
+   * @throws IllegalArgumentException if the dump directory is not a writable folder
+   * @throws TransferException if the trace file, or a file in the spill directory, cannot be
    *     written
    */
   public static Tidepool open(MemoryOptions options) {
@@ -50,15 +50,17 @@ public final class Tidepool implements AutoCloseable {
    * Discovers the accelerators of one kind, and the CPU, with default options.
    *
    * @param accelerator an id ({@code opencl:0}) or a kind ({@code opencl}), or {@code auto} for all
-   *     that may be the best. No drivers of other kinds are loaded; {@code cpu:0} loads none
-   * @throws IllegalArgumentException if there is none; the message lists those that exist
+   *     accelerators that may be the best. No drivers of other kinds are loaded; {@code cpu:0}
+   *     loads none
+   * @throws IllegalArgumentException if there is no such accelerator; the message lists those that
+   *     exist
    */
   public static Tidepool open(String accelerator) {
     return open(accelerator, MemoryOptions.defaults());
   }
 
   /**
-   * {@link #open(String)} with options, which hold for all managers.
+   * Like {@link #open(String)}, with options for all managers.
    *
    * @throws IllegalArgumentException as {@link #open(String)} and {@link #open(MemoryOptions)}
    * @throws TransferException as {@link #open(MemoryOptions)}
@@ -69,7 +71,7 @@ public final class Tidepool implements AutoCloseable {
 
   /**
    * Returns the accelerators, best first: GPUs, other devices, processors under a driver such as
-   * PoCL. The CPU, {@code cpu:0}, is always there, last.
+   * PoCL. The last is always {@code cpu:0}.
    */
   public List<Accelerator> accelerators() {
     return session.accelerators();
@@ -79,8 +81,7 @@ public final class Tidepool implements AutoCloseable {
    * Returns an accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code
    * auto}.
    *
-   * @throws IllegalArgumentException if there is none of that id; the message lists those that
-   *     exist
+   * @throws IllegalArgumentException if there is none; the message lists those that exist
    */
   public Accelerator accelerator(String id) {
     return session.accelerator(id);
@@ -99,7 +100,7 @@ public final class Tidepool implements AutoCloseable {
     return session.accelerator(condition);
   }
 
-  /** Returns what was looked for and is absent, and why; for people to read. */
+  /** Returns notes for users about absent drivers, with the reasons. */
   public List<String> notes() {
     return session.notes();
   }
@@ -118,19 +119,19 @@ public final class Tidepool implements AutoCloseable {
     return session.memory(accelerator);
   }
 
-  /** Kernels by name, run where the data is. */
+  /** Returns the orchestrator, which runs kernels by name where their data is. */
   public ComputeOrchestrator orchestrator() {
     return session.orchestrator();
   }
 
-  /** Which accelerators copy straight from which. */
+  /** Returns the direct connections between accelerators. */
   public PeerAccess peers() {
     return session.peers();
   }
 
   /**
-   * Closes all managers, then the accelerators. Operations that are under way on other threads end
-   * first; a thread that calls this while another closes waits for it. Idempotent; throws nothing.
+   * Closes all managers, then the accelerators. Waits for running operations of other threads. A
+   * second thread that calls this method waits for the first. Idempotent; throws nothing.
    */
   @Override
   public void close() {

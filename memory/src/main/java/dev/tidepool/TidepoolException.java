@@ -6,12 +6,12 @@ import org.jspecify.annotations.Nullable;
 public class TidepoolException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** Creates an error that says what happened, with numbers, and what to do next. */
+  /** Creates an exception. The message says what happened, with numbers, and what to do. */
   public TidepoolException(String message) {
     super(message);
   }
 
-  /** Creates an error with what caused it. */
+  /** Creates an exception with a cause. */
   public TidepoolException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

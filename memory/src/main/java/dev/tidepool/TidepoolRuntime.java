@@ -12,18 +12,18 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * What stands behind the factories of this package; found with {@link ServiceLoader}. Programs have
- * no use for it.
+ * The implementation behind the factories of this package, found with {@link ServiceLoader}. Not
+ * for use by programs.
  */
 public interface TidepoolRuntime {
-  /** What stands behind one {@link Tidepool}. */
+  /** The implementation behind one {@link Tidepool}. */
   interface Session extends AutoCloseable {
     /** Returns the accelerators in the order of {@link Tidepool#accelerators()}. */
     List<Accelerator> accelerators();
 
     /**
-     * Returns the accelerators in the order in which they are chosen, the best first: those that
-     * are more than this machine's processor, {@code cpu:0}, and other drivers of the processor.
+     * Returns the accelerators in the order of preference: devices that are not this machine's
+     * processor, then {@code cpu:0}, then other drivers of the processor.
      */
     default List<Accelerator> byPreference() {
       Accelerator cpu = accelerators().getLast();
@@ -38,14 +38,13 @@ public interface TidepoolRuntime {
      * Returns an accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code
      * auto}.
      *
-     * @throws IllegalArgumentException if there is none of that id; the message lists those that
-     *     exist
+     * @throws IllegalArgumentException if there is none; the message lists those that exist
      */
     default Accelerator accelerator(String id) {
       return find(id).orElseThrow(() -> absent("no accelerator '" + id + "'"));
     }
 
-    /** Like {@link #accelerator}, but empty if there is none of that id. */
+    /** Like {@link #accelerator}, but returns empty if there is none. */
     default Optional<Accelerator> find(String id) {
       return byPreference().stream()
           .filter(
@@ -80,49 +79,49 @@ public interface TidepoolRuntime {
                   : "; " + String.join("; ", notes())));
     }
 
-    /** Returns what is absent, and why. */
+    /** Returns notes about drivers that are absent, with the reasons. */
     List<String> notes();
 
-    /** Returns the manager of an accelerator of this session, made at the first call. */
+    /** Returns the manager of an accelerator of this session, created at the first call. */
     UnifiedMemoryManager memory(Accelerator accelerator);
 
     /** Returns the orchestrator over all accelerators. */
     ComputeOrchestrator orchestrator();
 
-    /** Returns the ways between the accelerators. */
+    /** Returns the direct connections between the accelerators. */
     PeerAccess peers();
 
     @Override
     void close();
   }
 
-  /** Discovers accelerators. */
+  /** Discovers accelerators of all kinds. */
   Session open(MemoryOptions options);
 
-  /** Discovers the accelerators that one name can mean, as {@link Tidepool#open(String)} says. */
+  /** Discovers the accelerators that a name may select, as {@link Tidepool#open(String)} says. */
   Session open(String accelerator, MemoryOptions options);
 
   /**
-   * Returns a manager on one accelerator, with a session of its own that it closes.
+   * Returns a manager on one accelerator, with its own session, which it closes.
    *
-   * @param accelerator an id, a kind, or {@code auto}; drivers that cannot have it are not loaded
+   * @param accelerator an id, a kind, or {@code auto}; drivers of other kinds are not loaded
    * @throws IllegalArgumentException if there is none
    */
   UnifiedMemoryManager createManager(String accelerator, MemoryOptions options);
 
   /**
-   * Returns a manager on the best accelerator that satisfies a condition, with a session of its own
-   * that it closes.
+   * Returns a manager on the best accelerator that satisfies a condition, with its own session,
+   * which it closes.
    *
    * @throws IllegalArgumentException if there is none
    */
   UnifiedMemoryManager createManager(
       Predicate<? super Accelerator> condition, MemoryOptions options);
 
-  /** Returns a further manager on an accelerator of an open session. */
+  /** Returns an additional manager on an accelerator of an open session. */
   UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options);
 
-  /** Returns an object pool, filled to its minimum. */
+  /** Returns an object pool that contains its minimum of objects. */
   <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options);
 
   /** Returns a pool of arrays. */
@@ -130,7 +129,7 @@ public interface TidepoolRuntime {
       ElementType<A> type, long maximumBytes, ArrayPool.Clearing clearing);
 
   /**
-   * Returns the runtime that is installed.
+   * Returns the installed runtime.
    *
    * @throws IllegalStateException if there is none: the library was repackaged without its services
    */

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 public class TransferException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
-  /** Creates the exception; the message says which bytes were to go where. */
+  /** Creates an exception. The message says which bytes were to be copied, and where. */
   public TransferException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

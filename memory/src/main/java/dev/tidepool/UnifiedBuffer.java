@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Typed memory that is on the host, on an accelerator, or on both, and kept coherent.
+ * Typed memory on the host, on an accelerator, or on both, whose copies are kept coherent.
  *
  * {@snippet :
  * float[] array = {1, 2, 3, 4};
@@ -20,79 +20,96 @@ import java.util.concurrent.CompletableFuture;
  * }
  * }
  *
- * <p><b>Units.</b> Offsets, counts and lengths are in elements, everywhere; only {@link
- * #byteSize()} is in bytes.
+ * <p><b>Units.</b> Offsets, counts and lengths are in elements; only {@link #byteSize()} is in
+ * bytes.
  *
- * <p><b>Order.</b> Work on one buffer happens in the order it was asked for, whatever thread asked;
- * work on unrelated buffers overlaps. A failed write fails the work queued behind it on that buffer
- * with the same cause.
+ * <p><b>Order.</b> Operations on one buffer run in the order in which threads request them;
+ * operations on unrelated buffers overlap. If a write fails, the operations queued behind it on
+ * that buffer fail with the same cause.
  *
- * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads alike. {@code void}
- * operations return when done, except for prefetches, whose errors the next use throws. Futures
- * complete on the library's threads; cancelling one stops what has not started. An array or segment
- * given to an asynchronous operation must stay untouched until its future completes.
+ * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads. {@code void} methods
+ * return when the operation has ended, except prefetches, whose errors are thrown by the next use.
+ * Futures complete on the library's threads; cancelling a future stops an operation that has not
+ * started. Do not use an array or segment of an asynchronous operation until its future has
+ * completed.
  *
- * <p><b>Errors.</b> Every method of a closed buffer but {@link #close()} throws {@link
- * IllegalStateException} naming the buffer's tag; ranges outside the buffer or the array throw
- * {@link IndexOutOfBoundsException}; failed transfers throw {@link TransferException}; an
- * accelerator without room for the copy that is needed throws {@link OutOfDeviceMemoryException}.
+ * <p><b>Errors.</b> Every method of a closed buffer except {@link #close()} throws an {@link
+ * IllegalStateException} that names the buffer's tag. Ranges outside the buffer or the array throw
+ * {@link IndexOutOfBoundsException}. Failed transfers throw {@link TransferException}. An
+ * accelerator that has no room for a copy throws {@link OutOfDeviceMemoryException}.
  *
- * <p>The interface may be implemented by others, best by extending {@link AbstractUnifiedBuffer}: a
- * foreign buffer works as the source of copies through its {@link #asReadOnlySegment()}.
+ * <p>Programs may implement this interface, best by extending {@link AbstractUnifiedBuffer}. Copies
+ * read such a buffer through its {@link #asReadOnlySegment()}.
  *
  * @param <A> the Java array that carries elements
  */
 public interface UnifiedBuffer<A> extends AutoCloseable {
-  /** Returns what one element is. */
+  /** Returns the type of the elements. */
   ElementType<A> elementType();
 
-  /** Number of elements. */
+  /** Returns the number of elements. */
   long length();
 
-  /** Number of bytes. */
+  /** Returns the number of bytes. */
   long byteSize();
 
   /** Returns where the memory was allocated first. */
   MemoryLocation location();
 
-  /** Which copies exist and which is newest, after all work asked for so far that has completed. */
+  /**
+   * Returns which copies exist and which is the newest, after all operations that have completed so
+   * far.
+   */
   BufferState state();
 
-  /** The accelerator that the device's copy is on. */
+  /** Returns the accelerator that has the device copy. */
   Accelerator accelerator();
 
-  /** Copies a whole array to the front; one that is longer than this buffer is out of bounds. */
+  /**
+   * Copies a whole array to the front.
+   *
+   * @throws IndexOutOfBoundsException if the array is longer than this buffer
+   */
   void copyFrom(A source);
 
   /** Copies a range of an array to {@code offset}. */
   void copyFrom(A source, int sourceOffset, long offset, int count);
 
-  /** Copies all elements to the front of an array; one that is shorter is out of bounds. */
+  /**
+   * Copies all elements to the front of an array.
+   *
+   * @throws IndexOutOfBoundsException if the array is shorter than this buffer
+   */
   void copyTo(A destination);
 
-  /** Copies {@code count} elements from {@code offset} on to a range of an array. */
+  /** Copies {@code count} elements, starting at {@code offset}, to a range of an array. */
   void copyTo(long offset, A destination, int destinationOffset, int count);
 
   /**
    * Copies a whole segment to {@code offset}.
    *
-   * @throws IllegalArgumentException if the segment's size is no multiple of an element's
+   * @throws IllegalArgumentException if the segment's size is not a multiple of an element's
    */
   void copyFrom(MemorySegment source, long offset);
 
-  /** Fills a whole segment with the elements from {@code offset} on. */
+  /** Fills a whole segment with elements, starting at {@code offset}. */
   void copyTo(long offset, MemorySegment destination);
 
   /**
-   * Copies a whole segment to the front; one that is longer than this buffer is out of bounds.
+   * Copies a whole segment to the front.
    *
-   * @throws IllegalArgumentException if the segment's size is no multiple of an element's
+   * @throws IllegalArgumentException if the segment's size is not a multiple of an element's
+   * @throws IndexOutOfBoundsException if the segment is longer than this buffer
    */
   default void copyFrom(MemorySegment source) {
     copyFrom(source, 0);
   }
 
-  /** Copies all elements to the front of a segment; one that is shorter is out of bounds. */
+  /**
+   * Copies all elements to the front of a segment.
+   *
+   * @throws IndexOutOfBoundsException if the segment is shorter than this buffer
+   */
   default void copyTo(MemorySegment destination) {
     copyTo(0, front(destination));
   }
@@ -113,52 +130,52 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   }
 
   /**
-   * Copies all of another buffer to the front of this one, by the best way there is. Overlapping
-   * slices of one buffer are copied as if through a temporary.
+   * Copies all of another buffer to the front of this one, by the fastest way available.
+   * Overlapping slices of one buffer are copied as if through a temporary array.
    *
-   * @throws IllegalArgumentException if the elements are of another type, or the two are parts of
-   *     two mappings of one file that overlap
+   * @throws IllegalArgumentException if the element types differ, or if the buffers overlap through
+   *     two mappings of one file
    */
   void copyFrom(UnifiedBuffer<A> source);
 
-  /** {@link #copyFrom(Object)} in the background. */
+  /** Like {@link #copyFrom(Object)}, in the background. */
   CompletableFuture<Void> copyFromAsync(A source);
 
-  /** {@link #copyFrom(Object, int, long, int)} in the background. */
+  /** Like {@link #copyFrom(Object, int, long, int)}, in the background. */
   CompletableFuture<Void> copyFromAsync(A source, int sourceOffset, long offset, int count);
 
-  /** {@link #copyTo(Object)} in the background. */
+  /** Like {@link #copyTo(Object)}, in the background. */
   CompletableFuture<Void> copyToAsync(A destination);
 
-  /** {@link #copyTo(long, Object, int, int)} in the background. */
+  /** Like {@link #copyTo(long, Object, int, int)}, in the background. */
   CompletableFuture<Void> copyToAsync(long offset, A destination, int destinationOffset, int count);
 
   /**
-   * {@link #copyFrom(MemorySegment, long)} in the background. The segment's arena must stay open
-   * until the future completes; closing it earlier may fail the future with an {@link
+   * Like {@link #copyFrom(MemorySegment, long)}, in the background. The segment's arena must stay
+   * open until the future completes; closing it earlier may fail the future with an {@link
    * IllegalStateException}.
    *
    * @throws IllegalArgumentException if other threads may not access the segment, or if its size is
-   *     no multiple of an element's
+   *     not a multiple of an element's
    */
   default CompletableFuture<Void> copyFromAsync(MemorySegment source, long offset) {
     return CompletableFuture.runAsync(() -> copyFrom(source, offset));
   }
 
   /**
-   * {@link #copyTo(long, MemorySegment)} in the background. The segment's arena must stay open
-   * until the future completes; closing it earlier may fail the future with an {@link
+   * Like {@link #copyTo(long, MemorySegment)}, in the background. The segment's arena must stay
+   * open until the future completes; closing it earlier may fail the future with an {@link
    * IllegalStateException}.
    *
    * @throws IllegalArgumentException if the segment is read-only, if other threads may not access
-   *     it, or if its size is no multiple of an element's
+   *     it, or if its size is not a multiple of an element's
    */
   default CompletableFuture<Void> copyToAsync(long offset, MemorySegment destination) {
     return CompletableFuture.runAsync(() -> copyTo(offset, destination));
   }
 
   /**
-   * {@link #copyFrom(MemorySegment)} in the background.
+   * Like {@link #copyFrom(MemorySegment)}, in the background.
    *
    * @throws IllegalArgumentException as {@link #copyFromAsync(MemorySegment, long)}
    */
@@ -167,7 +184,7 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   }
 
   /**
-   * {@link #copyTo(MemorySegment)} in the background.
+   * Like {@link #copyTo(MemorySegment)}, in the background.
    *
    * @throws IllegalArgumentException as {@link #copyToAsync(long, MemorySegment)}
    */
@@ -175,26 +192,29 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
     return copyToAsync(0, front(destination));
   }
 
-  /** {@link #copyFrom(UnifiedBuffer)} in the background. */
+  /** Like {@link #copyFrom(UnifiedBuffer)}, in the background. */
   CompletableFuture<Void> copyFromAsync(UnifiedBuffer<A> source);
 
   /**
-   * Returns the host's copy itself, for reading and writing. Newer bytes of the device are fetched
-   * first. The call counts as a write of the whole buffer at this moment, so call it again after
-   * device work. Do not use the segment after the buffer is closed.
+   * Returns the host's copy, not a duplicate, for reading and writing. Newer bytes of the device
+   * are fetched first. The call counts as a write of the whole buffer at this moment, so call it
+   * again after device work. Do not use the segment after the buffer is closed.
    */
   MemorySegment asSegment();
 
-  /** Returns the host's copy itself, for reading. Newer bytes of the device are fetched first. */
+  /**
+   * Returns the host's copy, not a duplicate, for reading. Newer bytes of the device are fetched
+   * first.
+   */
   MemorySegment asReadOnlySegment();
 
   /**
-   * {@link #asSegment()} as a direct buffer for libraries that take {@code java.nio}, in the
-   * platform's byte order, which a segment's own {@code asByteBuffer()} does not have. Counts as a
-   * write, as that does.
+   * Returns {@link #asSegment()} as a direct buffer in the platform's byte order, for libraries
+   * that take {@code java.nio} buffers. (The segment's own {@code asByteBuffer()} is big-endian.)
+   * The call counts as a write of the whole buffer.
    *
-   * @throws IllegalArgumentException if the buffer has more bytes than the JDK takes, which are 2
-   *     GiB less 9: take slices
+   * @throws IllegalArgumentException if the buffer has more bytes than a {@code ByteBuffer} of the
+   *     JDK, 2 GiB minus 9: take slices
    */
   default ByteBuffer asByteBuffer() {
     int most = Integer.MAX_VALUE - 8;
@@ -213,36 +233,38 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /** Maps all of the buffer for the calling thread. */
   HostMapping map(MapMode mode);
 
-  /** Maps all of the buffer; {@code shared} lets every thread use and close the mapping. */
+  /** Maps all of the buffer. If {@code shared}, every thread may use and close the mapping. */
   HostMapping map(MapMode mode, boolean shared);
 
   /**
-   * Maps the buffer in the background, for all threads as {@link #map(MapMode, boolean)} does. The
-   * mapping takes its place in the order of the buffer's work now; a cancelled future closes it.
+   * Maps the buffer in the background, for all threads, like {@link #map(MapMode, boolean)}. The
+   * mapping takes its place in the order of the buffer's operations now. If the future is
+   * cancelled, the mapping is closed.
    */
   default CompletableFuture<HostMapping> mapAsync(MapMode mode) {
     return CompletableFuture.supplyAsync(() -> map(mode, true));
   }
 
   /**
-   * Returns a part of this buffer that shares its bytes and its state. Closing it ends only itself.
+   * Returns a part of this buffer that shares its bytes and its state. Closing the slice does not
+   * close this buffer.
    */
   UnifiedBuffer<A> slice(long offset, long length);
 
   /**
-   * Returns a view of the same bytes as elements of another type. Closing the view ends only the
-   * view.
+   * Returns a view of the same bytes as elements of another type. Closing the view does not close
+   * this buffer.
    *
-   * @throws IllegalArgumentException if the bytes are no whole number of such elements
+   * @throws IllegalArgumentException if the bytes are not a whole number of these elements
    */
   <B> UnifiedBuffer<B> as(ElementType<B> type);
 
-  /** Sets every byte. */
+  /** Sets every byte to a value. */
   void fill(byte value);
 
   /**
-   * Repeats the elements of an array over all elements of the buffer, from the front. An array of
-   * one element sets all to one value. Devices have a command for this where the pattern has 1, 2
+   * Fills the buffer with the elements of an array, repeated from the front. An array of one
+   * element sets all elements to one value. Devices have a command for this if the pattern has 1, 2
    * or 4 bytes.
    *
    * @throws IllegalArgumentException if the array is empty
@@ -257,13 +279,13 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
     }
   }
 
-  /** {@link #fill(byte)} in the background. */
+  /** Like {@link #fill(byte)}, in the background. */
   default CompletableFuture<Void> fillAsync(byte value) {
     return CompletableFuture.runAsync(() -> fill(value));
   }
 
   /**
-   * {@link #fill(Object)} in the background.
+   * Like {@link #fill(Object)}, in the background.
    *
    * @throws IllegalArgumentException if the array is empty
    */
@@ -272,44 +294,51 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   }
 
   /**
-   * Copies the newer bytes to the other side, which is allocated if it is missing. Both sides are
-   * valid afterwards.
+   * Copies the newer bytes to the other copy, which is allocated if it is missing. Both copies are
+   * equal afterwards.
    */
   void synchronize();
 
   /**
-   * {@link #synchronize()} in the background. A view or a mapping that is taken after it has
-   * completed, and before other work on the device, waits for no transfer.
+   * Like {@link #synchronize()}, in the background. A view or a mapping that is taken after its
+   * completion, and before other operations on the device, waits for no transfer.
    */
   default CompletableFuture<Void> synchronizeAsync() {
     return CompletableFuture.runAsync(this::synchronize);
   }
 
-  /** Starts bringing the bytes to the device, if the host's are newer or alone. */
+  /** Starts copying the bytes to the device, if only the host has the newest. */
   void prefetchToDevice();
 
-  /** Starts bringing the bytes to the host, if the device's are newer or alone. */
+  /** Starts copying the bytes to the host, if only the device has the newest. */
   void prefetchToHost();
 
-  /** Returns what was moved for this buffer so far; a slice or view answers for its root. */
+  /**
+   * Returns figures about this buffer's transfers so far. A slice or a view returns those of its
+   * root.
+   */
   BufferMetrics metrics();
 
   /**
-   * Gives the bytes back when the work that uses them ends. Idempotent.
+   * Closes the buffer. Its memory is freed when the operations that use it have ended and its
+   * mappings are closed. Idempotent.
    *
-   * <p>Over memory that outlives the buffer ({@link UnifiedMemoryManager#wrap wrapped}, {@link
+   * <p>If the buffer is over external memory ({@link UnifiedMemoryManager#wrap wrapped}, {@link
    * UnifiedMemoryManager#adopt adopted}, {@link UnifiedMemoryManager#map mapped} from a file, or
-   * {@linkplain UnifiedMemoryManager#createShared shared}) this method waits for the work that uses
-   * it, reads included, and brings the newest bytes back to it. Then the caller may close the arena
-   * or read the file. It does so on any thread, virtual ones and completion callbacks included, and
-   * is not interruptible; an interrupt stays set. A second closer waits for the first. Called
-   * inside of work on this very buffer, as by a progress listener, it does not wait: the bytes are
-   * brought back when that work has ended. For every other buffer this method waits for nothing,
-   * and closing a slice or a view ends the slice or view only.
+   * {@linkplain UnifiedMemoryManager#createShared shared}), this method waits for the operations
+   * that use the memory, including reads, and copies the newest bytes back. Then the caller may
+   * close the arena or read the file. This holds on any thread, including virtual threads and
+   * completion callbacks. The wait is not interruptible; an interrupt stays set. A second thread
+   * that calls this method waits for the first. If an operation on this buffer calls this method,
+   * as by a progress listener, it does not wait: the bytes are copied back when that operation has
+   * ended.
    *
-   * @throws TransferException if the bytes of such memory could not be brought back, after
-   *     everything was freed; it is logged, {@linkplain MemoryStatistics#lostResults() counted} and
-   *     reported as a {@link LostResultReport} as well
+   * <p>For every other buffer this method waits for nothing. Closing a slice or a view does not
+   * close its buffer.
+   *
+   * @throws TransferException if the bytes could not be copied back to external memory. Everything
+   *     is freed before. The failure is also logged, {@linkplain MemoryStatistics#lostResults()
+   *     counted}, and reported as a {@link LostResultReport}
    */
   @Override
   void close();

@@ -3,9 +3,9 @@ package dev.tidepool;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The position of an item of a kernel in its range. Kernels are {@linkplain KernelSource#method
- * methods}, which get their arguments as parameters, or a {@link JavaKernel}, which finds them
- * here. Valid during the call only.
+ * The position of a work item in the range of its kernel. A {@linkplain KernelSource#method method}
+ * receives its arguments as parameters; a {@link JavaKernel} reads them from its item. Valid only
+ * during the call of the kernel.
  */
 public interface WorkItem {
   /** Returns the item's index in a dimension (0 to 2) of the whole range. */
@@ -20,7 +20,7 @@ public interface WorkItem {
   /** Returns the size of the whole range in a dimension; 1 beyond its dimensions. */
   long globalSize(int dimension);
 
-  /** Returns the size of a group in a dimension; 1 where no group size was asked for. */
+  /** Returns the size of a group in a dimension; 1 if the launch has no group size. */
   long groupSize(int dimension);
 
   /** Returns the bytes of the array argument at {@code index} of the declared parameters. */
@@ -32,28 +32,28 @@ public interface WorkItem {
   /** Returns the scalar argument at {@code index} of the declared parameters, as a long. */
   long integer(int index);
 
-  /** Memory that the items of one group share, of the size that the launch asked for. */
+  /** Returns the memory that the items of one group share. The launch sets its size. */
   MemorySegment localMemory();
 
   /**
-   * Returns an item for calling a kernel's method directly, as in its unit test. It is the only one
-   * of its group and of a range that ends with it.
+   * Returns an item for a direct call of a kernel's method, as in a unit test. The item is the only
+   * one of its group, and the last one of its range.
    *
    * {@snippet :
    * float[] y = new float[3];
    * Kernels.twice(WorkItem.of(2), new float[] {1, 2, 3}, y);
    * }
    *
-   * @param globalId its index in each of one to three dimensions
+   * @param globalId the index of the item in each of one to three dimensions
    */
   static WorkItem of(long... globalId) {
     return PlainItem.of(globalId);
   }
 
   /**
-   * Waits until all items of the group have come to a barrier, and have seen each other's stores to
-   * memory of the group. Only for kernels of {@link KernelSource#method methods}, where every item
-   * of a group must come to the same barriers.
+   * Waits until all items of the group have reached a barrier. Stores to memory of the group before
+   * the barrier are visible after it. Only for kernels of {@link KernelSource#method methods}; all
+   * items of a group must reach the same barriers.
    *
    * @throws UnsupportedOperationException in a {@link JavaKernel}
    */
@@ -62,8 +62,8 @@ public interface WorkItem {
   }
 
   /**
-   * Memory that the items of a group share; its contents are undefined. Each call in the source is
-   * an array of its own. Only for kernels of {@link KernelSource#method methods}.
+   * Returns an array that the items of a group share, with undefined contents. Each call in the
+   * source has its own array. Only for kernels of {@link KernelSource#method methods}.
    *
    * @param length a constant
    * @throws UnsupportedOperationException in a {@link JavaKernel}
@@ -98,52 +98,61 @@ public interface WorkItem {
   }
 
   /**
-   * Adds to an element in one step, which no other item comes between; returns the value before.
-   * The atomic operations order nothing but the element itself.
+   * Adds to an element atomically, and returns the previous value. Atomic operations order no
+   * accesses to other elements.
    */
   default int atomicAdd(int[] array, int index, int value) {
     return (int) PlainItem.INTS.getAndAdd(array, index, value);
   }
 
-  /** Like {@link #atomicAdd(int[], int, int)}; devices without 64-bit atomics refuse it. */
+  /** Like {@link #atomicAdd(int[], int, int)}. Devices without 64-bit atomics reject the kernel. */
   default long atomicAdd(long[] array, int index, long value) {
     return (long) PlainItem.LONGS.getAndAdd(array, index, value);
   }
 
   /**
-   * Like {@link #atomicAdd(int[], int, int)}. The order of the sums of several items is not fixed,
-   * so rounding may differ from run to run.
+   * Like {@link #atomicAdd(int[], int, int)}. The order of the additions is not fixed, so rounding
+   * may differ from run to run.
    */
   default float atomicAdd(float[] array, int index, float value) {
     return (float) PlainItem.FLOATS.getAndAdd(array, index, value);
   }
 
-  /** Sets an element to the lesser of it and a value in one step; returns the value before. */
+  /**
+   * Sets an element to the minimum of the element and a value atomically, and returns the previous
+   * value.
+   */
   default int atomicMin(int[] array, int index, int value) {
     return PlainItem.update(array, index, before -> Math.min(before, value));
   }
 
-  /** Like {@link #atomicMin(int[], int, int)}; devices without 64-bit atomics refuse it. */
+  /** Like {@link #atomicMin(int[], int, int)}. Devices without 64-bit atomics reject the kernel. */
   default long atomicMin(long[] array, int index, long value) {
     return PlainItem.update(array, index, before -> Math.min(before, value));
   }
 
-  /** Sets an element to the greater of it and a value in one step; returns the value before. */
+  /**
+   * Sets an element to the maximum of the element and a value atomically, and returns the previous
+   * value.
+   */
   default int atomicMax(int[] array, int index, int value) {
     return PlainItem.update(array, index, before -> Math.max(before, value));
   }
 
-  /** Like {@link #atomicMax(int[], int, int)}; devices without 64-bit atomics refuse it. */
+  /** Like {@link #atomicMax(int[], int, int)}. Devices without 64-bit atomics reject the kernel. */
   default long atomicMax(long[] array, int index, long value) {
     return PlainItem.update(array, index, before -> Math.max(before, value));
   }
 
-  /** Sets an element if it is as expected, in one step; returns whether it was. */
+  /** Sets an element atomically if it has the expected value, and returns whether it had. */
   default boolean atomicCompareAndSet(int[] array, int index, int expected, int value) {
     return PlainItem.INTS.compareAndSet(array, index, expected, value);
   }
 
-  /** Like the method for ints; devices without 64-bit atomics refuse it. */
+  /**
+   * Like {@link #atomicCompareAndSet(int[], int, int, int)}. Devices without 64-bit atomics reject
+   * the kernel.
+   */
   default boolean atomicCompareAndSet(long[] array, int index, long expected, long value) {
     return PlainItem.LONGS.compareAndSet(array, index, expected, value);
   }

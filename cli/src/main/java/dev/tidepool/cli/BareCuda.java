@@ -97,12 +97,12 @@ final class BareCuda implements AutoCloseable {
   }
 
   /**
-   * Returns a device of the driver.
+   * Opens a device of the driver.
    *
-   * @param id the library's
-   * @param bytes of each block
-   * @throws UnsupportedOperationException if there is no such device or driver, or it does not give
-   *     what is asked for
+   * @param id the id of the device in the library
+   * @param bytes the bytes of each block
+   * @throws UnsupportedOperationException if the device or the driver is absent, or refuses a
+   *     request
    */
   static BareCuda open(String id, long bytes) {
     if (!drives(id)) {

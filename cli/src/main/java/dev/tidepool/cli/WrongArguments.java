@@ -24,7 +24,7 @@ final class WrongArguments extends RuntimeException {
     super(FailureText.of(cause), cause);
   }
 
-  /** Returns the error for a file that was named and cannot be read. */
+  /** Returns the error for a named file that cannot be read. */
   static WrongArguments unreadable(Object file, IOException cause) {
     return new WrongArguments(file + " cannot be read: " + FileErrors.reason(cause), cause);
   }

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 record DeviceNodes(Path folder, Predicate<Path> mayOpen) {
   private static final Pattern NEEDED = Pattern.compile("nvidia(ctl|-uvm|\\d+)");
 
-  /** Returns the nodes of this system. */
+  /** Returns the device nodes of this system. */
   static DeviceNodes ofThisSystem() {
     return new DeviceNodes(
         Path.of("/dev"), node -> Files.isReadable(node) && Files.isWritable(node));

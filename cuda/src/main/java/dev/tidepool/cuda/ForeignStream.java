@@ -34,7 +34,7 @@ final class ForeignStream implements NativeQueue {
     return stream >= 0 && stream <= CU_STREAM_PER_THREAD;
   }
 
-  /** Returns a stream, which must be of the device's context. */
+  /** Returns a queue over the handle of a stream, which must belong to the device's context. */
   static ForeignStream of(CudaDevice device, Context context, EventPool events, long stream) {
     if (isDefault(stream)) {
       throw new IllegalArgumentException(

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param folder null keeps nothing
  */
 record KernelCache(@Nullable Path folder) {
-  /** Returns the one that the settings name, or the user's. */
+  /** Returns the cache in the folder that the settings name, or in the user's cache folder. */
   static KernelCache ofThisUser() {
     return of(Settings.cache(), System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }

@@ -32,7 +32,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
   private static final List<String> LOADER_NAMES =
       List.of("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so");
 
-  /** Returns the places for this process. */
+  /** Returns the places according to this process's environment. */
   static NvrtcPlaces ofThisProcess() {
     return new NvrtcPlaces(System.getenv(), Path.of(System.getProperty("user.home", ".")));
   }

@@ -7,33 +7,31 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/** Bytes that are read at positions, by any number of threads. */
+/** A sequence of bytes that any number of threads read at positions. */
 public interface ByteSource extends Closeable {
-  /**
-   * Returns how many bytes there are; where only reading them tells, how many there are at most.
-   */
+  /** Returns the number of bytes; if it is known only after reading them, their maximum. */
   long size() throws IOException;
 
   /**
-   * Fills the segment with the bytes from {@code position} on.
+   * Fills the segment with the bytes that start at {@code position}.
    *
    * @throws EOFException if the bytes end before the segment is full
    */
   void read(long position, MemorySegment destination) throws IOException;
 
   /**
-   * Fills a buffer on its accelerator with the bytes from {@code position} on, where that is
+   * Fills a buffer on its accelerator with the bytes that start at {@code position}, if that is
    * cheaper than {@link #read} and a transfer.
    *
    * @param memory the buffer's manager
-   * @return false if it is not cheaper, or failed; the caller then reads the bytes, and meets what
-   *     failed again
+   * @return false if it is not cheaper, or failed; the caller then reads the bytes, and sees the
+   *     failure itself
    */
   default boolean load(
       long position, UnifiedBuffer<byte[]> destination, UnifiedMemoryManager memory) {
     return false;
   }
 
-  /** Checks what can only be checked when all bytes are known, such as a checksum of them all. */
+  /** Makes the checks that need all bytes, such as a checksum. */
   default void verify() throws IOException {}
 }

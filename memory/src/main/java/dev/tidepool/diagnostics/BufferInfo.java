@@ -8,15 +8,16 @@ import java.time.Duration;
 /**
  * A live buffer, as {@link UnifiedMemoryManager#buffers()} saw it.
  *
- * @param tag its owner; empty if none was named
- * @param elementType what its elements are, by name
- * @param length its elements
- * @param byteSize its bytes
- * @param location where it was allocated first
+ * @param tag the tag of the buffer; empty if it has none
+ * @param elementType the name of the element type
+ * @param length the number of elements
+ * @param byteSize the number of bytes
+ * @param location where the memory was allocated first
  * @param state which copies exist
- * @param age the time since it was allocated
- * @param site the stack that allocated it, a line for each frame from the program's first on; empty
- *     below level {@link DiagnosticsLevel#SITES}, and for allocations that are not in its sample
+ * @param age the time since the allocation
+ * @param site the stack of the allocation, a line for each frame, starting with the program's
+ *     first; empty below level {@link DiagnosticsLevel#SITES}, and for allocations that are not
+ *     sampled
  */
 public record BufferInfo(
     String tag,

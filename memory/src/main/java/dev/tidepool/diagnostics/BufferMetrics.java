@@ -4,19 +4,19 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What was moved for one buffer since it was allocated.
+ * Figures about the transfers of one buffer since its allocation.
  *
- * @param hostToDeviceBytes bytes that went from the host's memory to the device's
- * @param deviceToHostBytes bytes that went from the device's memory to the host's
- * @param transfers how many such movements there were
- * @param transferTime the time they took, added up
- * @param lastAccess when work on the buffer or a view of its bytes was last requested; for an
- *     unused buffer, about when it was allocated. Of short copies, and of requests for a view that
- *     is still current, only the first in each quarter of a second counts
- * @param hits accesses that found the newest bytes where they were needed. Some may be missing
- *     where several threads take the same view or make short copies out of the buffer at the same
+ * @param hostToDeviceBytes bytes transferred from the host's memory to the device's
+ * @param deviceToHostBytes bytes transferred from the device's memory to the host's
+ * @param transfers the number of these transfers
+ * @param transferTime the sum of their times
+ * @param lastAccess the time at which an operation or a view was last requested; for an unused
+ *     buffer, approximately the time of its allocation. Of short copies, and of requests for a view
+ *     that is still current, only the first in each quarter of a second counts
+ * @param hits accesses that found the newest bytes where they needed them. Some may be missing if
+ *     several threads take the same view, or make short copies out of the buffer, at the same
  *     moment
- * @param misses accesses that had to move bytes first
+ * @param misses accesses that needed a transfer first
  */
 public record BufferMetrics(
     long hostToDeviceBytes,
@@ -33,12 +33,12 @@ public record BufferMetrics(
     return accesses == 0 ? 0 : (double) hits / accesses;
   }
 
-  /** Returns the mean time of one movement; zero before the first. */
+  /** Returns the mean time of one transfer; zero before the first. */
   public Duration averageTime() {
     return transfers == 0 ? Duration.ZERO : transferTime.dividedBy(transfers);
   }
 
-  /** Bytes moved for each second of transfer; 0 before the first. */
+  /** Returns the bytes per second of transfers; 0 before the first. */
   public double averageBandwidth() {
     double seconds = transferTime.toNanos() / 1e9;
     return seconds == 0 ? 0 : (hostToDeviceBytes + deviceToHostBytes) / seconds;

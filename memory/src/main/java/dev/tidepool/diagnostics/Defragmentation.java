@@ -3,10 +3,10 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.UnifiedMemoryManager;
 
 /**
- * What one pass of {@link UnifiedMemoryManager#defragment()} did.
+ * The result of one call of {@link UnifiedMemoryManager#defragment()}.
  *
- * @param movedBuffers buffers that lie elsewhere now
- * @param movedBytes bytes that were copied for that
- * @param returnedBytes bytes that went back to the driver
+ * @param movedBuffers buffers that were moved
+ * @param movedBytes bytes that were copied
+ * @param returnedBytes bytes that were returned to the driver
  */
 public record Defragmentation(long movedBuffers, long movedBytes, long returnedBytes) {}

@@ -4,7 +4,7 @@ import dev.tidepool.MemoryOptions;
 
 /**
  * A finding of the diagnostics, for {@link MemoryOptions#reportListener()}. Its text is one
- * sentence for people, followed by the frames of the site, a line each.
+ * sentence, followed by the frames of the site, a line each.
  */
 public sealed interface DiagnosticReport
     permits LeakReport,
@@ -13,14 +13,12 @@ public sealed interface DiagnosticReport
         UnclosedAccessReport,
         UnclosedReport,
         UnclosedReservationReport {
-  /** Returns the accelerator whose manager found it, such as {@code cpu:0}. */
+  /** Returns the accelerator of the manager, such as {@code cpu:0}. */
   String accelerator();
 
-  /** Returns the name of the owner of the bytes; empty if none was given. */
+  /** Returns the tag of the bytes; empty if there is none. */
   String tag();
 
-  /**
-   * Returns the stack that allocated them, a line for each frame; empty if that was not recorded.
-   */
+  /** Returns the stack of the allocation, a line for each frame; empty if it was not recorded. */
   String site();
 }

@@ -3,18 +3,19 @@ package dev.tidepool.diagnostics;
 import java.time.Duration;
 
 /**
- * A buffer beside which bytes were overwritten, by a hand-written kernel that ran past an end or by
- * native code that was given its address. Found at the level {@link DiagnosticsLevel#PARANOID}.
+ * Reports a buffer whose guard zone was overwritten, by a hand-written kernel or by native code
+ * that used an address outside of the buffer. Detected at the level {@link
+ * DiagnosticsLevel#PARANOID}.
  *
- * @param accelerator the accelerator of its manager
- * @param tag its owner; empty if none was named
- * @param elementType what its elements are, by name
- * @param bytes its bytes
- * @param offset the first damaged byte, counted from the buffer's first: negative before the
- *     buffer, {@code bytes} or more behind it
- * @param damaged how many bytes of the guard zone are not what they were
- * @param age the time since the buffer was allocated
- * @param site the stack that allocated it, a line for each frame
+ * @param accelerator the accelerator of the manager
+ * @param tag the tag of the buffer; empty if it has none
+ * @param elementType the name of the element type
+ * @param bytes the bytes of the buffer
+ * @param offset the position of the first damaged byte, counted from the buffer's first: negative
+ *     before the buffer, {@code bytes} or more after it
+ * @param damaged how many bytes of the guard zone have changed
+ * @param age the time since the allocation
+ * @param site the stack of the allocation, a line for each frame
  */
 public record GuardReport(
     String accelerator,

@@ -11,21 +11,21 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How a record lies in memory as a struct: where its components are, which bytes are padding, and
- * an order of components with the least padding.
+ * The memory layout of a record as a struct: the positions of its components, the padding, and an
+ * order of components with the least padding.
  *
- * <p>Components are naturally aligned, as C aligns them. The suggested order sorts them by
- * alignment, the largest first. Then no component needs padding before it, and only the end is
- * padded. Components that are records are moved as a whole; ask for a report of their own.
+ * <p>Components are naturally aligned, as in C. The suggested order sorts them by alignment, the
+ * largest first. Then no component needs padding before it, and only the end is padded. Nested
+ * records are moved as a whole; they can have their own report.
  *
  * @param type the record's simple name
- * @param byteSize bytes of one struct, padding included
- * @param alignment what its address is a multiple of, in bytes
- * @param components the primitives in the order of memory, those of nested records too
- * @param paddingBytes bytes of one struct that hold nothing
- * @param suggestedOrder the record's own components in the order that has the least padding; the
- *     present one where that is as good
- * @param suggestedByteSize bytes of one struct in that order
+ * @param byteSize the bytes of one struct, including padding
+ * @param alignment the alignment of one struct in bytes
+ * @param components the primitives in memory order, including those of nested records
+ * @param paddingBytes the bytes of padding in one struct
+ * @param suggestedOrder the record's own components in the order with the least padding; the
+ *     present order if it is as good
+ * @param suggestedByteSize the bytes of one struct in the suggested order
  */
 public record LayoutReport(
     String type,
@@ -41,12 +41,13 @@ public record LayoutReport(
   /**
    * A primitive of a struct.
    *
-   * @param name of the component; within nested records all names on the way, with dots between
-   * @param type of the component
-   * @param offset from the start of the struct, in bytes
-   * @param byteSize of the component
-   * @param alignment what its offset is a multiple of
-   * @param paddingAfter bytes between it and the next component, or the end of the struct
+   * @param name the name of the component; in nested records the names on the path to it, separated
+   *     by dots
+   * @param type the type of the component
+   * @param offset the bytes from the start of the struct
+   * @param byteSize the bytes of the component
+   * @param alignment the alignment of the component in bytes
+   * @param paddingAfter the bytes between the component and the next one, or the end of the struct
    */
   public record Component(
       String name,
@@ -63,19 +64,19 @@ public record LayoutReport(
   }
 
   /**
-   * Returns the report of a record.
+   * Returns the report for a record.
    *
-   * @throws IllegalArgumentException if it cannot be a struct, as {@link ElementType#struct(Class)}
-   *     says
+   * @throws IllegalArgumentException if the record cannot be a struct; see {@link
+   *     ElementType#struct(Class)}
    */
   public static LayoutReport of(Class<? extends Record> recordType) {
     return of(recordType.getSimpleName(), ElementType.structLayout(recordType));
   }
 
   /**
-   * Returns the report of a struct type.
+   * Returns the report for a struct type.
    *
-   * @throws IllegalArgumentException if the elements are no structs
+   * @throws IllegalArgumentException if the elements are not structs
    */
   public static LayoutReport of(ElementType<?> struct) {
     if (!(struct.layout() instanceof StructLayout layout)) {
@@ -107,7 +108,7 @@ public record LayoutReport(
               after));
     }
     List<MemoryLayout> present = membersOf(layout);
-    // Stable: components of one alignment stay in the order that their author chose.
+    // The sort is stable: components with the same alignment keep the author's order.
     List<MemoryLayout> sorted =
         present.stream()
             .sorted(Comparator.comparingLong(MemoryLayout::byteAlignment).reversed())
@@ -150,23 +151,23 @@ public record LayoutReport(
         .toList();
   }
 
-  /** Bytes of a struct whose members stand by falling alignment. */
+  /** Returns the bytes of a struct whose members are sorted by alignment, the largest first. */
   private static long sizeOf(List<MemoryLayout> sorted) {
     long bytes = sorted.stream().mapToLong(MemoryLayout::byteSize).sum();
     return bytes + (-bytes & (sorted.getFirst().byteAlignment() - 1));
   }
 
-  /** Bytes that the suggested order saves in each struct. */
+  /** Returns the bytes that the suggested order saves in each struct. */
   public long savedBytes() {
     return byteSize - suggestedByteSize;
   }
 
-  /** Bytes of padding in a million structs. */
+  /** Returns the bytes of padding in a million structs. */
   public long paddingPerMillion() {
     return paddingBytes * MILLION;
   }
 
-  /** Returns a table of the components and what lies between them, and the suggestion in words. */
+  /** Returns a table of the components and the padding between them, and the suggestion. */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();

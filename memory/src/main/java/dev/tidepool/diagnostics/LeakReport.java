@@ -4,18 +4,19 @@ import dev.tidepool.MemoryLocation;
 import java.time.Duration;
 
 /**
- * Buffers that were not closed. Those with the same tag, type, location and site that are found at
- * the same time are one report, so that ten thousand leaks of one place are reported once.
+ * Reports buffers that were not closed. Buffers with the same tag, type, location and site that are
+ * detected at the same time share one report, so that ten thousand leaks of one site are reported
+ * once.
  *
- * @param cause how they were found
- * @param accelerator the accelerator of their manager
- * @param tag their owner; empty if none was named
- * @param elementType what their elements are, by name
- * @param location where they were allocated
- * @param buffers how many they are
- * @param bytes their bytes together
- * @param age the time since the oldest of them was allocated
- * @param site the stack that allocated them, a line for each frame; empty if that was not recorded
+ * @param cause how the leak was detected
+ * @param accelerator the accelerator of the manager
+ * @param tag the tag of the buffers; empty if they have none
+ * @param elementType the name of the element type
+ * @param location where the memory was allocated first
+ * @param buffers the number of buffers
+ * @param bytes the sum of their bytes
+ * @param age the time since the oldest allocation
+ * @param site the stack of the allocations, a line for each frame; empty if it was not recorded
  */
 public record LeakReport(
     Cause cause,
@@ -29,9 +30,9 @@ public record LeakReport(
     String site)
     implements DiagnosticReport {
 
-  /** How a leak is found. */
+  /** How a leak was detected. */
   public enum Cause {
-    /** No handle was left; the buffers were reclaimed. */
+    /** The program had no reference to the buffers; they were reclaimed. */
     UNREACHABLE,
     /** The manager was closed before the buffers, and freed them. */
     OPEN_AT_CLOSE

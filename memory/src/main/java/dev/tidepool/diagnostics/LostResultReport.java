@@ -4,18 +4,18 @@ import dev.tidepool.MemoryLocation;
 import java.time.Duration;
 
 /**
- * A buffer over memory that outlives it (wrapped, adopted, mapped from a file, or shared with other
- * processes) whose newest bytes could not be brought back to that memory when the buffer ended. The
- * memory keeps what it had before.
+ * Reports a buffer over external memory (wrapped, adopted, mapped from a file, or shared with other
+ * processes) whose newest bytes could not be copied back to that memory when the buffer was closed.
+ * The memory keeps its old bytes.
  *
- * @param accelerator the accelerator of its manager
- * @param tag the tag of its allocation; empty if it had none
- * @param elementType what its elements are, by name
- * @param location where it was allocated
+ * @param accelerator the accelerator of the manager
+ * @param tag the tag of the buffer; empty if it has none
+ * @param elementType the name of the element type
+ * @param location the location of the buffer
  * @param bytes how many bytes were newer than those of the memory
- * @param cause why they are lost, one sentence
- * @param age the time since the buffer was made
- * @param site the stack that made it, a line for each frame; empty if that was not recorded
+ * @param cause why the bytes are lost, as one sentence
+ * @param age the time since the buffer was created
+ * @param site the stack that created it, a line for each frame; empty if it was not recorded
  */
 public record LostResultReport(
     String accelerator,

@@ -3,24 +3,24 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.MemoryOptions;
 
 /**
- * Memory fills up: what {@link MemoryOptions#pressureListener()} is called with.
+ * Reports that memory fills up; the argument of {@link MemoryOptions#pressureListener()}.
  *
- * @param source whose memory it is
+ * @param source which memory fills up
  * @param accelerator the id of the accelerator, such as {@code cuda:0}
  * @param watermark the part that was reached, from 0 to 1
- * @param usedBytes bytes in use at that moment
- * @param totalBytes what the watermark is a part of
+ * @param usedBytes the bytes in use at that moment
+ * @param totalBytes the bytes of which the watermark is a part
  */
 public record MemoryPressure(
     Source source, String accelerator, double watermark, long usedBytes, long totalBytes) {
   /** The owner of the memory that fills up. */
   public enum Source {
     /**
-     * The manager's: {@code usedBytes} are what it holds, {@code totalBytes} its limit, or the
-     * device's memory where it has none.
+     * The manager: {@code usedBytes} are the bytes that it holds, {@code totalBytes} its limit, or
+     * the device's memory if it has none.
      */
     MANAGER,
-    /** The device's, including what other processes use. */
+    /** The device, including the memory of other processes. */
     DEVICE
   }
 }

@@ -4,10 +4,10 @@ import dev.tidepool.MemoryStatistics;
 import java.time.Duration;
 
 /**
- * How fast buffers came and went between two {@link MemoryStatistics} of one manager. The rates are
- * means over the time that the caller chose; nothing is smoothed. All 0 where no time passed.
+ * The rates of allocations and frees between two {@link MemoryStatistics} of one manager. The rates
+ * are means over the caller's interval, without smoothing. All are 0 if no time passed.
  *
- * @param over the time between the two
+ * @param over the time between the two statistics
  * @param allocationsPerSecond buffers allocated
  * @param freesPerSecond buffers freed
  * @param bytesAllocatedPerSecond bytes of buffers allocated

@@ -5,7 +5,7 @@ import java.util.HexFormat;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
-/** Parts of diagnostic reports. */
+/** Formats parts of diagnostic reports. */
 final class ReportText {
   private static final Pattern CONTROL =
       Pattern.compile("[\\p{Cc}\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]");
@@ -13,8 +13,8 @@ final class ReportText {
   private ReportText() {}
 
   /**
-   * Returns a tag with its control characters escaped, so that it forges no line of a log and sends
-   * nothing to a terminal.
+   * Returns a tag with its control characters escaped, so that it cannot forge a line of a log or
+   * control a terminal.
    */
   static String visible(String tag) {
     return CONTROL
@@ -23,7 +23,8 @@ final class ReportText {
   }
 
   /**
-   * How reports end, such as {@code 1.5 s before, at} and the frames of the site, if that is known.
+   * Returns the end of a report, such as {@code 1.5 s before, at} and the frames of the site, if it
+   * is known.
    */
   static String origin(Duration age, String site) {
     return String.format(Locale.ROOT, "%.1f s before", age.toNanos() / 1e9)

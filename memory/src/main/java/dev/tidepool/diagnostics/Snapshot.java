@@ -20,30 +20,30 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Every block that a manager's pools have at one moment, its owner, and what was allocated and
- * freed lately. Taken by {@link UnifiedMemoryManager#snapshot()}; immutable.
+ * The blocks of a manager's pools at one moment, their owners, and the latest allocations and
+ * frees. Created by {@link UnifiedMemoryManager#snapshot()}. Immutable.
  *
- * <p>No thread is stopped while a snapshot is taken, so what other threads do meanwhile may be in
- * one part of it and not in another.
+ * <p>No thread is stopped while a snapshot is taken, so concurrent changes may appear in one part
+ * of it and not in another.
  *
  * <p>The JSON form is a public format, which docs/snapshot.md describes; {@code tidepool view}
- * draws it.
+ * displays it.
  *
- * @param time when it was taken
- * @param uptime how old the manager was then
- * @param reason why it was taken: {@code request}, or the message of the error for which memory ran
- *     out
+ * @param time the time at which the snapshot was taken
+ * @param uptime the age of the manager at that time
+ * @param reason why the snapshot was taken: {@code request}, or the message of the out-of-memory
+ *     error
  * @param accelerator the accelerator's id
  * @param memory the accelerator's memory
  * @param statistics the manager's figures
- * @param pools its pools; that of plain host memory may be shared with other managers
+ * @param pools the manager's pools; the pool of plain host memory may be shared with other managers
  * @param tags every tag that has live buffers or is in the history, with the bytes of its live
  *     buffers
- * @param blocks every block of the pools, and every live buffer over memory that no pool has
+ * @param blocks every block of the pools, and every live buffer over memory outside of the pools
  * @param history the latest allocations and frees, oldest first; empty unless {@link
  *     MemoryOptions#history()} keeps them
- * @param forgotten how many allocations and frees came before those of the history; 0 if none is
- *     kept
+ * @param forgotten how many allocations and frees happened before those of the history; 0 if no
+ *     history is kept
  * @param reservations the manager's open reservations, the oldest first
  */
 public record Snapshot(
@@ -60,49 +60,49 @@ public record Snapshot(
     long forgotten,
     List<Reserved> reservations) {
 
-  /** The {@link Block#pool()} of buffers over memory that no pool has. */
+  /** The {@link Block#pool()} of buffers over memory outside of the pools. */
   public static final int NO_POOL = -1;
 
   /** The use of a block. */
   public enum State {
-    /** A buffer of this manager has it. */
+    /** A buffer of this manager uses the block. */
     LIVE,
-    /** It waits in its pool for the next buffer. */
+    /** The block is idle in its pool. */
     IDLE,
-    /** A transfer stages through it, another manager has it, or it is on its way right now. */
+    /** A transfer stages through the block, another manager uses it, or it is changing state. */
     BUSY
   }
 
   /**
    * A pool.
    *
-   * @param name what messages call it
-   * @param statistics its {@code dev.tidepool.pooling.PoolStatistics}
+   * @param name the name in messages
+   * @param statistics the {@code dev.tidepool.pooling.PoolStatistics} of the pool
    */
   public record Pool(String name, Record statistics) {}
 
   /**
-   * What the live buffers of one tag have.
+   * The live buffers of one tag.
    *
    * @param name the tag; empty for buffers without one
-   * @param liveBytes their bytes, as they were asked for
-   * @param liveBuffers how many they are
+   * @param liveBytes the requested bytes of these buffers
+   * @param liveBuffers the number of these buffers
    */
   public record Tag(String name, long liveBytes, long liveBuffers) {}
 
   /**
-   * One block.
+   * A block of a pool.
    *
-   * @param pool the place of its pool in {@link #pools()}, or {@link #NO_POOL}
-   * @param slab which block of the driver it is or is a part of; unique in the process
-   * @param offset the byte of the slab that it begins at
-   * @param bytes its size; the buffer that has it may be smaller
+   * @param pool the index of its pool in {@link #pools()}, or {@link #NO_POOL}
+   * @param slab the number of the driver's block that contains it; unique in the process
+   * @param offset the offset of the block in the slab, in bytes
+   * @param bytes the size of the block; its buffer may be smaller
    * @param state its use
-   * @param tag the buffer's tag; empty if it has none, or no buffer has the block
-   * @param elementType the buffer's elements; empty if no buffer has it
-   * @param length how many elements the buffer has
-   * @param age the time since the buffer was allocated, or if there is none, since the block was
-   * @param site where the buffer was allocated, if the diagnostics level records that; else empty
+   * @param tag the buffer's tag; empty if there is no tag or no buffer
+   * @param elementType the name of the buffer's element type; empty if there is no buffer
+   * @param length the number of elements of the buffer
+   * @param age the time since the buffer was allocated; if there is no buffer, since the block was
+   * @param site the stack of the buffer's allocation; empty if it was not recorded
    */
   public record Block(
       int pool,
@@ -117,10 +117,10 @@ public record Snapshot(
       String site) {}
 
   /**
-   * A buffer that was allocated or freed.
+   * An allocation or a free of a buffer.
    *
-   * @param at when, as the age of the manager
-   * @param bytes the buffer's bytes as they were asked for; negative when they were given back
+   * @param at the age of the manager at the time of the change
+   * @param bytes the requested bytes of the buffer; negative if it was freed
    * @param tag the buffer's tag
    */
   public record Change(Duration at, long bytes, String tag) {}
@@ -128,13 +128,13 @@ public record Snapshot(
   /**
    * An open reservation.
    *
-   * @param name empty if it was not named
-   * @param bytes that are reserved
-   * @param usedBytes those of them that buffers have
+   * @param name the name of the reservation; empty if it has none
+   * @param bytes the reserved bytes
+   * @param usedBytes the reserved bytes that buffers use
    */
   public record Reserved(String name, long bytes, long usedBytes) {}
 
-  /** Keeps its own copies. */
+  /** Copies the lists. */
   public Snapshot {
     pools = List.copyOf(pools);
     tags = List.copyOf(tags);
@@ -155,8 +155,8 @@ public record Snapshot(
   }
 
   /**
-   * Writes the JSON form to a new file, readable for its owner only: tags and stacks tell about the
-   * program. After a failure no file is left.
+   * Writes the JSON form to a new file. Only its owner can read it, because tags and stacks reveal
+   * details of the program. If this method throws, it leaves no file.
    *
    * @throws TransferException if the file exists or cannot be written
    */

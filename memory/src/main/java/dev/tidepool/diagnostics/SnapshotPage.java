@@ -10,25 +10,25 @@ import java.util.Base64;
 import java.util.Objects;
 
 /**
- * The page that draws a snapshot: one HTML file with its style, its script and its data, which asks
- * the network for nothing. Its policy lets the browser run that one script and no other.
+ * The page that displays a snapshot: one HTML file with its style, its script and its data, which
+ * loads nothing else from the network. Its content security policy allows only that script.
  */
 public final class SnapshotPage {
   private SnapshotPage() {}
 
   /**
-   * Returns a page of one snapshot.
+   * Returns a page for one snapshot.
    *
    * @param json the JSON form, as {@link Snapshot#toJson()} returns it
    */
   public static String of(String json) {
-    // JSON has this character in strings only, where it may be escaped.
+    // JSON contains this character only in strings, where it may be escaped.
     return page("file", "'none'", json.replace("<", "\\u003c"));
   }
 
   /**
-   * Returns a page that asks its server for {@code snapshot.json}, relative to its own address,
-   * again and again.
+   * Returns a page that repeatedly loads {@code snapshot.json} from its server, relative to its own
+   * address.
    */
   public static String live() {
     return page("live", "'self'", "");

@@ -11,15 +11,15 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The JSON form of a snapshot. Blocks and changes are rows of numbers, and what they share (tags,
- * types, stacks) is in lists that the rows refer to: a hundred thousand blocks take some megabytes
- * and a moment. Not for concurrent use.
+ * Writes the JSON form of a snapshot. Blocks and changes are rows of numbers, which refer to lists
+ * of the tags, types and stacks. So a hundred thousand blocks take only some megabytes. Not safe
+ * for concurrent use.
  */
 final class SnapshotText {
   private static final int VERSION = 1;
   private static final List<Snapshot.State> STATES = List.of(Snapshot.State.values());
 
-  /** Characters that are handed over at once. */
+  /** The characters that are written at once. */
   private static final int PIECE = 64 << 10;
 
   private final Snapshot snapshot;
@@ -32,7 +32,7 @@ final class SnapshotText {
     this.snapshot = snapshot;
   }
 
-  /** Writes all of it. */
+  /** Writes the whole snapshot. */
   void appendTo(Appendable target) throws IOException {
     snapshot.tags().forEach(tag -> number(tags, tag.name()));
     text.append("{\"tidepool-snapshot\":").append(VERSION);
@@ -66,7 +66,10 @@ final class SnapshotText {
     return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
   }
 
-  /** Returns the index of a text in a list that has each text once. */
+  /**
+   * Returns the index of a text in a list that contains each text once. Adds the text if it is
+   * missing.
+   */
   private static int number(Map<String, Integer> numbers, String key) {
     Integer known = numbers.get(key);
     if (known != null) {
@@ -109,7 +112,7 @@ final class SnapshotText {
     text.append(number(tags, change.tag()));
   }
 
-  /** The tags that are known, and those that only occur in rows. */
+  /** Writes the tags of the snapshot, and those that occur only in rows. */
   private void tags() {
     Map<String, Snapshot.Tag> known = new LinkedHashMap<>();
     tags.keySet().forEach(name -> known.put(name, new Snapshot.Tag(name, 0, 0)));
@@ -128,7 +131,7 @@ final class SnapshotText {
     text.append(':');
   }
 
-  /** A record is an object of its components, a map one of its entries. */
+  /** Writes a value: a record as an object of its components, a map as an object of its entries. */
   private void value(Object value) {
     switch (value) {
       case Number number -> number(number);
@@ -181,9 +184,10 @@ final class SnapshotText {
   }
 
   /**
-   * Escapes what JSON requires, what would end a script element, and what is no character by
-   * itself. Half of a surrogate pair is written as the text of its escape, because readers of JSON
-   * refuse the escape itself.
+   * Writes a string. Escapes the characters for which JSON requires it, {@code <}, which could end
+   * a script element, and characters outside of ASCII that are neither letters nor digits. An
+   * unpaired surrogate is written as the text of its escape, because JSON readers reject the escape
+   * itself.
    */
   private void string(String string) {
     text.append('"');
@@ -207,7 +211,7 @@ final class SnapshotText {
     text.append('"');
   }
 
-  /** Returns whether the character there is one of a pair that lacks the other. */
+  /** Returns whether the character at an index is an unpaired surrogate. */
   private static boolean isHalf(String string, int index) {
     char c = string.charAt(index);
     return Character.isHighSurrogate(c)

@@ -4,14 +4,14 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.util.Map;
 
 /**
- * What one call of {@link UnifiedMemoryManager#suspend()} did.
+ * The result of one call of {@link UnifiedMemoryManager#suspend()}.
  *
- * @param movedBuffers buffers that gave up their memory on the device
+ * @param movedBuffers the buffers whose memory on the device was freed
  * @param movedBytes the bytes of those buffers
- * @param returnedBytes bytes that went back to the driver: memory of buffers, and idle blocks of
- *     the pools
- * @param leftBytes bytes of buffers that stay on the device, by reason; without reasons that no
- *     buffer has
+ * @param returnedBytes the bytes returned to the driver: memory of buffers, and idle blocks of the
+ *     pools
+ * @param leftBytes the bytes of buffers that stay on the device, by reason; reasons without a
+ *     buffer are left out
  */
 public record Suspension(
     long movedBuffers, long movedBytes, long returnedBytes, Map<Reason, Long> leftBytes) {
@@ -19,18 +19,18 @@ public record Suspension(
   /** Why a buffer stays on the device. */
   public enum Reason {
     /**
-     * Native code has it: see {@link UnifiedMemoryManager#lend}, or it was exported from the
-     * device.
+     * The buffer is {@linkplain UnifiedMemoryManager#lend lent} to native code, or was exported
+     * from the device.
      */
     LENT,
     /**
-     * Host and device use the same memory, and it is mapped or was handed out by {@link
+     * Host and device use the same memory, and the buffer is mapped or was exposed by {@link
      * dev.tidepool.UnifiedBuffer#asSegment()}.
      */
     HOST_VIEW,
-    /** Another library allocated it: see {@link UnifiedMemoryManager#adopt}. */
+    /** Another library {@linkplain UnifiedMemoryManager#adopt allocated} the memory. */
     ADOPTED,
-    /** Other processes use the same memory of the device. */
+    /** Other processes use the same device memory. */
     OTHER_PROCESSES,
     /** Host and device use the same memory, and the manager has no {@code spill-directory}. */
     NO_SPILL_DIRECTORY,
@@ -38,7 +38,7 @@ public record Suspension(
     NO_ROOM
   }
 
-  /** Keeps its own copy. */
+  /** Copies the map. */
   public Suspension {
     leftBytes = Map.copyOf(leftBytes);
   }

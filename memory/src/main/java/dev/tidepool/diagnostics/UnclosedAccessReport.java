@@ -3,13 +3,13 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.NativeAccess;
 
 /**
- * A {@link NativeAccess} that became unreachable without being closed. The library has ended it as
- * {@link NativeAccess#close()} does; until then its buffers could not be used.
+ * Reports a {@link NativeAccess} that became unreachable without being closed. The library has
+ * closed it as {@link NativeAccess#close()} does; until then its buffers could not be used.
  *
  * @param accelerator the accelerator whose manager lent the buffers
- * @param tag the tag of the first buffer; empty if it had none
- * @param buffers how many buffers were lent
- * @param bytes their bytes
+ * @param tag the tag of the first buffer; empty if it has none
+ * @param buffers the number of lent buffers
+ * @param bytes the sum of their bytes
  * @param site the stack that lent them, a line for each frame; empty below the level PARANOID
  */
 public record UnclosedAccessReport(

@@ -4,19 +4,19 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 
 /**
- * A {@link Tidepool}, or a manager of {@link UnifiedMemoryManager#create()}, that became
- * unreachable without being closed. The library has closed its accelerators and given back their
- * memory. That comes late, when the garbage collector notices, and brings no bytes back to wrapped
+ * Reports a {@link Tidepool}, or a manager of {@link UnifiedMemoryManager#create()}, that became
+ * unreachable without being closed. The library has closed its accelerators and freed their memory.
+ * This happens late, when the garbage collector detects it, and copies no bytes back to wrapped
  * memory and mapped files.
  *
- * @param accelerator the accelerators that it had opened, separated by commas
- * @param blocks blocks of memory that it still held of drivers and the system
- * @param bytes their bytes
+ * @param accelerator the accelerators that were open, separated by commas
+ * @param blocks the blocks of memory that it still held from drivers and the system
+ * @param bytes the sum of their bytes
  * @param site the stack that opened it, a line for each frame
  */
 public record UnclosedReport(String accelerator, long blocks, long bytes, String site)
     implements DiagnosticReport {
-  /** Empty: a whole Tidepool has no tag. */
+  /** Returns the empty string, because a Tidepool has no tag. */
   @Override
   public String tag() {
     return "";

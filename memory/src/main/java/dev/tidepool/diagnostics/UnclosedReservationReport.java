@@ -3,17 +3,17 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.Reservation;
 
 /**
- * A {@link Reservation} that was open when its manager was closed. The close has ended it. Until
- * then no other request could have the bytes.
+ * Reports a {@link Reservation} that was open when its manager was closed. The manager has closed
+ * it. Until then no other request could use its bytes.
  *
  * @param accelerator the accelerator whose memory was reserved
- * @param tag the reservation's name; empty if it had none
- * @param bytes how many were reserved
- * @param usedBytes how many of them buffers had
+ * @param tag the reservation's name; empty if it has none
+ * @param bytes the reserved bytes
+ * @param usedBytes the reserved bytes that buffers used
  */
 public record UnclosedReservationReport(String accelerator, String tag, long bytes, long usedBytes)
     implements DiagnosticReport {
-  /** Empty: where it was reserved is not recorded. */
+  /** Returns the empty string, because the site of a reservation is not recorded. */
   @Override
   public String site() {
     return "";

@@ -1,7 +1,7 @@
 /**
- * What a program can learn about its memory while it runs and after something went wrong.
+ * Information about a program's memory while it runs, and after a failure.
  *
- * <p>Snapshots and the page that draws them, reports of leaks and of damaged guard zones, rates,
+ * <p>Snapshots and the page that displays them, reports of leaks and of damaged guard zones, rates,
  * fragmentation, the memory layout of records, and the management bean. Nothing here is needed to
  * use buffers.
  */

@@ -22,9 +22,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A column of another library, whose data is a buffer without a copy, as {@link
- * UnifiedMemoryManager#adopt adopted} memory is. The bits that mark nulls are a buffer of their
- * own. {@link #close()} closes both. After their last use the array is released, once. Thread-safe.
+ * A column of another library. Its data is a buffer over {@link UnifiedMemoryManager#adopt adopted}
+ * memory, without a copy. The bits that mark nulls are another buffer. {@link #close()} closes
+ * both. The array is released once, after the last use of both. Thread-safe.
  */
 public final class ArrowColumn implements AutoCloseable {
   private final String name;
@@ -49,7 +49,7 @@ public final class ArrowColumn implements AutoCloseable {
     this.nullCount = nullCount;
   }
 
-  /** An array that was moved here: released when its last user ends. */
+  /** An array that was moved here. It is released when its last user ends. */
   private static final class MovedArray implements Runnable {
     private final MemorySegment struct;
     private final AtomicInteger users = new AtomicInteger(1);
@@ -69,7 +69,7 @@ public final class ArrowColumn implements AutoCloseable {
       return this;
     }
 
-    /** A user has ended. */
+    /** Ends one use. */
     @Override
     public void run() {
       if (users.decrementAndGet() == 0) {
@@ -96,7 +96,7 @@ public final class ArrowColumn implements AutoCloseable {
     checkAddresses(arrayAddress, schemaAddress);
     MemorySegment from = struct(arrayAddress, ArrowStructs.DEVICE_ARRAY_BYTES);
     int type = from.get(JAVA_INT, ArrowStructs.DEVICE_TYPE);
-    // It points to the driver's handle.
+    // The pointer refers to the driver's handle.
     MemorySegment event = from.get(ADDRESS, ArrowStructs.SYNC_EVENT);
     long handle = event.address() == 0 ? 0 : event.reinterpret(8).get(JAVA_LONG_UNALIGNED, 0);
     return open(manager, from, type, handle, schemaAddress, mode);
@@ -123,7 +123,7 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /** Releases the other structure if one is released already. */
+  /** Checks that neither structure is released. If one is, releases the other and throws. */
   private static void checkUnreleased(MemorySegment array, MemorySegment schema) {
     boolean noArray = ArrowStructs.isReleased(array, ArrowStructs.ARRAY_RELEASE);
     boolean noSchema = ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE);
@@ -143,9 +143,10 @@ public final class ArrowColumn implements AutoCloseable {
                 + " is released now; export both again");
   }
 
-  /** Releases the other structure if one is not there. */
+  /** Checks both addresses. If one is invalid, releases the structure at the other and throws. */
   private static void checkAddresses(long array, long schema) {
-    // A release that calls back into Java and has no stack there would end the virtual machine.
+    // A release function that calls back into Java without enough stack would crash the virtual
+    // machine.
     StackReserve.checkForTwo();
     if (isAddress(array) && isAddress(schema)) {
       return;
@@ -173,9 +174,9 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * What is opened, where it lies, and for which manager.
+   * The arguments for opening a column.
    *
-   * @param event the driver's handle of what to wait for; 0 if there is none
+   * @param event the driver's handle of the event to wait for; 0 if there is none
    */
   private record Opening(
       UnifiedMemoryManager manager, MovedArray array, int deviceType, long event, MapMode mode) {
@@ -259,7 +260,10 @@ public final class ArrowColumn implements AutoCloseable {
       }
     }
 
-    /** Returns a buffer over a part of one of the array's; of no bytes, it may be null. */
+    /**
+     * Returns a buffer over a part of one of the array's buffers, which may be null if it has no
+     * bytes.
+     */
     private <A> UnifiedBuffer<A> adopt(
         ElementType<A> type, long start, long from, long bytes, MapMode access) {
       NativeKind kind = kind();
@@ -275,7 +279,7 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /** Returns how many of the bits are set. */
+  /** Returns the number of bits that are set. */
   private static long set(UnifiedBuffer<byte[]> validity, int shift, long length) {
     HostHold hold = HostHold.of(validity, false);
     try {
@@ -289,33 +293,33 @@ public final class ArrowColumn implements AutoCloseable {
     }
   }
 
-  /** The name that the schema has; may be empty. */
+  /** Returns the name in the schema; may be empty. */
   public String name() {
     return name;
   }
 
-  /** Arrow's format string of the type, such as {@code g} for doubles. */
+  /** Returns Arrow's format string of the type, such as {@code g} for doubles. */
   public String format() {
     return format;
   }
 
-  /** Returns the number of nulls; the buffer has an undefined value in place of each. */
+  /** Returns the number of nulls. The buffer has an undefined value in place of each. */
   public long nullCount() {
     return nullCount;
   }
 
   /**
-   * Returns the data as a HOST buffer, or a DEVICE buffer if it is a device's. Dates and times are
-   * the integers that Arrow has for them, half floats the bits that they are.
+   * Returns the data as a HOST buffer, or as a DEVICE buffer if it is on a device. Dates and times
+   * are Arrow's integers for them; half floats are their bits.
    */
   public UnifiedBuffer<?> buffer() {
     return data;
   }
 
   /**
-   * Like {@link #buffer()}, as a buffer of a type.
+   * Like {@link #buffer()}, with an element type.
    *
-   * @throws IllegalArgumentException if the elements are of another type
+   * @throws IllegalArgumentException if the elements have another type
    */
   @SuppressWarnings("unchecked") // what is checked first
   public <A> UnifiedBuffer<A> buffer(ElementType<A> type) {
@@ -333,20 +337,20 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * Returns the bits that tell values (1) from nulls (0), the lowest bit of each byte first; empty
-   * if the array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
+   * Returns the bits that are 1 for values and 0 for nulls, the lowest bit of each byte first;
+   * empty if the array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
    */
   public Optional<UnifiedBuffer<byte[]>> validity() {
     return Optional.ofNullable(validity);
   }
 
-  /** Returns the place of the first element's bit in {@link #validity()}, 0 to 7. */
+  /** Returns the position of the first element's bit in {@link #validity()}, from 0 to 7. */
   public int validityOffset() {
     return validityOffset;
   }
 
   /**
-   * Closes the buffers; after their last use the array is released. Idempotent.
+   * Closes the buffers. The array is released after their last use. Idempotent.
    *
    * @throws dev.tidepool.TransferException as {@link UnifiedBuffer#close()} does
    */

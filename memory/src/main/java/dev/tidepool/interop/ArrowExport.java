@@ -18,21 +18,22 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A column that {@link ArrowC} made for another library: an {@code ArrowArray} and an {@code
- * ArrowSchema}. The consumer moves both out of here, as Arrow's libraries do when they import, and
- * releases them when it is done. {@link #close()} frees the structures and releases what was not
- * moved, so close it after the consumer has imported.
+ * A column that {@link ArrowC} exports to another library: an {@code ArrowArray} and an {@code
+ * ArrowSchema}. The consumer moves both when it imports the column, as Arrow's libraries do, and
+ * releases them when it is done. {@link #close()} frees the structures and releases an array that
+ * was not moved, so close the export after the import.
  *
- * <p>An export that becomes unreachable unclosed is reported in the log, and its structures stay.
- * The array can be released by any thread, also one that Java does not know. Thread-safe.
+ * <p>An export that becomes unreachable without being closed is reported in the log, and its
+ * structures are not freed. Any thread can release the array, including threads unknown to Java.
+ * Thread-safe.
  */
 public final class ArrowExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** The contents of arrays that are not released yet, by their private numbers. */
+  /** The contents of arrays that are not released, by their private numbers. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
 
-  // Never used again, unlike an address: a second release finds nothing.
+  // Unlike addresses, numbers are never reused, so a second release of an array finds nothing.
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private record Content(ExportedMemory memory, MemorySegment buffers) {
@@ -42,7 +43,7 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** Set up by the first export: linking takes milliseconds. */
+  /** Initialized by the first export, because linking takes milliseconds. */
   private static final class Release {
     static final MemorySegment ARRAY =
         ReleaseFunction.of(MethodHandles.lookup(), ArrowExport.class, "releaseArray");
@@ -54,7 +55,7 @@ public final class ArrowExport implements AutoCloseable {
   private final MemorySegment structs;
   private final long number;
   private final AtomicBoolean closed = new AtomicBoolean();
-  // Set before the export is published.
+  // Assigned before the export is published.
   private Cleaner.@Nullable Cleanable watch;
 
   private ArrowExport(MemorySegment structs, long number) {
@@ -63,9 +64,9 @@ public final class ArrowExport implements AutoCloseable {
   }
 
   /**
-   * Exports a copy of a buffer.
+   * Exports the host's or the device's copy of a buffer.
    *
-   * @param onDevice whether it is the copy that the accelerator computes in, and not the host's
+   * @param onDevice whether to export the copy that the accelerator computes in, not the host's
    */
   static ArrowExport of(UnifiedBuffer<?> buffer, boolean onDevice) {
     MemorySegment format = ArrowFormat.of(buffer.elementType());
@@ -75,7 +76,7 @@ public final class ArrowExport implements AutoCloseable {
     MemorySegment buffers = MemorySegment.NULL;
     try {
       structs = NativeHeap.allocate(ArrowStructs.DEVICE_ARRAY_BYTES + ArrowStructs.SCHEMA_BYTES);
-      // The bits of nulls, of which there are none, and the data.
+      // The first pointer, to the bits of nulls, stays null. The second is the data.
       buffers = NativeHeap.allocate(16);
       buffers.set(JAVA_LONG, 8, memory.data());
       ArrowExport export = new ArrowExport(structs, NUMBERS.incrementAndGet());
@@ -92,7 +93,10 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** A consumer may not have moved the array yet, so nothing is freed. */
+  /**
+   * Reports an export that was not closed. A consumer may not have moved the array yet, so nothing
+   * is freed.
+   */
   private static void forgotten(AtomicBoolean closed) {
     if (!closed.get()) {
       ForgottenExports.report(
@@ -120,7 +124,10 @@ public final class ArrowExport implements AutoCloseable {
     schema.set(ADDRESS, ArrowStructs.SCHEMA_RELEASE, Release.SCHEMA);
   }
 
-  /** Metal makes no memory object of a part of another one, and Arrow counts in elements. */
+  /**
+   * Returns the offset of a buffer in its memory object, in elements. Metal has no memory objects
+   * for parts of others, and Arrow counts in elements.
+   */
   private static long elementsBefore(UnifiedBuffer<?> buffer, ExportedMemory memory) {
     long size = buffer.elementType().byteSize();
     if (memory.offset() % size != 0) {
@@ -142,7 +149,10 @@ public final class ArrowExport implements AutoCloseable {
     return structs.asSlice(ArrowStructs.DEVICE_ARRAY_BYTES, ArrowStructs.SCHEMA_BYTES);
   }
 
-  /** Called by consumers. Nothing may be thrown: that would end the virtual machine. */
+  /**
+   * Releases an array. Consumers call this. It throws nothing, which would crash the virtual
+   * machine.
+   */
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void releaseArray(MemorySegment struct) {
     try {
@@ -162,7 +172,7 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** Called by consumers; what a schema refers to is never freed. */
+  /** Releases a schema. Consumers call this. The texts that a schema refers to are never freed. */
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void releaseSchema(MemorySegment struct) {
     try {
@@ -172,21 +182,21 @@ public final class ArrowExport implements AutoCloseable {
     }
   }
 
-  /** Returns the arrays that were not released yet, of all managers. */
+  /** Returns the number of arrays, of all managers, that are not released. */
   static int open() {
     return OPEN.size();
   }
 
   /**
-   * Returns the address of the {@code ArrowArray}, valid until this is closed. An {@code
-   * ArrowDeviceArray} begins with it, and is at the same address.
+   * Returns the address of the {@code ArrowArray}, valid until this export is closed. For an export
+   * of the device's copy, an {@code ArrowDeviceArray} is at the same address.
    */
   public long array() {
     checkOpen();
     return structs.address();
   }
 
-  /** Returns the address of the {@code ArrowSchema}, valid until this is closed. */
+  /** Returns the address of the {@code ArrowSchema}, valid until this export is closed. */
   public long schema() {
     checkOpen();
     return structs.address() + ArrowStructs.DEVICE_ARRAY_BYTES;

@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Arrow's names of the types whose values are one element each. */
+/** Arrow's format strings of the types whose values are one element each. */
 final class ArrowFormat {
   private static final Map<ElementType<?>, String> NAMES =
       Map.of(
@@ -21,7 +21,7 @@ final class ArrowFormat {
           ElementType.FLOAT, "f",
           ElementType.DOUBLE, "g");
 
-  /** The names as C strings, which are never freed. */
+  /** The format strings as C strings, which are never freed. */
   private static final Map<ElementType<?>, MemorySegment> TEXTS =
       NAMES.entrySet().stream()
           .collect(
@@ -30,7 +30,7 @@ final class ArrowFormat {
 
   private ArrowFormat() {}
 
-  /** Returns the name of a type as a C string. */
+  /** Returns the format string of a type as a C string. */
   static MemorySegment of(ElementType<?> type) {
     MemorySegment text = TEXTS.get(type);
     if (text == null) {
@@ -43,10 +43,7 @@ final class ArrowFormat {
     return text;
   }
 
-  /**
-   * Returns the type of buffer for a column; dates and times are the integers that Arrow has for
-   * them.
-   */
+  /** Returns the element type for a column. Dates and times are Arrow's integers for them. */
   static ElementType<?> elementType(String format) {
     for (Map.Entry<ElementType<?>, String> entry : NAMES.entrySet()) {
       if (entry.getValue().equals(format)) {
@@ -55,7 +52,7 @@ final class ArrowFormat {
     }
     String unit = format.substring(0, Math.min(3, format.length()));
     return switch (unit) {
-      // Half floats, bit for bit.
+      // Half floats have no Java type; a SHORT has their bits.
       case "e" -> ElementType.SHORT;
       case "tdD", "tts", "ttm", "tiM" -> ElementType.INT;
       case "tdm", "ttu", "ttn", "tss", "tsm", "tsu", "tsn", "tDs", "tDm", "tDu", "tDn" ->

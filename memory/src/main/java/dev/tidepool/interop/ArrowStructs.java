@@ -6,8 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The structures of Arrow's C data interface, and of its form for devices, as they lie in memory on
- * 64-bit systems.
+ * The memory layouts of Arrow's C data interface, and of its form for devices, on 64-bit systems.
  *
  * <pre>
  * ArrowSchema, 72 bytes: format 0, name 8, metadata 16, flags 24, n_children 32, children 40,
@@ -18,7 +17,7 @@ import java.lang.foreign.MemorySegment;
  *                        reserved 104
  * </pre>
  *
- * A structure whose {@code release} is null is released, or was moved to other memory.
+ * A structure whose {@code release} is null was released or moved.
  */
 final class ArrowStructs {
   static final int SCHEMA_BYTES = 72;
@@ -46,7 +45,7 @@ final class ArrowStructs {
 
   private ArrowStructs() {}
 
-  /** Calls the function that a structure has at a place, unless it is released. */
+  /** Calls the release function at an offset of a structure, unless the structure is released. */
   static void release(MemorySegment struct, int at) {
     ReleaseFunction.call(struct.get(ADDRESS, at), struct);
   }

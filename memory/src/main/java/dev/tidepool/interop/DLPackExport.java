@@ -12,31 +12,32 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A tensor that {@link DLPack} made for another library. Its holder must end it once: the consumer,
- * by the deleter in the structure, or this object's {@link #close()} if no consumer took it.
+ * A tensor that {@link DLPack} exports to another library. It must be released once: the consumer
+ * calls the deleter in the structure, or, if there is no consumer, the program calls {@link
+ * #close()}.
  *
- * <p>All exports share one deleter, which finds the export by the structure's address. It can be
- * called by any thread, also one that Java does not know. It frees the structure and no longer
- * holds the buffer; it does not wait. A second call of the deleter, soon after the first, is
- * reported in the log and does nothing else. An export that becomes unreachable before either is
- * reported in the log, and its memory stays. Thread-safe.
+ * <p>All exports share one deleter, which finds the export by the structure's address. Any thread
+ * can call the deleter, including threads unknown to Java. The deleter releases the structure and
+ * the buffer's memory, and does not wait. A second call of the deleter, soon after the first, is
+ * reported in the log and has no other effect. An export that becomes unreachable before it is
+ * handed over or closed is reported in the log, and its memory is not freed. Thread-safe.
  */
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** Exports whose deleter was not called yet, by the address of the structure. */
+  /** Exports whose deleter was not called, by the address of the structure. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
 
-  /** The structures of all managers that ended last. Their memory is not reused yet. */
+  /** The structures that were released last, of all managers. Their memory is not reused yet. */
   private static final Queue<TensorStruct> ENDED = new ArrayBlockingQueue<>(1_000);
 
-  /** What the deleter ends; does not keep the export reachable. */
+  /** The state that the deleter releases. Does not keep the export reachable. */
   private static final class Content {
     private final TensorStruct struct;
     private final ExportedMemory memory;
     private final AtomicBoolean handedOver = new AtomicBoolean();
     private volatile boolean released;
-    // Set before a consumer can know the export.
+    // Assigned before the export is published.
     private Cleaner.@Nullable Cleanable watch;
 
     Content(TensorStruct struct, ExportedMemory memory) {
@@ -45,7 +46,7 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  /** Set up by the first export: linking takes milliseconds. */
+  /** Initialized by the first export, because linking takes milliseconds. */
   private static final class Deleter {
     static final MemorySegment STUB =
         ReleaseFunction.of(MethodHandles.lookup(), DLPackExport.class, "delete");
@@ -59,7 +60,7 @@ public final class DLPackExport implements AutoCloseable {
     this.address = content.struct.address();
   }
 
-  /** Begins an export. If this throws, the structure is freed, and the memory is the caller's. */
+  /** Starts an export. If this throws, the structure is freed; the caller still owns the memory. */
   static DLPackExport begin(TensorStruct struct, ExportedMemory memory) {
     try {
       struct.deleter(Deleter.STUB);
@@ -74,7 +75,10 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  /** A consumer may have the address all the same, so nothing is freed. */
+  /**
+   * Reports an export that was not released. A consumer may have the address nevertheless, so
+   * nothing is freed.
+   */
   private static void forgotten(Content content) {
     if (!content.handedOver.get() && !content.released) {
       ForgottenExports.report(
@@ -83,7 +87,10 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  /** Called by consumers. Nothing may be thrown: that would end the virtual machine. */
+  /**
+   * Releases a tensor. Consumers call this. It throws nothing, which would crash the virtual
+   * machine.
+   */
   @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void delete(MemorySegment struct) {
     try {
@@ -105,7 +112,8 @@ public final class DLPackExport implements AutoCloseable {
 
   private static void end(Content content) {
     try {
-      // Not freed yet: a second call of the deleter must not end another tensor at its address.
+      // Not freed yet: a second call of the deleter must not find another tensor at the same
+      // address.
       while (!ENDED.offer(content.struct)) {
         TensorStruct oldest = ENDED.poll();
         if (oldest != null) {
@@ -122,26 +130,26 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  /** The exports whose deleter was not called yet, of all managers. */
+  /** Returns the number of exports, of all managers, whose deleter was not called. */
   static int open() {
     return OPEN.size();
   }
 
   /**
-   * Returns the address of the structure, to look at. It is valid until this is closed, or a
-   * consumer that took it calls the deleter.
+   * Returns the address of the structure, without handing it over. It is valid until this export is
+   * closed, or the consumer calls the deleter.
    */
   public long address() {
     return address;
   }
 
   /**
-   * Gives the tensor to a consumer, which calls the deleter from now on; {@link #close()} does
-   * nothing any more.
+   * Hands the tensor over to a consumer, which must call the deleter. After that {@link #close()}
+   * does nothing.
    *
    * @return the address of the structure, a {@code DLManagedTensorVersioned} or {@code
    *     DLManagedTensor}
-   * @throws IllegalStateException if it was handed over before, or closed
+   * @throws IllegalStateException if the tensor was already handed over or closed
    */
   public long handOver() {
     if (!content.handedOver.compareAndSet(false, true)) {
@@ -152,14 +160,12 @@ public final class DLPackExport implements AutoCloseable {
     return address;
   }
 
-  /**
-   * Returns whether the deleter was called, or this was closed, and nothing of the tensor is left.
-   */
+  /** Returns whether the tensor was released, by the deleter or by {@link #close()}. */
   public boolean isReleased() {
     return content.released;
   }
 
-  /** Ends a tensor that was not handed over. Idempotent; does not wait. */
+  /** Releases a tensor that was not handed over. Idempotent; does not wait. */
   @Override
   public void close() {
     StackReserve.check();

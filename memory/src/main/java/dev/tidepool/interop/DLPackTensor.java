@@ -12,13 +12,13 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * A tensor of another library, whose memory is a buffer without a copy, as {@link
- * UnifiedMemoryManager#adopt adopted} memory is. {@link #close()} closes the buffer. After its last
- * use the tensor's deleter is called, once. The same happens when the manager closes, or when
- * nothing refers to this any more.
+ * A tensor of another library, as a buffer over {@link UnifiedMemoryManager#adopt adopted} memory,
+ * without a copy. {@link #close()} closes the buffer. The tensor's deleter is called once, after
+ * the last use of the buffer. The same happens when the manager closes, or when this object becomes
+ * unreachable.
  *
- * <p>A buffer has its elements one after another. A tensor with other strides, or that is not
- * aligned to its elements, has no such buffer: {@link #copyTo} copies it. Thread-safe.
+ * <p>The elements of a buffer are contiguous. A tensor with other strides, or that is not aligned
+ * to its elements, has no buffer: use {@link #copyTo} to copy it. Thread-safe.
  */
 public final class DLPackTensor implements AutoCloseable {
   private static final long CHUNK = 1 << 20;
@@ -28,7 +28,7 @@ public final class DLPackTensor implements AutoCloseable {
   private final DLPackType type;
   private final long[] shape;
   private final long[] strides;
-  // The offset in bytes of the first element in a memory that is not adopted as elements.
+  // The offset of the first element in bytes, in memory that is not adopted as elements.
   private final long first;
   private final boolean readOnly;
   private final boolean copied;
@@ -52,7 +52,7 @@ public final class DLPackTensor implements AutoCloseable {
 
   static DLPackTensor open(UnifiedMemoryManager manager, long address, boolean versioned) {
     Objects.requireNonNull(manager, "manager");
-    // A deleter that calls back into Java and has no stack there would end the virtual machine.
+    // A deleter that calls back into Java without enough stack would crash the virtual machine.
     StackReserve.checkForTwo();
     if (address <= 0 || address % 8 != 0) {
       throw new IllegalArgumentException(
@@ -62,7 +62,7 @@ public final class DLPackTensor implements AutoCloseable {
     }
     TensorStruct struct = TensorStruct.at(address, versioned);
     checkLayout(struct);
-    // DLPack allows a tensor without a deleter, whose memory needs no end.
+    // DLPack allows a tensor without a deleter, whose memory needs no release.
     Runnable deleter =
         () -> ReleaseFunction.call(struct.deleter(), MemorySegment.ofAddress(struct.address()));
     try {
@@ -78,7 +78,7 @@ public final class DLPackTensor implements AutoCloseable {
     }
   }
 
-  /** Adopts the memory, or throws and leaves it to the caller to call the deleter. */
+  /** Adopts the memory. If this throws, the caller must call the deleter. */
   private static DLPackTensor open(
       UnifiedMemoryManager manager, TensorStruct struct, Runnable deleter) {
     NativeKind kind = kind(struct);
@@ -87,7 +87,7 @@ public final class DLPackTensor implements AutoCloseable {
     long count = Shapes.count(shape);
     long[] strides = strides(struct, shape);
     long size = elements.byteSize();
-    // The place of an address; of a memory object, within it.
+    // The address of the first element, or its offset in a memory object.
     long start = (kind.isPointer() ? struct.data() : 0) + struct.byteOffset();
     boolean adopted =
         count == 0
@@ -109,7 +109,7 @@ public final class DLPackTensor implements AutoCloseable {
     return new DLPackTensor(buffer, adopted, struct, shape, strides, -lowest);
   }
 
-  /** Returns the bytes from a distance to the tensor's first element on. */
+  /** Returns the bytes that start at a distance from the tensor's first element. */
   private static NativeHandle memory(
       TensorStruct struct, NativeKind kind, long distance, long bytes) {
     long offset = struct.byteOffset() + distance;
@@ -119,8 +119,8 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * Checks that the structure is not of the other form, whose deleter is elsewhere. A version is
-   * two small numbers, which no address is.
+   * Checks that the structure does not have the other layout, whose deleter is at another offset. A
+   * version is two small numbers, which no address is.
    */
   private static void checkLayout(TensorStruct struct) {
     if (struct.isVersioned() != struct.beginsWithVersion()) {
@@ -192,32 +192,34 @@ public final class DLPackTensor implements AutoCloseable {
     return type;
   }
 
-  /** Returns whether the producer forbids writes, which the buffer then refuses. */
+  /** Returns whether the producer forbids writes. The buffer then rejects them. */
   public boolean isReadOnly() {
     return readOnly;
   }
 
-  /** Returns whether the producer says that it has made a copy for this tensor. */
+  /** Returns whether the producer reports that the tensor is a copy. */
   public boolean isCopied() {
     return copied;
   }
 
-  /** Returns whether {@link #buffer()} has the tensor's memory; else {@link #copyTo} copies it. */
+  /**
+   * Returns whether {@link #buffer()} returns the tensor's memory; otherwise {@link #copyTo} copies
+   * it.
+   */
   public boolean isAdopted() {
     return adopted;
   }
 
-  /** Returns whether the elements lie in row-major order: the last dimension varies fastest. */
+  /** Returns whether the elements are in row-major order: the last dimension varies fastest. */
   public boolean isRowMajor() {
     return Shapes.isRowMajor(shape, strides);
   }
 
   /**
-   * Returns the tensor's memory as a HOST buffer, or a DEVICE buffer if it is a device's, in the
-   * order in which the elements lie: {@link #strides()} tells which.
+   * Returns the tensor's memory as a HOST buffer, or as a DEVICE buffer if it is on a device. The
+   * elements are in memory order, which {@link #strides()} describes.
    *
-   * @throws UnsupportedOperationException if the elements do not lie one after another, or are not
-   *     aligned
+   * @throws UnsupportedOperationException if the elements are not contiguous, or not aligned
    */
   public UnifiedBuffer<?> buffer() {
     if (!adopted) {
@@ -233,9 +235,9 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * Like {@link #buffer()}, as a buffer of a type.
+   * Like {@link #buffer()}, with an element type.
    *
-   * @throws IllegalArgumentException if the elements are of another type
+   * @throws IllegalArgumentException if the elements have another type
    * @throws UnsupportedOperationException as {@link #buffer()} does
    */
   @SuppressWarnings("unchecked") // what is checked first
@@ -255,7 +257,7 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * Copies the tensor to a buffer of any manager, in row-major order, whatever its strides are.
+   * Copies the tensor to a buffer of any manager, in row-major order, independent of its strides.
    *
    * @throws IllegalArgumentException if the buffer has another number of elements, or elements of
    *     another size
@@ -275,11 +277,11 @@ public final class DLPackTensor implements AutoCloseable {
               + destination.elementType().byteSize());
     }
     if (adopted && isRowMajor()) {
-      // On one device, it need not come to the host.
+      // A copy on one device need not pass through the host.
       destination.as(ElementType.BYTE).copyFrom(memory.as(ElementType.BYTE));
       return;
     }
-    // A close on another thread must not end the memory under the copy.
+    // A close on another thread must not free the memory during the copy.
     HostHold hold = HostHold.of(memory, false);
     try {
       if (isRowMajor()) {
@@ -309,7 +311,7 @@ public final class DLPackTensor implements AutoCloseable {
     }
   }
 
-  /** Copies the next elements, from an index that moves on. */
+  /** Copies the next elements, starting at an index, and advances the index. */
   private void gather(
       MemorySegment source, long[] index, MemorySegment block, long elements, long size) {
     long at = first;
@@ -330,7 +332,7 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * Closes the buffer; after its last use the tensor's deleter is called. Idempotent.
+   * Closes the buffer. The tensor's deleter is called after the last use of the buffer. Idempotent.
    *
    * @throws dev.tidepool.TransferException as {@link UnifiedBuffer#close()} does
    */

@@ -3,11 +3,11 @@ package dev.tidepool.interop;
 import dev.tidepool.ElementType;
 
 /**
- * The type of a tensor's elements, as DLPack's {@code DLDataType} has it.
+ * The type of a tensor's elements: DLPack's {@code DLDataType}.
  *
- * @param code what the bits mean: one of the constants of this class, or a newer one
- * @param bits of one lane
- * @param lanes values in one element; 1 unless the elements are short vectors
+ * @param code the meaning of the bits: one of the constants of this class, or a newer code
+ * @param bits the bits of one lane
+ * @param lanes the values in one element; 1 unless the elements are short vectors
  */
 public record DLPackType(int code, int bits, int lanes) {
   /** Signed integers. */
@@ -22,14 +22,14 @@ public record DLPackType(int code, int bits, int lanes) {
   /** Brain floating point, of 16 bits. */
   public static final int BFLOAT = 4;
 
-  /** Complex numbers; the bits are those of both parts. */
+  /** Complex numbers; the bits are those of both parts together. */
   public static final int COMPLEX = 5;
 
-  /** Truth values. */
+  /** Booleans. */
   public static final int BOOL = 6;
 
   /**
-   * Returns the type that DLPack has for the elements of a buffer.
+   * Returns DLPack's type for the elements of a buffer.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -51,17 +51,17 @@ public record DLPackType(int code, int bits, int lanes) {
     return type.isUnsigned() ? UINT : INT;
   }
 
-  /** Returns the bytes of one element, all lanes together. */
+  /** Returns the bytes of one element with all its lanes. */
   long byteSize() {
     return (long) bits * lanes / 8;
   }
 
   /**
-   * Returns the type of buffer that holds such elements. Elements that Java has no type for, such
-   * as half floats, are the signed integers of their width, bit for bit.
+   * Returns the element type of a buffer for this type. Elements without a Java type, such as half
+   * floats, are signed integers of the same width with the same bits.
    *
-   * @throws UnsupportedOperationException if an element is not 1, 2, 4 or 8 bytes, or its parts are
-   *     smaller than a byte
+   * @throws UnsupportedOperationException if an element does not have 1, 2, 4 or 8 bytes, or a lane
+   *     is not a whole number of bytes
    */
   public ElementType<?> elementType() {
     if (bits % 8 != 0) {
@@ -97,7 +97,7 @@ public record DLPackType(int code, int bits, int lanes) {
     };
   }
 
-  /** Returns the type as NumPy would write it, such as {@code float32}. */
+  /** Returns the type in NumPy's notation, such as {@code float32}. */
   @Override
   public String toString() {
     String kind =

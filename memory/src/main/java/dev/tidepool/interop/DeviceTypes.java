@@ -3,7 +3,7 @@ package dev.tidepool.interop;
 import dev.tidepool.NativeKind;
 import org.jspecify.annotations.Nullable;
 
-/** The numbers that DLPack and Arrow have for types of devices. */
+/** The numbers of device types in DLPack and Arrow. */
 final class DeviceTypes {
   static final int CPU = 1;
   static final int CUDA = 2;
@@ -15,7 +15,7 @@ final class DeviceTypes {
 
   private DeviceTypes() {}
 
-  /** Returns the type of device for a kind of memory. */
+  /** Returns the device type for a kind of memory. */
   static int of(NativeKind kind) {
     return switch (kind) {
       case HOST_POINTER -> CPU;
@@ -28,10 +28,10 @@ final class DeviceTypes {
     };
   }
 
-  /** The kind of memory that a type of device has; null if nothing here opens it. */
+  /** Returns the kind of memory of a device type; null if no accelerator can open it. */
   static @Nullable NativeKind kind(int type) {
     return switch (type) {
-      // The host reaches page-locked memory as any other.
+      // The host accesses page-locked memory like other memory.
       case CPU, CUDA_HOST, ROCM_HOST -> NativeKind.HOST_POINTER;
       case CUDA, CUDA_MANAGED -> NativeKind.CUDA_POINTER;
       case OPENCL -> NativeKind.OPENCL_BUFFER;

@@ -6,19 +6,19 @@ import dev.tidepool.runtime.buffer.DeviceHold;
 import dev.tidepool.runtime.buffer.HostHold;
 
 /**
- * The copy of a buffer that a consumer has, on one side, as DLPack and Arrow describe it.
+ * The exported copy of a buffer, as DLPack and Arrow describe it.
  *
  * @param data an address, or the handle of a memory object
- * @param offset bytes from there to the first byte; 0 of an address
+ * @param offset the bytes from there to the first byte; 0 for an address
  * @param ending ends the consumer's use; may run more than once
  */
 record ExportedMemory(int deviceType, int deviceNumber, long data, long offset, Runnable ending) {
 
   /**
-   * Brings the newest bytes to a side and holds them there.
+   * Copies the newest bytes to the host or the device, and holds the copy there.
    *
-   * @param writing whether the consumer may write them
-   * @param atStart whether a memory object must begin with them
+   * @param writing whether the consumer may write the bytes
+   * @param atStart whether the memory object must begin with the bytes
    */
   static ExportedMemory of(
       UnifiedBuffer<?> buffer, boolean writing, boolean onHost, boolean atStart) {
@@ -42,7 +42,7 @@ record ExportedMemory(int deviceType, int deviceNumber, long data, long offset, 
     }
   }
 
-  /** The consumer has ended. Idempotent; does not wait. */
+  /** Ends the consumer's use. Idempotent; does not wait. */
   void end() {
     ending.run();
   }

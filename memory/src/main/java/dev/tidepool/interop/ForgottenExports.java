@@ -2,7 +2,7 @@ package dev.tidepool.interop;
 
 import java.lang.ref.Cleaner;
 
-/** Exports that became unreachable without an end. */
+/** Detects exports that became unreachable without being released. */
 final class ForgottenExports {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
   private static final Cleaner CLEANER = Cleaner.create();
@@ -12,9 +12,9 @@ final class ForgottenExports {
   /**
    * Registers a check that runs when an export is unreachable.
    *
-   * @param look does not refer to the export
-   * @return what the end of the export {@linkplain Cleaner.Cleanable#clean cleans}: it looks then,
-   *     and the garbage collector has nothing to do for the export
+   * @param look the check; must not refer to the export
+   * @return an object that the release of the export {@linkplain Cleaner.Cleanable#clean cleans},
+   *     which runs the check and unregisters it
    */
   static Cleaner.Cleanable watch(Object export, Runnable look) {
     return CLEANER.register(export, look);

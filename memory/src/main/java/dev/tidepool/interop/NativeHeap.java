@@ -12,8 +12,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The heap of the C library, for small structures that one thread makes and another frees. An arena
- * for each would cost a hundred times as much.
+ * The heap of the C library, for small structures that one thread allocates and another frees. An
+ * arena for each would cost a hundred times as much.
  */
 final class NativeHeap {
   private static final MethodHandle CALLOC =

@@ -9,18 +9,18 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** The C functions that end a structure, whose address they take: ours and other libraries'. */
+/** C functions that release a structure at an address: those of this library and of others. */
 final class ReleaseFunction {
   private static final FunctionDescriptor TYPE = FunctionDescriptor.ofVoid(ValueLayout.ADDRESS);
 
   private static final class Call {
-    /** Not critical: the function may be ours, which calls back into Java. */
+    /** Not critical, because a function of this library calls back into Java. */
     static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(TYPE);
   }
 
   private ReleaseFunction() {}
 
-  /** Makes a function of a static method, which must throw nothing. Takes milliseconds. */
+  /** Creates a function from a static method, which must throw nothing. Takes milliseconds. */
   static MemorySegment of(MethodHandles.Lookup lookup, Class<?> owner, String method) {
     try {
       MethodType type = MethodType.methodType(void.class, MemorySegment.class);
@@ -43,7 +43,7 @@ final class ReleaseFunction {
     }
   }
 
-  /** Logs what a method that is such a function failed with. Throws nothing. */
+  /** Logs the failure of a release function. Throws nothing. */
   static void failed(String what, Throwable failure) {
     try {
       System.getLogger("dev.tidepool")

@@ -3,14 +3,14 @@ package dev.tidepool.interop;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 
-/** Arithmetic of shapes and strides, which are in elements. */
+/** Arithmetic with shapes and strides. Strides are in elements. */
 final class Shapes {
   private Shapes() {}
 
   /**
    * Returns the number of elements.
    *
-   * @throws IllegalArgumentException if a dimension is negative, or 64 bits do not hold the number
+   * @throws IllegalArgumentException if a dimension is negative, or the number exceeds 64 bits
    */
   static long count(long[] shape) {
     for (long size : shape) {
@@ -30,7 +30,7 @@ final class Shapes {
     }
   }
 
-  /** Returns whether a dimension has the size 0, however large the others are. */
+  /** Returns whether a dimension has the size 0, independent of the others. */
   private static boolean isEmpty(long[] shape) {
     return Arrays.stream(shape).anyMatch(size -> size == 0);
   }
@@ -50,9 +50,9 @@ final class Shapes {
   }
 
   /**
-   * Returns the strides of a shape whose last dimension varies fastest. The strides of a shape
-   * without elements are never used: where 64 bits do not hold one, it is that of the next
-   * dimension.
+   * Returns the strides of a shape whose last dimension varies fastest. A stride that exceeds 64
+   * bits occurs only in a shape without elements, whose strides are never used; it is replaced by
+   * that of the next dimension.
    */
   static long[] rowMajor(long[] shape) {
     long[] strides = new long[shape.length];
@@ -65,7 +65,7 @@ final class Shapes {
     return strides;
   }
 
-  /** Returns whether the elements lie one after another in row-major order. */
+  /** Returns whether the elements are contiguous in row-major order. */
   static boolean isRowMajor(long[] shape, long[] strides) {
     if (count(shape) == 0) {
       return true;
@@ -75,9 +75,7 @@ final class Shapes {
         .allMatch(i -> shape[i] == 1 || strides[i] == expected[i]);
   }
 
-  /**
-   * Returns whether the elements lie one after another, each once, in some order of the dimensions.
-   */
+  /** Returns whether the elements are contiguous, each once, in some order of the dimensions. */
   static boolean isDense(long[] shape, long[] strides) {
     if (count(shape) == 0) {
       return true;

@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * DLPack's two structures as they lie in memory on 64-bit systems: {@code DLManagedTensorVersioned}
+ * The memory layouts of DLPack's two structures on 64-bit systems: {@code DLManagedTensorVersioned}
  * of version 1, and {@code DLManagedTensor}, which is older and has no version.
  *
  * <pre>
@@ -49,7 +49,7 @@ final class TensorStruct {
     this.tensor = versioned ? 32 : 0;
   }
 
-  /** Returns a structure at an address, which another library filled. */
+  /** Returns the structure at an address, which another library filled. */
   static TensorStruct at(long address, boolean versioned) {
     return new TensorStruct(
         MemorySegment.ofAddress(address)
@@ -57,7 +57,7 @@ final class TensorStruct {
         versioned);
   }
 
-  /** Returns a new structure of zeros, with room for shape and strides behind it. */
+  /** Allocates a structure of zeros, followed by space for shape and strides. */
   static TensorStruct allocate(boolean versioned, int dimensions) {
     int size = versioned ? VERSIONED_BYTES : UNVERSIONED_BYTES;
     MemorySegment struct = NativeHeap.allocate(size + 16L * dimensions);
@@ -84,7 +84,7 @@ final class TensorStruct {
     return versioned;
   }
 
-  /** Returns whether the first 8 bytes are a version rather than an address of data. */
+  /** Returns whether the first 8 bytes are a version, not an address of data. */
   boolean beginsWithVersion() {
     int first = struct.get(JAVA_INT, 0);
     int second = struct.get(JAVA_INT, 4);
@@ -153,12 +153,12 @@ final class TensorStruct {
     struct.set(JAVA_SHORT, tensor + 22, (short) type.lanes());
   }
 
-  /** Returns the numbers at {@code shape}; null if the pointer is. */
+  /** Returns the numbers at {@code shape}; null if the pointer is null. */
   long @Nullable [] shape() {
     return numbers(tensor + 24);
   }
 
-  /** Returns the numbers at {@code strides}, in elements; null if the pointer is. */
+  /** Returns the numbers at {@code strides}, in elements; null if the pointer is null. */
   long @Nullable [] strides() {
     return numbers(tensor + 32);
   }

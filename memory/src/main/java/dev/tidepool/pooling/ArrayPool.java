@@ -4,7 +4,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.TidepoolRuntime;
 
 /**
- * A pool of arrays on the Java heap, for example for results of kernels that are read once.
+ * A pool of arrays on the Java heap, for example for results that a program reads once.
  *
  * {@snippet :
  * try (ArrayPool<float[]> arrays = ArrayPool.create(ElementType.FLOAT)) {
@@ -14,32 +14,33 @@ import dev.tidepool.TidepoolRuntime;
  * }
  *
  * <p>Lengths are rounded up to size classes. An array above 4 KiB is at most 12.5% larger than
- * requested; a smaller one has a power of two of bytes, at least 1 KiB. An array serves requests of
- * its own class only. Arrays above 1 GiB have exactly the requested length and are not kept.
+ * requested; the bytes of a smaller one are a power of two, at least 1 KiB. An array serves only
+ * requests of its own class. Arrays above 1 GiB have exactly the requested length and are not kept.
  *
- * <p>The pool knows every array that is in use. So it always detects the return of a foreign array,
- * and a second return.
+ * <p>The pool tracks every array in use, so it always detects the return of a foreign array and a
+ * second return.
  *
- * <p>Thread-safe, also for virtual threads. What a thread did with an array before its return
- * happens before what the next holder does with it.
+ * <p>Thread-safe, also for virtual threads. Actions on an array before its return happen-before
+ * actions of the next holder.
  *
- * @param <A> the arrays, such as {@code float[]}
+ * @param <A> the type of the arrays, such as {@code float[]}
  */
 public interface ArrayPool<A> extends AutoCloseable {
-  /** When arrays are filled with zeros. A new array is all zeros in any case. */
+  /** When arrays are filled with zeros. A new array is always all zeros. */
   enum Clearing {
-    /** Never: an array holds whatever its last holder left there. */
+    /** Never: an array has the contents that its last holder left. */
     NEVER,
 
-    /** When an array that had a holder before is rented. */
+    /** When an array that had a holder before is rented again. */
     ON_RENT,
 
-    /** When an array comes back, so that the pool keeps none of its contents. */
+    /** When an array is returned, so that the pool keeps none of its contents. */
     ON_RETURN
   }
 
   /**
-   * Returns a pool of its own that keeps at most 64 MiB and clears nothing.
+   * Creates a pool, independent of any manager, that keeps at most 64 MiB of idle arrays and never
+   * clears them.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -48,10 +49,10 @@ public interface ArrayPool<A> extends AutoCloseable {
   }
 
   /**
-   * Returns a pool of its own.
+   * Creates a pool, independent of any manager.
    *
-   * @param maximumBytes of idle arrays that are kept; what comes back beyond that is left to the
-   *     collector
+   * @param maximumBytes the most bytes of idle arrays that the pool keeps; it drops arrays returned
+   *     beyond that for the garbage collector
    * @param clearing when arrays are filled with zeros
    * @throws IllegalArgumentException if the elements are records, or {@code maximumBytes} is
    *     negative
@@ -60,33 +61,33 @@ public interface ArrayPool<A> extends AutoCloseable {
     return TidepoolRuntime.installed().createArrayPool(type, maximumBytes, clearing);
   }
 
-  /** Returns what the arrays hold. */
+  /** Returns the type of the arrays' elements. */
   ElementType<A> elementType();
 
   /**
-   * Returns an array of at least that many elements that has no other holder.
+   * Returns an array of at least {@code minimumLength} elements that has no other holder.
    *
    * @param minimumLength 0 or more
-   * @throws IllegalArgumentException if it is negative
+   * @throws IllegalArgumentException if {@code minimumLength} is negative
    * @throws IllegalStateException if the pool is closed
    */
   A rent(int minimumLength);
 
   /**
-   * Takes an array back; the caller must not use it any more.
+   * Gives an array back to the pool. The caller must not use it any more.
    *
    * @throws IllegalArgumentException if the array is not of this pool
-   * @throws IllegalStateException if it was given back already
+   * @throws IllegalStateException if the array was already returned
    */
   void giveBack(A array);
 
-  /** Leaves idle arrays to the collector; returns how many bytes. */
+  /** Drops idle arrays for the garbage collector, and returns how many bytes were dropped. */
   long trim();
 
-  /** Returns the figures now; takes time in proportion to the arrays. */
+  /** Returns the current figures. Takes time in proportion to the number of arrays. */
   ArrayPoolStatistics statistics();
 
-  /** Leaves idle arrays to the collector, and those that come back later. Idempotent. */
+  /** Drops idle arrays for the garbage collector, also those returned later. Idempotent. */
   @Override
   void close();
 }

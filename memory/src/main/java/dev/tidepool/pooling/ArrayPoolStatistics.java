@@ -1,16 +1,16 @@
 package dev.tidepool.pooling;
 
 /**
- * What an {@link ArrayPool} has and has done; exact when no thread is using it. Bytes are those of
- * the elements, rounding to size classes included.
+ * Figures of an {@link ArrayPool}; exact while no thread uses it. Bytes are those of the elements,
+ * including rounding to size classes.
  *
- * @param rents arrays handed out
- * @param hits those of them that were idle before
+ * @param rents arrays that were rented
+ * @param hits rents that an idle array served
  * @param idleArrays arrays that are idle now
- * @param idleBytes their bytes
+ * @param idleBytes the bytes of idle arrays
  * @param rentedArrays arrays that have a holder now
- * @param rentedBytes their bytes
- * @param dropped arrays left to the collector
+ * @param rentedBytes the bytes of rented arrays
+ * @param dropped arrays dropped for the garbage collector
  */
 public record ArrayPoolStatistics(
     long rents,

@@ -23,59 +23,60 @@ import java.util.function.ToLongFunction;
  * }
  *
  * <p>{@link #get()} never waits: if no object is idle, it creates one, however many are in use. The
- * maximum bounds the idle objects. The pool knows every object that it made until the object is
- * destroyed. So it always detects the return of a foreign object, and a second return. It also
- * knows an object that is never returned: {@link #discard} objects that must not come back.
+ * maximum bounds the idle objects. The pool tracks every object that it created until the object is
+ * destroyed, so it always detects the return of a foreign object and a second return. It also
+ * tracks objects that are never returned: {@link #discard} objects that you will not return.
  *
- * <p>The pool calls its functions without a lock, on the thread that gets, returns or maintains. If
- * a function fails while an object is returned or examined, the object is destroyed and the failure
- * is logged; an {@link Error} is also thrown. If {@code create} fails, {@link #get()} throws the
- * failure, and the pool is unchanged.
+ * <p>The pool calls its functions without holding a lock, on the thread that gets, returns or
+ * maintains objects. If a function fails while an object is returned or examined, the object is
+ * destroyed and the failure is logged; an {@link Error} is also thrown. If {@code create} fails,
+ * {@link #get()} throws the failure, and the pool is unchanged.
  *
- * <p>Thread-safe, also for virtual threads. What a thread did with an object before its return
- * happens before what the next holder does with it.
+ * <p>Thread-safe, also for virtual threads. Actions on an object before its return happen-before
+ * actions of the next holder.
  *
- * @param <T> the objects; they are told apart by identity
+ * @param <T> the type of the objects, which the pool compares by identity
  */
 public interface ObjectPool<T> extends AutoCloseable {
-  /** The right to use an object until it is closed. */
+  /** The right to use an object until the lease is closed. */
   interface Lease<T> extends AutoCloseable {
     /**
      * Returns the object.
      *
-     * @throws IllegalStateException if the lease was closed
+     * @throws IllegalStateException if the lease is closed
      */
     T object();
 
-    /** Returns the object; a second call does nothing. */
+    /** Gives the object back to the pool. A second call does nothing. */
     @Override
     void close();
   }
 
   /**
-   * Begins a pool.
+   * Returns a builder for a pool.
    *
-   * @param create makes an object, and never returns one that the pool has already
+   * @param create creates an object; must not return an object that the pool already has
    */
   static <T> Builder<T> builder(Supplier<? extends T> create) {
     return new Builder<>(create);
   }
 
-  /** Returns a pool as the options say, filled to its minimum. */
+  /** Creates a pool with options, filled to its minimum. */
   static <T> ObjectPool<T> create(ObjectPoolOptions<T> options) {
     return TidepoolRuntime.installed().createObjectPool(options);
   }
 
   /**
-   * Returns an object that has no other holder: an idle one if there is one, else a new one.
+   * Returns an object that has no other holder: an idle one if there is one, otherwise a new one.
    *
-   * @throws IllegalStateException if the pool is closed, or {@code create} gave an object that the
-   *     pool has already
+   * @throws IllegalStateException if the pool is closed, or {@code create} returned an object that
+   *     the pool already has
    */
   T get();
 
   /**
-   * Takes an object back; the caller must not use it any more. In a closed pool it is destroyed.
+   * Gives an object back to the pool. The caller must not use it any more. A closed pool destroys
+   * the object.
    *
    * @throws IllegalArgumentException if the object is not of this pool, or was destroyed
    * @throws IllegalStateException if it was returned already
@@ -83,7 +84,7 @@ public interface ObjectPool<T> extends AutoCloseable {
   void put(T object);
 
   /**
-   * Takes an object back and destroys it, such as one that is broken.
+   * Destroys an object instead of returning it to the pool, for example because it is broken.
    *
    * @throws IllegalArgumentException if the object is not of this pool, or was destroyed
    * @throws IllegalStateException if it was returned already
@@ -91,33 +92,33 @@ public interface ObjectPool<T> extends AutoCloseable {
   void discard(T object);
 
   /**
-   * Like {@link #get()}, for {@code try}. A closed lease does not affect later leases of the same
-   * object.
+   * Like {@link #get()}, for {@code try}-with-resources. A closed lease does not affect later
+   * leases of the same object.
    */
   Lease<T> lease();
 
   /**
-   * Destroys idle objects that are older than their time to live; then those that were not used for
-   * the idle timeout, in the order of the policy, down to the minimum. Then creates objects up to
-   * the minimum. Does nothing if it is running already or the pool is closed.
+   * Destroys idle objects that are older than their time to live. Then destroys objects that were
+   * not used for the idle timeout, in the order of the policy, down to the minimum. Then creates
+   * objects up to the minimum. Does nothing if it is already running or the pool is closed.
    *
-   * <p>The pool does not record when an object came back, because that would cost more than the
+   * <p>The pool does not record when an object was returned, because that would cost more than the
    * rest of the return. An object counts as unused since a maintenance first found it idle, or
-   * since it was created.
+   * since its creation.
    */
   void maintain();
 
-  /** Returns the figures now; takes time in proportion to the objects. */
+  /** Returns the current figures. Takes time in proportion to the number of objects. */
   ObjectPoolStatistics statistics();
 
   /**
-   * Destroys what is idle; objects that come back later are destroyed at once. Idempotent; throws
-   * nothing.
+   * Closes the pool and destroys the idle objects. Objects that are returned later are destroyed at
+   * once. Idempotent; throws nothing.
    */
   @Override
   void close();
 
-  /** Collects options; not safe for concurrent use. */
+  /** Builds a pool or its options. Not safe for concurrent use. */
   final class Builder<T> {
     private final Supplier<? extends T> create;
     private Consumer<? super T> reset = object -> {};
@@ -136,32 +137,38 @@ public interface ObjectPool<T> extends AutoCloseable {
       this.create = create;
     }
 
-    /** Makes an object as good as new; called when it comes back. */
+    /**
+     * Sets the function that restores a returned object for its next use. By default it does
+     * nothing.
+     */
     public Builder<T> reset(Consumer<? super T> reset) {
       this.reset = reset;
       return this;
     }
 
     /**
-     * Returns whether an idle object may be handed out; others are destroyed. Called before an
-     * object is handed out.
+     * Sets the test of an idle object before it is leased again. Objects that fail the test are
+     * destroyed. By default all objects pass.
      */
     public Builder<T> validate(Predicate<? super T> validate) {
       this.validate = validate;
       return this;
     }
 
-    /** Ends an object; called once for each, when no thread can get it any more. */
+    /**
+     * Sets the function that releases an object. The pool calls it once for each object, when no
+     * thread can get the object any more. By default it does nothing.
+     */
     public Builder<T> destroy(Consumer<? super T> destroy) {
       this.destroy = destroy;
       return this;
     }
 
     /**
-     * Destroys objects that are larger when they come back; by default none.
+     * Sets the size above which returned objects are destroyed; by default there is none.
      *
-     * @param size in the unit of {@code sizer}
-     * @param sizer how large an object is
+     * @param size the largest size that is kept, in the unit of {@code sizer}
+     * @param sizer returns the size of an object
      */
     public Builder<T> maximumObjectSize(long size, ToLongFunction<? super T> sizer) {
       this.maximumObjectSize = size;
@@ -169,25 +176,28 @@ public interface ObjectPool<T> extends AutoCloseable {
       return this;
     }
 
-    /** Idle objects that the pool has from the beginning and after each maintenance; 0. */
+    /**
+     * Sets how many idle objects the pool has at its creation and after each maintenance; 0 by
+     * default.
+     */
     public Builder<T> minimum(int objects) {
       this.minimum = objects;
       return this;
     }
 
-    /** Idle objects that are kept at most; 1024. More may be in use at a time. */
+    /** Sets the most idle objects that the pool keeps; 1024 by default. More may be in use. */
     public Builder<T> maximum(int objects) {
       this.maximum = objects;
       return this;
     }
 
-    /** Which idle object goes first; the least recently used. */
+    /** Sets which idle object is destroyed first; the least recently used by default. */
     public Builder<T> eviction(EvictionPolicy policy) {
       this.eviction = policy;
       return this;
     }
 
-    /** How old an object becomes; makes {@link EvictionPolicy#TIME_TO_LIVE} the policy. */
+    /** Sets the greatest age of an object, and the policy {@link EvictionPolicy#TIME_TO_LIVE}. */
     public Builder<T> timeToLive(Duration age) {
       this.eviction = EvictionPolicy.TIME_TO_LIVE;
       this.timeToLive = age;
@@ -195,7 +205,7 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns the time without use after which maintenance destroys an object; zero, the default,
+     * Sets the time without use after which maintenance destroys an object; zero, the default,
      * means never.
      */
     public Builder<T> idleTimeout(Duration time) {
@@ -204,8 +214,8 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns how often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains}
-     * it; every minute. Zero means on request alone, without a thread.
+     * Sets how often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains} it;
+     * every minute by default. Zero means only on request, without a thread.
      */
     public Builder<T> maintenanceInterval(Duration interval) {
       this.maintenanceInterval = interval;
@@ -213,9 +223,9 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns the options as they stand.
+     * Returns the options.
      *
-     * @throws IllegalArgumentException if one is out of its range
+     * @throws IllegalArgumentException if an option is out of its range
      */
     public ObjectPoolOptions<T> options() {
       return new ObjectPoolOptions<>(
@@ -234,7 +244,7 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns the pool, filled to its minimum.
+     * Creates the pool, filled to its minimum.
      *
      * @throws IllegalArgumentException if an option is out of its range
      */

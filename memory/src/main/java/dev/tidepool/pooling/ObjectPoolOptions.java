@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
- * How an {@link ObjectPool} makes, keeps and ends its objects; collected by {@link
- * ObjectPool.Builder}, which says what each option means.
+ * Options of an {@link ObjectPool}. Built by {@link ObjectPool.Builder}, whose methods state the
+ * defaults.
  *
  * {@snippet :
  * ObjectPoolOptions<byte[]> options =
@@ -20,19 +20,21 @@ import java.util.function.ToLongFunction;
  * }
  * }
  *
- * @param create makes an object
- * @param reset makes a returned object as good as new
- * @param validate whether an idle object may be handed out
- * @param destroy ends an object
- * @param sizer how large an object is, in any unit
- * @param maximumObjectSize larger objects are not kept, in the sizer's unit
- * @param minimum idle objects that maintenance provides
- * @param maximum idle objects that are kept
- * @param eviction which idle object goes first
- * @param timeToLive for {@link EvictionPolicy#TIME_TO_LIVE}; zero with others
- * @param idleTimeout after which maintenance lets an unused object go; zero means never
- * @param maintenanceInterval between two maintenances; zero means on request alone
- * @param <T> the objects
+ * @param create creates an object
+ * @param reset restores a returned object for its next use
+ * @param validate tests whether an idle object may be leased
+ * @param destroy releases an object
+ * @param sizer returns the size of an object, in any unit
+ * @param maximumObjectSize the largest size of an object that is kept, in the sizer's unit
+ * @param minimum the idle objects that maintenance provides
+ * @param maximum the most idle objects that are kept
+ * @param eviction which idle object is destroyed first
+ * @param timeToLive the greatest age of an object with {@link EvictionPolicy#TIME_TO_LIVE}; zero
+ *     with other policies
+ * @param idleTimeout the time without use after which maintenance destroys an object; zero means
+ *     never
+ * @param maintenanceInterval the time between two maintenances; zero means only on request
+ * @param <T> the type of the objects
  */
 public record ObjectPoolOptions<T>(
     Supplier<? extends T> create,
@@ -48,7 +50,11 @@ public record ObjectPoolOptions<T>(
     Duration idleTimeout,
     Duration maintenanceInterval) {
 
-  /** Checks that the options go together. */
+  /**
+   * Checks that the options are consistent.
+   *
+   * @throws IllegalArgumentException if an option is out of its range
+   */
   public ObjectPoolOptions {
     Objects.requireNonNull(create, "create");
     Objects.requireNonNull(reset, "reset");

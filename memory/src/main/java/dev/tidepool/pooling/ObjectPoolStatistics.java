@@ -1,21 +1,21 @@
 package dev.tidepool.pooling;
 
 /**
- * What an {@link ObjectPool} has and has done; exact when no thread is using it. Then {@code
- * created = destroyed + idle + leased}, and {@code destroyed} is the sum of the four causes after
- * it.
+ * Figures of an {@link ObjectPool}; exact while no thread uses it. Then {@code created = destroyed
+ * + idle + leased}, and {@code destroyed} is the sum of the four causes that follow it.
  *
- * @param gets objects handed out
- * @param hits those of them that were idle before
- * @param created objects made, for misses and to fill the pool
- * @param destroyed objects let go
- * @param evicted destroyed because the pool was full, or they were too old or idle too long
- * @param invalid destroyed because they were found invalid, or because resetting, validating or
+ * @param gets objects that were leased
+ * @param hits leases of objects that were idle before
+ * @param created objects created, for misses and to fill the pool
+ * @param destroyed objects destroyed
+ * @param evicted objects destroyed because the pool was full, or because they were too old or idle
+ *     for too long
+ * @param invalid objects destroyed because they were invalid, or because resetting, validating or
  *     measuring them failed
- * @param oversized destroyed because they had grown above the largest size that is kept
- * @param discarded destroyed by {@link ObjectPool#discard}, or because the pool was closed
+ * @param oversized objects destroyed because they exceeded the largest size that is kept
+ * @param discarded objects destroyed by {@link ObjectPool#discard}, or because the pool was closed
  * @param idle objects that are idle now
- * @param leased objects that have a holder now
+ * @param leased objects that are leased now
  */
 public record ObjectPoolStatistics(
     long gets,

@@ -3,29 +3,30 @@ package dev.tidepool.pooling;
 import java.util.List;
 
 /**
- * What a pool of blocks has (<i>current</i>) and has done (<i>cumulative</i>); exact when no thread
- * is using it. Then what is reserved is idle or leased, except for blocks that wait to be freed (a
- * quarter of a second at most), for parts of slabs that are never leased again because their
- * segments may still be in use, and for what a driver rounded up.
+ * Figures of a pool of blocks, current or cumulative; exact while no thread uses it. Then all
+ * reserved bytes are idle or leased, except blocks that wait to be freed (a quarter of a second at
+ * most), parts of slabs that are never leased again because their segments may still be in use, and
+ * bytes that a driver added by rounding.
  *
  * @param hits cumulative: leases of idle blocks
- * @param misses cumulative: leases for which the source was asked
- * @param idleBlocks current: blocks that lie idle
- * @param idleBytes current: their bytes
- * @param leasedBlocks current: blocks that are leased
- * @param leasedBytes current: their bytes, rounding to size classes included
- * @param driverAllocations cumulative: blocks that the source gave
- * @param driverFrees cumulative: blocks that went back
- * @param failedFrees cumulative: those of them that the driver refused to take; they count as gone
+ * @param misses cumulative: leases for which the source allocated
+ * @param idleBlocks current: idle blocks
+ * @param idleBytes current: the bytes of idle blocks
+ * @param leasedBlocks current: leased blocks
+ * @param leasedBytes current: the bytes of leased blocks, including rounding to size classes
+ * @param driverAllocations cumulative: blocks that the source allocated
+ * @param driverFrees cumulative: blocks returned to the source
+ * @param failedFrees cumulative: frees that the driver refused; these blocks count as freed
  * @param evictions cumulative: blocks freed because a cap was reached
  * @param trims cumulative: trims that freed something; each block that was freed to make room for
  *     page-locked memory of another pool counts as one
- * @param trimmedBytes cumulative: bytes that they freed
- * @param repeatedReleases cumulative: leases given back again, and ignored
- * @param name what messages call the pool: its memory, such as {@code cuda:0 DEVICE}
- * @param reservedBytes current: bytes that the source has given and not got back
- * @param peakReserved the most that {@code reservedBytes} has been
- * @param sizeClasses the same by size, smallest first; classes that were never used are left out
+ * @param trimmedBytes cumulative: bytes that trims freed
+ * @param repeatedReleases cumulative: repeated returns of a lease, which are ignored
+ * @param name the pool's name in messages, such as {@code cuda:0 DEVICE}
+ * @param reservedBytes current: bytes that the source allocated and that were not freed
+ * @param peakReserved peak of {@code reservedBytes}
+ * @param sizeClasses the figures of each size class, the smallest first; unused classes are left
+ *     out
  */
 public record PoolStatistics(
     long hits,

@@ -1,17 +1,16 @@
 package dev.tidepool.pooling;
 
 /**
- * What one size class of a pool has (<i>current</i>) and has done (<i>cumulative</i>).
+ * Figures of one size class of a pool, current or cumulative.
  *
- * @param blockBytes bytes of each of its blocks; 0 for blocks without a class, which have the size
- *     that was asked for: those above 1 GiB, and those that are not kept
+ * @param blockBytes bytes of each block; 0 for blocks without a class, which have the requested
+ *     size: blocks above 1 GiB, and blocks that are not kept
  * @param hits cumulative: leases of idle blocks
- * @param misses cumulative: leases for which the source was asked; one may have brought a slab of
- *     many blocks
- * @param idleBlocks current: blocks that lie idle
- * @param idleBytes current: their bytes
- * @param leasedBlocks current: blocks that are leased
- * @param leasedBytes current: their bytes, rounding to size classes included
+ * @param misses cumulative: leases for which the source allocated, possibly a slab of many blocks
+ * @param idleBlocks current: idle blocks
+ * @param idleBytes current: the bytes of idle blocks
+ * @param leasedBlocks current: leased blocks
+ * @param leasedBytes current: the bytes of leased blocks, including rounding to size classes
  */
 public record SizeClassStatistics(
     long blockBytes,

@@ -1,9 +1,9 @@
 /**
- * Pools of Java objects and arrays, and what the pools of memory tell about themselves.
+ * Pools of Java objects and arrays, and the statistics of memory pools.
  *
- * <p>{@link dev.tidepool.pooling.ObjectPool} and {@link dev.tidepool.pooling.ArrayPool} lend what
- * is costly to make. Memory blocks are pooled by the managers without any call; {@link
- * dev.tidepool.pooling.PoolStatistics} counts what that pool does.
+ * <p>{@link dev.tidepool.pooling.ObjectPool} and {@link dev.tidepool.pooling.ArrayPool} reuse
+ * objects and arrays that are expensive to create. Managers pool memory blocks automatically;
+ * {@link dev.tidepool.pooling.PoolStatistics} has the figures of these pools.
  */
 @NullMarked
 package dev.tidepool.pooling;

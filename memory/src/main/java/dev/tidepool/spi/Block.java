@@ -4,42 +4,43 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory that one driver call allocated; the unit that pools keep.
+ * Memory that one driver call allocated. Pools keep blocks.
  *
- * <p>Its owner (the pool, or the runtime) frees it exactly once. Once freed, every segment on it
- * fails with an {@link IllegalStateException}: never a crash.
+ * <p>The owner (the pool, or the runtime) frees it exactly once. After that, every segment over it
+ * must throw {@link IllegalStateException}, and never crash.
  */
 public interface Block {
-  /** Returns its bytes. */
+  /** Returns the size in bytes. */
   long byteSize();
 
-  /** How the host reaches it. */
+  /** Returns how the host accesses the bytes. */
   HostAccess hostAccess();
 
   /**
-   * Returns its bytes as the host sees them, of exactly {@link #byteSize()}, reachable by all
-   * threads; null if {@link #hostAccess()} is NONE. Always returns one object.
+   * Returns the segment of the host, of exactly {@link #byteSize()} bytes, accessible by all
+   * threads; null if {@link #hostAccess()} is NONE. Always returns the same object.
    */
   @Nullable MemorySegment segment();
 
   /**
-   * Returns the block that the driver knows: this one, or the larger one that this is a part of.
+   * Returns the block that the driver allocated: this block, or the larger block that contains it.
    */
   default Block whole() {
     return this;
   }
 
   /**
-   * Returns the byte of {@link #whole()} that this begins at. Devices are only given whole blocks.
+   * Returns the offset of this block in {@link #whole()}, in bytes. Devices receive only whole
+   * blocks.
    */
   default long start() {
     return 0;
   }
 
   /**
-   * Gives the memory back. No command may be using it any more.
+   * Frees the memory. No command may use it any more.
    *
-   * @throws dev.tidepool.AcceleratorException if the driver refuses; the block counts as gone
+   * @throws dev.tidepool.AcceleratorException if the driver refuses; the block counts as freed
    */
   void free();
 }

@@ -1,10 +1,10 @@
 package dev.tidepool.spi;
 
-/** What memory of a device a block is. */
+/** The kind of memory of a block. */
 public enum BlockKind {
-  /** The device's own. */
+  /** Memory of the device. */
   DEVICE,
-  /** Page-locked memory of the host that the device's copies reach at full speed. */
+  /** Page-locked memory of the host, which the device's copies access at full speed. */
   PINNED,
   /** Memory that host and device both address. */
   UNIFIED

@@ -14,81 +14,81 @@ import org.jspecify.annotations.Nullable;
 /**
  * An opened accelerator. Thread-safe.
  *
- * <p>Ownership: the runtime owns blocks, queues and programs and frees all of them before it closes
- * the device.
+ * <p>Ownership: the runtime owns blocks, queues and programs, and frees all of them before it
+ * closes the device.
  */
 public interface Device extends AutoCloseable {
-  /** Returns what does not change. */
+  /** Returns the properties of the device, which do not change. */
   DeviceInfo info();
 
-  /** Returns its memory now. */
+  /** Returns the current state of the memory. */
   MemoryInfo memory();
 
-  /** Bytes of the largest single block of a kind that the device may have, DEVICE or UNIFIED. */
+  /**
+   * Returns the bytes of the largest single block of a kind, DEVICE or UNIFIED, that the device
+   * allows.
+   */
   default long largestBlock(BlockKind kind) {
     return info().maximumAllocation();
   }
 
   /**
-   * Allocates a block, contents undefined.
+   * Allocates a block with undefined contents.
    *
    * <p>{@link BlockKind#DEVICE} blocks of a device with {@code SHARED_MEMORY}, and all {@code
    * PINNED} and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED
-   * blocks, and on a device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} PINNED ones too.
+   * blocks, and on a device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} also PINNED
+   * blocks.
    *
    * @param bytes at least 1, at most {@link #largestBlock} of that kind unless PINNED
-   * @param alignment a power of two, at least 1; holds for the device's address and the host's
+   * @param alignment a power of two, at least 1, for the device's address and the host's
    * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
-   * @throws UnsupportedOperationException if the device has no such memory, or cannot align so
+   * @throws UnsupportedOperationException if the device does not support the kind or the alignment
    */
   Block allocate(long bytes, long alignment, BlockKind kind);
 
   /**
-   * Allocates a block as {@link #allocate(long, long, BlockKind)} does, with a preferred placement.
-   * That counts for blocks of host memory only, and a device that has no choice ignores it.
+   * Like {@link #allocate(long, long, BlockKind)}, with a preferred placement. The default ignores
+   * the placement, which is right for devices that have no choice.
    */
   default Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     return allocate(bytes, alignment, kind);
   }
 
   /**
-   * The NUMA node of the host that this device is attached to, where it says so: page-locked memory
-   * from there moves fastest.
+   * Returns the NUMA node of the host that this device is attached to; empty if it is unknown.
+   * Page-locked memory of that node is transferred fastest.
    */
   default OptionalInt numaNode() {
     return OptionalInt.empty();
   }
 
   /**
-   * Returns a block over memory of the host that is not the library's, if this device's commands
-   * can use it where it lies; null if they need a copy. Freeing such a block leaves the memory
-   * alone.
+   * Returns a block over external memory of the host, if this device's commands can use it in
+   * place; null if they need a copy. Freeing the block does not free the memory.
    *
-   * <p>Only a device that touches the memory through its segment may answer with a block: the
-   * caller can close the arena at any time, and a driver that runs a kernel over freed memory ends
-   * the process.
+   * <p>Only a device that accesses the memory through its segment may return a block: the program
+   * can close the arena at any time, and a driver that runs a kernel over freed memory crashes the
+   * process.
    */
   default @Nullable Block adopt(MemorySegment memory) {
     return null;
   }
 
-  /**
-   * A block over memory of the host that is not the library's and that stays until the block is
-   * freed, if this device's commands can use it where it lies; null if they need a copy. Freeing
-   * such a block leaves the memory alone.
-   */
+  /** Like {@link #adopt(MemorySegment)}, for memory that stays valid until the block is freed. */
   default @Nullable Block adoptLasting(MemorySegment memory) {
     return adopt(memory);
   }
 
   /**
-   * Returns a block over memory of this device that code outside of Tidepool allocated. Freeing
-   * such a block leaves the memory alone.
+   * Returns a block over memory of this device that code outside of Tidepool allocated. Freeing the
+   * block does not free the memory.
    *
-   * @param memory begins at offset 0, and has at least 1 byte; its kind is never HOST_POINTER
-   * @param written whether commands will write it
-   * @throws IllegalArgumentException if it is not memory of this device and context, or there is
-   *     less of it, or commands may not use it so
+   * @param memory the memory, at offset 0, of at least 1 byte, and of a kind other than
+   *     HOST_POINTER
+   * @param written whether commands will write the memory
+   * @throws IllegalArgumentException if the memory does not belong to this device and context, is
+   *     smaller, or may not be used by commands in this way
    */
   default Block adopt(NativeHandle memory, boolean written) {
     throw new IllegalArgumentException(
@@ -99,21 +99,24 @@ public interface Device extends AutoCloseable {
             + " HOST_POINTER");
   }
 
-  /** Shares memory of this device with other processes; empty if the device cannot. */
+  /**
+   * Returns the way to share memory of this device with other processes; empty if the device
+   * cannot.
+   */
   default Optional<DeviceSharing> sharing() {
     return Optional.empty();
   }
 
   /**
-   * Returns whether bytes of the host reach this device faster through a {@link BlockKind#PINNED}
-   * block than by a copy straight from where they are.
+   * Returns whether bytes of the host are copied to this device faster through a {@link
+   * BlockKind#PINNED} block than directly.
    */
   default boolean prefersStaging(MemorySegment hostBytes) {
     return false;
   }
 
   /**
-   * Returns whether bytes of the host lie in a {@link BlockKind#PINNED} block of this device's
+   * Returns whether bytes of the host are in a {@link BlockKind#PINNED} block of this device's
    * driver.
    */
   default boolean isPinned(MemorySegment hostBytes) {
@@ -121,75 +124,75 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * Page-locks memory of the host that is not the library's, so that commands reach it as they do
-   * {@link BlockKind#PINNED} blocks. Its scope stays open until it is unlocked again.
+   * Page-locks external memory of the host, so that commands access it like {@link
+   * BlockKind#PINNED} blocks. Its scope stays open until it is unlocked.
    *
-   * @return what unlocks it; null where it cannot be locked
+   * @return the action that unlocks the memory; null if it cannot be locked
    */
   default @Nullable Runnable lock(MemorySegment hostBytes) {
     return null;
   }
 
-  /** Returns a new in-order queue of commands. */
+  /** Returns a new in-order queue. */
   Queue createQueue();
 
-  /** A queue whose commands go first where the device has to choose; for short ones. */
+  /** Returns a new queue for short commands, which have priority over those of other queues. */
   default Queue createUrgentQueue() {
     return createQueue();
   }
 
-  /** Returns whether launches may be submitted before those that they depend on have ended. */
+  /** Returns how launches that depend on each other are ordered. */
   default LaunchOrder launchOrder() {
     return LaunchOrder.HOST;
   }
 
   /**
-   * Returns whether code outside of Tidepool can use blocks in commands of its own, and queues for
-   * them. If not, it gets host pointers.
+   * Returns whether code outside of Tidepool can use blocks in its own commands, and queues for
+   * these. If not, it receives host pointers.
    */
   default boolean lendsBlocks() {
     return false;
   }
 
-  /** Returns the driver's handle of the context; 0 where the device has none. */
+  /** Returns the driver's handle of the context; 0 if the device has none. */
   default long contextHandle() {
     return 0;
   }
 
-  /** Returns the driver's handle of the device; 0 where it has none. */
+  /** Returns the driver's handle of the device; 0 if it has none. */
   default long deviceHandle() {
     return 0;
   }
 
   /**
-   * Memory of a block for code outside of Tidepool. Only for devices that {@linkplain #lendsBlocks
-   * lend blocks}.
+   * Returns memory of a block for code outside of Tidepool. Only for devices that {@linkplain
+   * #lendsBlocks lend blocks}.
    *
-   * @param kind the kind of handle; null for the one that the block has anyway. Never HOST_POINTER
+   * @param kind the kind of handle, never HOST_POINTER; null for the block's native kind
    * @throws UnsupportedOperationException if the block has no handle of that kind
-   * @throws IllegalArgumentException if the driver cannot make one that begins at that offset
+   * @throws IllegalArgumentException if the driver cannot create a handle that begins at that
+   *     offset
    */
   default NativeMemory lend(Block block, long offset, long bytes, @Nullable NativeKind kind) {
     throw new UnsupportedOperationException(info().id() + " lends host pointers only");
   }
 
   /**
-   * Returns a queue that was made by code outside of Tidepool. Only for devices that {@linkplain
-   * #lendsBlocks lend blocks}.
+   * Returns a queue over the handle of a queue that code outside of Tidepool created. Only for
+   * devices that {@linkplain #lendsBlocks lend blocks}.
    *
-   * @throws IllegalArgumentException if the queue is not of this device and context
+   * @throws IllegalArgumentException if the queue does not belong to this device and context
    */
   default NativeQueue foreignQueue(long handle) {
     throw new UnsupportedOperationException(info().id() + " has no queues");
   }
 
   /**
-   * Waits until the work has ended behind which code outside of Tidepool recorded an event. Called
-   * on platform threads.
+   * Waits for an event that code outside of Tidepool recorded. Called on platform threads.
    *
-   * @param event the driver's handle
-   * @throws dev.tidepool.AcceleratorException if that work failed, or the driver does not know the
-   *     event
+   * @param event the driver's handle of the event
+   * @throws dev.tidepool.AcceleratorException if the work before the event failed, or the driver
+   *     does not know the event
    */
   default void awaitForeign(long event) {
     throw new UnsupportedOperationException(
@@ -199,44 +202,44 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * Makes code. May take long, and may be called by several threads at once.
+   * Compiles a kernel. May take long, and may be called by several threads at once.
    *
-   * @param parameters for a hand-written source its own; for an elementwise source all names that
-   *     are bound, typed by the arguments: arrays by their elements, scalars as LONG, DOUBLE or
-   *     BOOLEAN (weak in NumPy's sense). Launches give arguments in this order
+   * @param parameters for a hand-written source its own parameters. For an elementwise source all
+   *     bound names, with the types of the arguments: arrays have their element types, scalars are
+   *     LONG, DOUBLE or BOOLEAN (weak in NumPy's sense). Launches pass arguments in this order
    * @throws dev.tidepool.KernelCompilationException if the source is wrong
-   * @throws UnsupportedOperationException if the device does not run such sources
+   * @throws UnsupportedOperationException if the device does not support the kind of source
    */
   Program compile(KernelSource source, List<KernelParameter> parameters);
 
-  /** Returns whether a queue of this device can {@link Queue#copy} from blocks of that one. */
+  /** Returns whether this device's queues can {@link Queue#copy} from another device's blocks. */
   boolean copiesFrom(Device other);
 
   /**
-   * Returns whether such copies go straight, rather than by a detour of the driver's own. Returns
-   * the same each time; devices answer yes for those that they copy from, unless they know better.
+   * Returns whether these copies are direct, not routed by the driver through other memory. The
+   * result never changes. The default assumes that every possible copy is direct.
    */
   default boolean copiesDirectlyFrom(Device other) {
     return copiesFrom(other);
   }
 
   /**
-   * Opens the direct way of copies from that device to this one, where the platform wants that
-   * asked for. Copies are legal without it, and may be slower. Idempotent.
+   * Enables direct copies from another device to this one, if the platform requires that. Copies
+   * work without this call, but may be slower. Idempotent.
    *
-   * @param other one that this device {@linkplain #copiesDirectlyFrom copies directly from}
+   * @param other a device that this device {@linkplain #copiesDirectlyFrom copies directly from}
    * @throws dev.tidepool.AcceleratorException if the driver refuses
    */
   default void enablePeer(Device other) {}
 
   /**
-   * Closes what {@link #enablePeer} opened. No copy from that device to this one is under way.
+   * Disables what {@link #enablePeer} enabled. No copy from that device to this one is in progress.
    *
    * @throws dev.tidepool.AcceleratorException if the driver refuses
    */
   default void disablePeer(Device other) {}
 
-  /** Ends the device. Idempotent; survives a lost device. */
+  /** Closes the device. Idempotent; must not fail if the device is lost. */
   @Override
   void close();
 }

@@ -5,14 +5,14 @@ import dev.tidepool.Capability;
 import java.util.Set;
 
 /**
- * What does not change about a device.
+ * The properties of a device that do not change.
  *
- * @param id unique in the process: {@code opencl:0}
+ * @param id the id, unique in the process, such as {@code opencl:0}
  * @param name the vendor's name
- * @param driver the driver with its version
- * @param kind what sort of processor
- * @param capabilities what it can do beyond the minimum
- * @param maximumAllocation bytes of the largest single block of its own memory
+ * @param driver the name and version of the driver
+ * @param kind the kind of processor
+ * @param capabilities the abilities beyond the minimum
+ * @param maximumAllocation the bytes of the largest single block of its own memory
  */
 public record DeviceInfo(
     String id,
@@ -26,7 +26,7 @@ public record DeviceInfo(
     capabilities = Set.copyOf(capabilities);
   }
 
-  /** Returns whether the device can do that. */
+  /** Returns whether the device has a capability. */
   public boolean can(Capability capability) {
     return capabilities.contains(capability);
   }

@@ -1,16 +1,16 @@
 package dev.tidepool.spi;
 
 /**
- * What a {@code Tidepool} asks of the devices that a provider opens for it. What a device does not
- * have in any case stays so.
+ * Options of a {@code Tidepool} for the devices that a provider opens. They can switch abilities
+ * off, but add none.
  *
- * @param managedMemory whether memory whose pages the driver moves may serve UNIFIED buffers;
- *     otherwise the device does not say that it has it
- * @param zeroCopyBuffers whether a device that shares the host's memory may compute in it;
- *     otherwise it is opened like a device with memory of its own, whose bytes are copied
+ * @param managedMemory whether managed memory, whose pages the driver moves, serves UNIFIED
+ *     buffers; otherwise the device does not report that capability
+ * @param zeroCopyBuffers whether a device that shares the host's memory computes in it; otherwise
+ *     it is opened like a device with its own memory, to which bytes are copied
  */
 public record DeviceOptions(boolean managedMemory, boolean zeroCopyBuffers) {
-  /** All that devices have. */
+  /** Returns the options that switch nothing off. */
   public static DeviceOptions defaults() {
     return new DeviceOptions(true, true);
   }

@@ -4,21 +4,21 @@ import dev.tidepool.ElementType;
 import java.nio.file.Path;
 
 /**
- * Device memory that processes of one user share by a name.
+ * Shares device memory among processes of one user, by name.
  *
- * <p>A name belongs to a folder that only this user can write to. The processes meet there: what a
- * backend keeps in it, and how it passes the memory on, is its own business. What a killed process
- * leaves in the folder is removed by the next call of any process.
+ * <p>A name belongs to a folder that only this user can write to, and that all the processes use.
+ * The backend decides which files it keeps there, and how it passes the memory on. The next call of
+ * any process removes the files that a killed process left there.
  *
  * <p>Thread-safe.
  */
 public interface DeviceSharing {
   /**
    * Allocates memory of kind {@link BlockKind#DEVICE}, all zero, that other processes can open once
-   * this returns.
+   * this method has returned.
    *
-   * @param folder where the processes meet
-   * @param length elements, 0 or more
+   * @param folder the folder that the processes use
+   * @param length the number of elements, 0 or more
    * @throws IllegalArgumentException if the name is not allowed
    * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
    * @throws dev.tidepool.TransferException if the name is in use
@@ -27,13 +27,14 @@ public interface DeviceSharing {
   SharedBlock create(Path folder, String name, ElementType<?> type, long length);
 
   /**
-   * Opens memory that another process, or this one, has created and that is not closed everywhere.
-   * Waits for seconds at most while it is being created.
+   * Opens memory that any process, including this one, has created and that is still open in a
+   * process. Waits for some seconds at most while the memory is being created.
    *
-   * @param whileWaiting called again and again during the wait; what it throws ends the wait
-   * @throws IllegalArgumentException if the name is not allowed, the elements are of another type,
-   *     or the memory is another device's
-   * @throws dev.tidepool.TransferException if the name is not in use, or the memory is gone
+   * @param whileWaiting called repeatedly during the wait; its exception ends the wait
+   * @throws IllegalArgumentException if the name is not allowed, the elements have another type, or
+   *     the memory is on another device
+   * @throws dev.tidepool.TransferException if the name is not in use, or the memory no longer
+   *     exists
    */
   SharedBlock open(Path folder, String name, ElementType<?> type, Runnable whileWaiting);
 }

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * What a provider found.
+ * The result of a provider's discovery.
  *
- * @param devices opened devices, best first
- * @param notes what is absent or broken and why, a line each, for people to read
+ * @param devices the opened devices, the best first
+ * @param notes notes for users about what is absent or broken, and why; a line each
  */
 public record Discovery(List<Device> devices, List<String> notes) {
   private static final ScopedValue<List<AcceleratorProvider>> CHOSEN = ScopedValue.newInstance();
@@ -19,15 +19,14 @@ public record Discovery(List<Device> devices, List<String> notes) {
   }
 
   /**
-   * Runs an action in which discovery asks the given providers only, and not those installed. For
-   * tests of backends: decorated or simulated devices stand in without being installed. The CPU is
-   * found all the same.
+   * Runs an action in which discovery uses the given providers instead of the installed ones. Tests
+   * of backends use this for decorated or simulated devices. The CPU is still found.
    */
   public static <T> T using(List<AcceleratorProvider> providers, Supplier<T> action) {
     return ScopedValue.where(CHOSEN, List.copyOf(providers)).call(action::get);
   }
 
-  /** Returns the providers that {@link #using} chose for this thread, or those given. */
+  /** Returns the providers that {@link #using} chose for this thread, or the installed ones. */
   public static List<AcceleratorProvider> chosenOr(Supplier<List<AcceleratorProvider>> installed) {
     return CHOSEN.isBound() ? CHOSEN.get() : installed.get();
   }

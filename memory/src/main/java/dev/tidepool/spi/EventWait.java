@@ -2,15 +2,15 @@ package dev.tidepool.spi;
 
 import java.util.concurrent.locks.LockSupport;
 
-/** Waits for commands whose memory may be used for something else, or freed, afterwards. */
+/** Waits for commands whose memory is reused or freed afterwards. */
 public final class EventWait {
   private static final long RETRY_NANOS = 1_000_000;
 
   private EventWait() {}
 
   /**
-   * Waits for the end of a command. Where the heap or the stack does not suffice to wait, this
-   * tries again: the command may be under way, and its memory must not go before it has ended.
+   * Waits for the end of a command. Retries if the heap or the stack is exhausted: the command may
+   * be running, and its memory must not be freed before it has ended.
    *
    * @throws dev.tidepool.AcceleratorException if the command failed
    */

@@ -1,14 +1,14 @@
 package dev.tidepool.spi;
 
-/** How the host reaches a block's bytes. */
+/** How the host accesses a block's bytes. */
 public enum HostAccess {
-  /** Not at all: by copies only. */
+  /** By copies only. */
   NONE,
-  /** Through its segment, whenever no command that uses the block is under way. */
+  /** Through the segment, while no command uses the block. */
   DIRECT,
   /**
-   * Through its segment, between {@link Queue#acquire} and {@link Queue#release} only; commands
-   * that write the block, outside of that only. A new block is released.
+   * Through the segment, only between {@link Queue#acquire} and {@link Queue#release}. Commands may
+   * write the block only while it is released. A new block is released.
    */
   MAPPED
 }

@@ -4,7 +4,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** The end of several commands: done when all are, failed when any is. */
+/**
+ * The end of several commands. It is done when all commands are done, and fails if any of them
+ * failed.
+ */
 final class JointEvent implements Event {
   private final Event[] events;
 
@@ -12,14 +15,14 @@ final class JointEvent implements Event {
     this.events = events;
   }
 
-  /** One command of several. */
+  /** Submits one command of several. */
   interface Submission<T> {
     Event submit(T item);
   }
 
   /**
-   * Submits a command for each item. If one is refused, those before it have ended when the refusal
-   * is thrown: what they use may be freed then.
+   * Submits a command for each item. If a submission throws, this method first waits for the
+   * commands before it, so that their memory may be freed.
    */
   static <T> JointEvent of(List<T> items, Submission<T> submission) {
     Event[] events = new Event[items.size()];
@@ -58,7 +61,10 @@ final class JointEvent implements Event {
     forEach(Event::close);
   }
 
-  /** Acts on all, and throws the first failure then: until all have ended nothing may be freed. */
+  /**
+   * Applies an action to all events, then throws the first failure. The caller may free memory only
+   * after all have ended.
+   */
   private void forEach(Consumer<Event> action) {
     RuntimeException first = null;
     for (Event event : events) {

@@ -1,8 +1,8 @@
 package dev.tidepool.spi;
 
-/** What a program's parameter is bound to. */
+/** The argument of a program's parameter. */
 public sealed interface KernelArgument {
-  /** Bytes of a block, at any offset. */
+  /** Bytes of a block, starting at any offset. */
   record Array(Block block, long offset, long bytes) implements KernelArgument {}
 
   /** A value: a {@link Number} or a {@link Boolean}, converted to the parameter's type. */

@@ -1,22 +1,22 @@
 package dev.tidepool.spi;
 
-/** What keeps launches in order that use each other's results. */
+/** How launches that use each other's results are ordered. */
 public enum LaunchOrder {
   /**
-   * The host: a launch is submitted when those that it depends on have ended. This is for devices
-   * that compute on the thread that launches, and for drivers that promise no more.
+   * By the host: a launch is submitted when the launches that it depends on have ended. For devices
+   * that compute on the launching thread, and for drivers that guarantee no more.
    */
   HOST,
 
   /**
-   * A queue: {@link Queue#launch} returns without waiting for the device, and launches of one queue
-   * run one after another.
+   * By a queue: {@link Queue#launch} returns without waiting for the device, and launches of one
+   * queue run one after another.
    */
   IN_QUEUE,
 
   /**
-   * The device: what {@link #IN_QUEUE} says holds, and a queue waits for commands of another queue
-   * of the device without blocking the host ({@link Queue#after}, {@link Queue#launch(Launch,
+   * By the device: like {@link #IN_QUEUE}, and a queue also waits for commands of another queue of
+   * the device without blocking the host ({@link Queue#after}, {@link Queue#launch(Launch,
    * java.util.List)}).
    */
   ACROSS_QUEUES

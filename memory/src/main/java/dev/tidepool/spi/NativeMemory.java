@@ -3,14 +3,14 @@ package dev.tidepool.spi;
 import dev.tidepool.NativeHandle;
 
 /**
- * Memory of a block as code outside of Tidepool finds it.
+ * Memory of a block for code outside of Tidepool.
  *
- * @param handle what that code gets
- * @param release gives back what was made for the handle; run once, when no more commands are
- *     submitted that use it. They may be under way
+ * @param handle the handle that the code receives
+ * @param release releases the handle; run once, when no more commands that use it are submitted.
+ *     Submitted ones may still run
  */
 public record NativeMemory(NativeHandle handle, Runnable release) {
-  /** A handle that nothing was made for. */
+  /** Returns memory whose handle needs no release. */
   public static NativeMemory of(NativeHandle handle) {
     return new NativeMemory(handle, () -> {});
   }

@@ -1,35 +1,33 @@
 package dev.tidepool.spi;
 
 /**
- * A queue that code outside of Tidepool submits commands to: one of Tidepool's own, or one that
- * such code made. Thread-safe.
+ * A queue to which code outside of Tidepool submits commands. Tidepool or that code created it.
+ * Thread-safe.
  */
 public interface NativeQueue extends AutoCloseable {
-  /**
-   * Returns the driver's handle; 0 where the device has no queues, and for CUDA's default stream.
-   */
+  /** Returns the driver's handle; 0 if the device has no queues, and for CUDA's default stream. */
   default long handle() {
     return 0;
   }
 
   /**
-   * What is submitted after this, by any thread, begins when a command of any queue of the same
-   * provider has ended, well or not. A device whose launches are ordered {@linkplain
-   * LaunchOrder#ACROSS_QUEUES across queues} does not block the calling thread for an event of its
-   * own; others may.
+   * Makes commands that any thread submits after this call wait for an event, of any queue of the
+   * same provider, whether it succeeds or fails. A device whose launches are ordered {@linkplain
+   * LaunchOrder#ACROSS_QUEUES across queues} does not block the calling thread for its own events;
+   * other devices may.
    */
   void after(Event event);
 
   /**
-   * Returns the end of everything that was submitted until now, by any code. Commands in a queue
-   * out of order are all waited for.
+   * Returns the end of all commands that any code has submitted so far, also in an out-of-order
+   * queue.
    */
   Event mark();
 
-  /** Waits until all commands have ended, well or not; called on platform threads. */
+  /** Waits until all commands have ended, successfully or not. Called on platform threads. */
   void finish();
 
-  /** Ends what Tidepool holds of the queue. Idempotent; survives a lost device. */
+  /** Releases Tidepool's resources. Idempotent; must not fail if the device is lost. */
   @Override
   void close();
 }

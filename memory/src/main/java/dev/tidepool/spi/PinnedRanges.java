@@ -4,24 +4,24 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 
-/** Which of the host's memory a driver has locked. Thread-safe. */
+/** The ranges of the host's memory that a driver has page-locked. Thread-safe. */
 public final class PinnedRanges {
   private final ConcurrentSkipListMap<Long, Long> ends = new ConcurrentSkipListMap<>();
 
-  /** No memory yet. */
+  /** Creates an empty set of ranges. */
   public PinnedRanges() {}
 
-  /** From now on these bytes are locked. */
+  /** Adds a range that is now locked. */
   public void add(long address, long bytes) {
     ends.put(address, address + bytes);
   }
 
-  /** What was added at that address is locked no longer. */
+  /** Removes the range that begins at an address. */
   public void remove(long address) {
     ends.remove(address);
   }
 
-  /** Returns whether all of a segment lies in one range. */
+  /** Returns whether one range contains the whole segment. */
   public boolean contain(MemorySegment bytes) {
     Map.Entry<Long, Long> range = ends.floorEntry(bytes.address());
     return range != null && bytes.address() + bytes.byteSize() <= range.getValue();

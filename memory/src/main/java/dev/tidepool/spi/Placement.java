@@ -5,16 +5,16 @@ import dev.tidepool.MemoryLocation;
 import java.util.OptionalInt;
 
 /**
- * The memory that is preferred for a block. Where the system or the driver lacks it, the block has
+ * The preferred memory for a block. If the system or the driver does not provide it, the block has
  * the next simpler memory.
  *
- * @param node the NUMA node whose memory is preferred; it exists
+ * @param node the preferred NUMA node, which must exist; empty for any
  * @param hugePages whether the largest pages are preferred
- * @param mostlyRead of managed memory: whether each reader gets a copy of its own
- * @param mostlyDevice of managed memory: whether it stays on the device; of pinned memory: whether
- *     the host's writes are combined and bypass its caches
- * @param mostlyHost of managed memory: whether it stays in the host's memory
- * @param mostlyShared of managed memory: whether host and device both reach it wherever it is
+ * @param mostlyRead for managed memory: whether each reader gets its own copy
+ * @param mostlyDevice for managed memory: whether it stays on the device; for pinned memory:
+ *     whether it is write-combined
+ * @param mostlyHost for managed memory: whether it stays in the host's memory
+ * @param mostlyShared for managed memory: whether host and device can both access it wherever it is
  */
 public record Placement(
     OptionalInt node,
@@ -23,10 +23,10 @@ public record Placement(
     boolean mostlyDevice,
     boolean mostlyHost,
     boolean mostlyShared) {
-  /** Any memory. */
+  /** The placement without a preference. */
   public static final Placement ANYWHERE = new Placement(OptionalInt.empty(), false);
 
-  /** Creates a preference for a node and for pages alone. */
+  /** Creates a placement that prefers only a node and large pages. */
   public Placement(OptionalInt node, boolean hugePages) {
     this(node, hugePages, false, false);
   }
@@ -36,7 +36,7 @@ public record Placement(
     this(node, hugePages, mostlyRead, mostlyDevice, false, false);
   }
 
-  /** Returns what an allocation says of it; hints count where its location has a use for them. */
+  /** Returns the placement of an allocation. Hints count only if its location supports them. */
   public static Placement of(Allocation allocation) {
     boolean unified = allocation.location() == MemoryLocation.UNIFIED;
     boolean hinted = unified || allocation.location() == MemoryLocation.PINNED;
@@ -51,12 +51,12 @@ public record Placement(
     return placement.isAnywhere() ? ANYWHERE : placement;
   }
 
-  /** Returns whether it wishes for a node, and for nothing else. */
+  /** Returns whether only a node is preferred. */
   public boolean isOnlyNode() {
     return node.isPresent() && !hugePages && !isHinted();
   }
 
-  /** Returns whether any memory will do. */
+  /** Returns whether there is no preference. */
   public boolean isAnywhere() {
     return node.isEmpty() && !hugePages && !isHinted();
   }

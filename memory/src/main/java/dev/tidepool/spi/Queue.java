@@ -7,17 +7,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * An in-order queue of commands of one device.
  *
- * <p>Commands are handed to the device at once and do not wait for it (a device that computes on
- * the calling thread may be done when they return); each begins when those before it in the queue
- * have ended. A command that fails does not stop those after it. Thread-safe. Offsets and counts
- * are in bytes; counts of zero are legal and do nothing. Callers have checked ranges, keep blocks
- * and segments alive until the event is done, and ensure that no other command uses the same bytes
- * at the same time.
+ * <p>The methods submit commands at once and do not wait for the device. (A device that computes on
+ * the calling thread may be done when they return.) A command starts when the commands before it in
+ * the queue have ended. A failed command does not stop the ones after it. Offsets and counts are in
+ * bytes; a count of zero does nothing. Callers check ranges, keep blocks and segments valid until
+ * the event is done, and ensure that no other command uses the same bytes at the same time.
+ * Thread-safe.
  *
- * <p>All commands may throw {@link dev.tidepool.AcceleratorException} when they are refused at
+ * <p>All commands may throw {@link dev.tidepool.AcceleratorException} if the driver rejects them at
  * once.
  *
- * <p>Queues are told apart by their objects. A driver may use the handle of a closed queue again.
+ * <p>Queues are compared by object identity, because a driver may reuse the handle of a closed
+ * queue.
  */
 public interface Queue extends NativeQueue {
   /** Copies a native segment of the host to a block. */
@@ -27,8 +28,8 @@ public interface Queue extends NativeQueue {
   Event read(Block source, long offset, MemorySegment destination);
 
   /**
-   * A {@link #write} and the wait for its end, as an {@link Event#await}; called on platform
-   * threads. For backends that can do with less than an event.
+   * Copies like {@link #write}, and waits like {@link Event#await}. Called on platform threads. A
+   * backend may override this if it can wait without an event.
    */
   default void writeNow(MemorySegment source, Block destination, long offset) {
     try (Event written = write(source, destination, offset)) {
@@ -36,7 +37,7 @@ public interface Queue extends NativeQueue {
     }
   }
 
-  /** A {@link #read} and the wait for its end, likewise. */
+  /** Copies like {@link #read}, and waits like {@link #writeNow}. */
   default void readNow(Block source, long offset, MemorySegment destination) {
     try (Event read = read(source, offset, destination)) {
       EventWait.untilEnded(read);
@@ -44,10 +45,9 @@ public interface Queue extends NativeQueue {
   }
 
   /**
-   * Copies pieces of a native segment of the host to many places, which do not overlap; in effect a
-   * {@link #write} of each, which is also what this does where a backend knows no better. Where one
-   * command can do it, pieces travel fastest whose {@code from} and {@code offset} leave the same
-   * rest by 16.
+   * Copies pieces of a native segment of the host to many places, which do not overlap. The default
+   * makes a {@link #write} of each piece. If a backend uses one command, pieces are fastest if
+   * {@code from} and {@code offset} are equal modulo 16.
    */
   default Event scatter(MemorySegment staged, List<Piece> pieces) {
     return JointEvent.of(
@@ -56,9 +56,9 @@ public interface Queue extends NativeQueue {
   }
 
   /**
-   * Copies pieces of many places to a native segment of the host, where they do not overlap: the
-   * way back of {@link #scatter}, in effect a {@link #read} of each. What lies between them in the
-   * segment is undefined then.
+   * Copies pieces of many places to a native segment of the host, where they do not overlap. This
+   * is the reverse of {@link #scatter}; the default makes a {@link #read} of each piece. Bytes of
+   * the segment between the pieces become undefined.
    */
   default Event gather(List<Piece> pieces, MemorySegment staged) {
     return JointEvent.of(
@@ -67,27 +67,27 @@ public interface Queue extends NativeQueue {
   }
 
   /**
-   * Returns whether {@link #scatter} and {@link #gather} are faster here than a {@link #write} or
-   * {@link #read} of each piece.
+   * Returns whether {@link #scatter} and {@link #gather} are faster than a {@link #write} or {@link
+   * #read} of each piece.
    */
   default boolean scattersAtOnce() {
     return false;
   }
 
   /**
-   * Copies between blocks that this device reaches: its own, and those of devices that it {@link
-   * Device#copiesFrom}. The ranges do not overlap.
+   * Copies between blocks of this device and of the devices that it {@linkplain Device#copiesFrom
+   * copies from}. The ranges do not overlap.
    */
   Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes);
 
-  /** Sets bytes. */
+  /** Sets bytes to a value. */
   Event fill(Block block, long offset, long bytes, byte value);
 
   /**
-   * Sets words in the platform's byte order; null where the device has no command for that, or none
-   * for such an offset or count.
+   * Sets words in the platform's byte order. Returns null if the device has no command for this, or
+   * not for the offset or count.
    *
-   * @param width bytes of a word: 2 or 4
+   * @param width the bytes of a word: 2 or 4
    */
   default @Nullable Event fillWords(Block block, long offset, long bytes, int width, int word) {
     return null;
@@ -97,35 +97,42 @@ public interface Queue extends NativeQueue {
   Event launch(Launch launch);
 
   /**
-   * Runs a program that uses what other commands made: it begins when they have ended. A device
-   * that can skip it does not run it if one of them failed, and its event fails then. Other devices
+   * Runs a program when other commands have ended, because it uses their results. If one of them
+   * failed, a device that can skip the launch does not run it, and its event fails; other devices
    * may run it. The runtime calls this on devices whose {@link Device#launchOrder} is not {@link
-   * LaunchOrder#HOST}, and discards the results of what depends on a failed command either way.
+   * LaunchOrder#HOST}. In both cases it discards the results of launches that depend on a failed
+   * command.
    *
-   * @param dependsOn events of this queue, and where launches are ordered {@linkplain
-   *     LaunchOrder#ACROSS_QUEUES across queues}, of others of this device. They may have ended,
-   *     well or not. They stay open until this returns
+   * @param dependsOn events of this queue, and of other queues of this device if launches are
+   *     ordered {@linkplain LaunchOrder#ACROSS_QUEUES across queues}. They may have ended already,
+   *     successfully or not. They stay open until this method returns
    */
   default Event launch(Launch launch, List<Event> dependsOn) {
     dependsOn.forEach(this::after);
     return launch(launch);
   }
 
-  /** Lets the host use the segment of a {@link HostAccess#MAPPED} block, once done. */
+  /**
+   * Makes the segment of a {@link HostAccess#MAPPED} block usable by the host, when the event is
+   * done.
+   */
   Event acquire(Block block);
 
-  /** Ends what {@link #acquire} began. */
+  /** Ends the host's use that {@link #acquire} began. */
   Event release(Block block);
 
   /**
-   * Moves the pages of a {@link BlockKind#UNIFIED} block to where they will be used next; null
-   * where nothing needs to move.
+   * Moves the pages of a {@link BlockKind#UNIFIED} block to the side that will use them next.
+   * Returns null if nothing needs to move.
    */
   default @Nullable Event prefetch(Block block, long offset, long bytes, boolean toDevice) {
     return null;
   }
 
-  /** Ends the queue after its commands have ended. Idempotent; survives a lost device. */
+  /**
+   * Closes the queue after its commands have ended. Idempotent; must not fail if the device is
+   * lost.
+   */
   @Override
   void close();
 }

@@ -11,14 +11,15 @@ import dev.tidepool.ElementType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
-/** Values as the bytes that a kernel's parameter of a given type takes. */
+/** Converts values to the bytes of a kernel's parameter of a given type. */
 public final class ScalarBytes {
   private ScalarBytes() {}
 
   /**
-   * Converts as Java's casts do; a truth value is 0 or 1, and any number but 0 is true.
+   * Converts a value as Java's casts do. A boolean becomes 0 or 1, and every number except 0
+   * becomes true.
    *
-   * @param allocator where the bytes are made, aligned as the type
+   * @param allocator allocates the bytes, aligned for the type
    * @throws IllegalArgumentException if the value is neither a number nor a boolean, or the type is
    *     a struct
    */

@@ -1,14 +1,15 @@
 package dev.tidepool.spi;
 
 /**
- * Knows when the virtual machine begins to shut down. Drivers unregister themselves in exit
- * handlers and on threads of their own, so that a call made then may crash the process instead of
- * failing; their memory goes with the process anyway.
+ * Detects that the virtual machine begins to shut down. Drivers unregister themselves in exit
+ * handlers and on their own threads, so a later call may crash the process. Their memory is freed
+ * with the process anyway.
  */
 public final class Shutdown {
   /**
-   * The virtual machine keeps this thread to its end and starts it when it shuts down. It runs no
-   * code of this library, which would keep the class loader: that the thread was started says all.
+   * The virtual machine keeps this thread, and starts it when it shuts down. The thread runs no
+   * code of this library, which would keep the class loader reachable; its state is the only
+   * information needed.
    */
   private static final Thread HOOK = new Thread(null, null, "tidepool-exit", 0, false);
 
@@ -25,7 +26,7 @@ public final class Shutdown {
     }
   }
 
-  /** Returns whether it has begun: no driver may be called any more. */
+  /** Returns whether shutdown has begun, so that no driver may be called any more. */
   public static boolean hasBegun() {
     return BEGUN_BEFORE || HOOK.getState() != Thread.State.NEW;
   }

@@ -1,10 +1,10 @@
 /**
- * What a backend implements: how accelerators are found, and for each its memory, queues, events
- * and programs.
+ * The interfaces that a backend implements: discovery of accelerators, and for each its memory,
+ * queues, events and programs.
  *
- * <p>The seam is narrow on purpose: a backend moves bytes and launches code; pooling, coherence,
- * ordering, retries and accounting are above it and the same for all. Nothing below this seam sees
- * a buffer, nothing above it sees a native handle.
+ * <p>The interface is narrow on purpose: a backend copies bytes and launches code. Pooling,
+ * coherence, ordering, retries and accounting are in the layers above, and the same for all
+ * backends. No backend sees a buffer, and no layer above sees a native handle.
  */
 @NullMarked
 package dev.tidepool.spi;

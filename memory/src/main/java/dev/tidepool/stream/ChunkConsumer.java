@@ -1,17 +1,17 @@
 package dev.tidepool.stream;
 
 /**
- * Takes results chunk by chunk: one at a time, from any thread, in no particular order.
+ * Receives results chunk by chunk: one at a time, on any thread, in no particular order.
  *
- * @param <A> the array that carries elements
+ * @param <A> the Java array that carries elements
  */
 @FunctionalInterface
 public interface ChunkConsumer<A> {
   /**
-   * Takes a chunk. What it throws ends the pipeline.
+   * Receives a chunk. An exception stops the pipeline.
    *
-   * @param elementOffset where its first element stands among all
-   * @param elements the consumer's own
+   * @param elementOffset the index of the chunk's first element among all
+   * @param elements the elements, in a new array that the consumer may keep
    */
   void accept(long elementOffset, A elements);
 }

@@ -40,24 +40,24 @@ import org.jspecify.annotations.Nullable;
 /**
  * Streams arrays of any size through kernels, chunk by chunk, on one accelerator or several.
  *
- * <p>Several workers run side by side, at least two chunks in flight: while one waits for its file,
- * another one computes and a third one writes. Where the accelerator shares the host's memory,
- * files are read into and written from the very bytes that the kernel computes on, and a chunk
- * stays in the processor's cache from its file to its file. Elsewhere buffers that the host fills
- * or empties are page-locked, and workers overlap their transfers. What one kernel writes for the
- * next one stays where it was computed.
+ * <p>Several workers run concurrently, with at least two chunks in flight: while one waits for its
+ * file, another computes and a third writes. If the accelerator shares the host's memory, files are
+ * read into and written from the memory that the kernel computes on, and a chunk stays in the
+ * processor's cache. Otherwise buffers that the host fills or empties are page-locked, and workers
+ * overlap their transfers. Intermediate results between kernels stay on the accelerator.
  *
- * <p>Several accelerators take chunks from one queue, by their measured speed. One that fails
- * leaves its chunks to the others; {@link #dropped()} tells. When memory runs out, chunks are
- * halved and the work goes on. The first failure that neither other accelerators nor smaller chunks
- * repair stops all workers and is thrown by {@link #run()}, with those of other workers attached.
+ * <p>Several accelerators take chunks from one queue, according to their measured speed. If one
+ * fails, the others take its chunks, and {@link #dropped()} reports the failure. When memory runs
+ * out, chunks are halved and the pipeline continues. The first failure that neither other
+ * accelerators nor smaller chunks repair stops all workers. {@link #run()} throws it, with the
+ * failures of other workers as suppressed exceptions.
  *
- * <p>A pipeline runs once. {@link #run()} is for one thread, {@link #cancel()} for any.
+ * <p>A pipeline runs once. One thread may call {@link #run()}, any thread {@link #cancel()}.
  */
 public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
-  /** An accelerator that takes part, with its work. */
+  /** An accelerator of the pipeline, with its job. */
   private record Participant(
       PipelineWorker.Job job,
       ArrayWorker.@Nullable Job inArrays,
@@ -116,28 +116,28 @@ public final class ChunkedPipeline {
   }
 
   /**
-   * Begins a pipeline.
+   * Returns a builder for a pipeline.
    *
-   * @param memory where chunks are computed
+   * @param memory the manager of the accelerator that computes
    * @param kernel a kernel of {@code memory} that takes every array and scalar of the pipeline
    */
   public static Builder of(UnifiedMemoryManager memory, Kernel kernel) {
     return new Builder(memory, kernel);
   }
 
-  /** Chunks in flight at most, on all accelerators together. */
+  /** Returns the most chunks in flight, on all accelerators together. */
   public int lanes() {
     return lanes;
   }
 
-  /** Bytes that are read and written in all. */
+  /** Returns the bytes that are read and written in total. */
   public long totalBytes() {
     return length * bytesPerElement;
   }
 
   /**
-   * Returns the accelerators that failed while others went on, by id, with what failed; empty until
-   * it ran.
+   * Returns the accelerators that failed while others continued, by id, with their failures; empty
+   * before the pipeline ran.
    */
   public Map<String, Throwable> dropped() {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
@@ -151,13 +151,14 @@ public final class ChunkedPipeline {
   }
 
   /**
-   * Streams everything; returns when all was written.
+   * Runs the pipeline, and waits until everything is written.
    *
-   * <p>An interrupt of the calling thread cancels, and stays set.
+   * <p>An interrupt of the calling thread cancels the pipeline, and stays set.
    *
-   * @throws CancellationException if it was cancelled; what was written so far is undefined
-   * @throws IllegalStateException if it ran before
-   * @throws dev.tidepool.OutOfDeviceMemoryException if not even the smallest chunk finds memory
+   * @throws CancellationException if the pipeline was cancelled; the results are undefined then
+   * @throws IllegalStateException if the pipeline ran before
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no memory even for the smallest
+   *     chunk
    * @throws dev.tidepool.TransferException if a source or a sink fails
    */
   public void run() {
@@ -191,7 +192,7 @@ public final class ChunkedPipeline {
           String name = "tidepool-pipeline-" + number++;
           Thread.ofPlatform().name(name).daemon().start(worker(participant));
         } catch (OutOfMemoryError e) {
-          // The system gives no further thread, or the heap is full.
+          // The system provides no further thread, or the heap is full.
           chunks.fail(e);
           chunks.leave(participant.rate());
         }
@@ -214,7 +215,7 @@ public final class ChunkedPipeline {
     try {
       CpuDevice.computeAlone(worker);
     } catch (Throwable e) {
-      // The heap was too full to begin: the worker itself throws nothing.
+      // The heap was too full to start: the worker itself throws nothing.
       chunks.fail(e);
       chunks.leave(rate);
     }
@@ -239,7 +240,7 @@ public final class ChunkedPipeline {
     }
   }
 
-  /** Calls the listener. If it throws, the work ends, when its workers have ended. */
+  /** Calls the listener. If it throws, the pipeline ends when its workers have ended. */
   private void tellProgress() {
     try {
       progress.moved(chunks.completed() * bytesPerElement, totalBytes());
@@ -259,18 +260,21 @@ public final class ChunkedPipeline {
     }
   }
 
-  /** Stops before the next chunks; {@link #run()} then throws. Harmless when all is done. */
+  /**
+   * Stops the pipeline before its next chunks; {@link #run()} then throws. Does nothing if the
+   * pipeline has ended.
+   */
   public void cancel() {
     chunks.cancel();
   }
 
-  /** Returns whether every accelerator computes the same bits. */
+  /** Returns whether every accelerator computes the same bits for a kernel. */
   static boolean isExact(KernelSource source) {
     return source instanceof KernelSource.Elementwise(String expression)
         && Expression.parse(expression).isExact();
   }
 
-  /** Collects what a pipeline streams; not thread-safe. */
+  /** Builds a {@link ChunkedPipeline}. Not thread-safe. */
   public static final class Builder {
     private final Kernel first;
     private final List<KernelSource> further = new ArrayList<>();
@@ -288,10 +292,10 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns a further accelerator, which takes its part of the chunks. The memory limit is
-     * divided evenly among all.
+     * Adds an accelerator, which takes a part of the chunks. The memory limit is divided evenly
+     * among all accelerators.
      *
-     * @throws IllegalArgumentException if the pipeline uses this accelerator already
+     * @throws IllegalArgumentException if the pipeline already uses this accelerator
      */
     public Builder on(UnifiedMemoryManager memory) {
       String id = memory.accelerator().id();
@@ -303,36 +307,36 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns a further kernel, run after those before it on the same chunk. What it reads is a
-     * source, a scalar, or what a kernel before it writes, which then needs no sink.
+     * Adds a kernel, which runs after the previous kernels on the same chunk. It reads sources,
+     * scalars, and results of previous kernels, which then need no sink.
      */
     public Builder then(KernelSource kernel) {
       further.add(Objects.requireNonNull(kernel, "kernel"));
       return this;
     }
 
-    /** Sets the part of the arrays that is still to be done. */
+    /** Sets the part of the arrays that remains to be computed. */
     void resuming(List<ChunkScheduler.Range> ranges) {
       open = ranges;
     }
 
     /**
-     * Adds a listener for ranges that all sinks have taken, behind those before it. The threads
-     * that carried the ranges call it.
+     * Adds a listener for ranges that all sinks have received; it is called after previous
+     * listeners, on the threads that wrote the ranges.
      */
     void listening(Consumer<ChunkScheduler.Range> listener) {
       written = written.andThen(listener);
     }
 
-    /** Returns the elements of each array; -1 before the first one. */
+    /** Returns the number of elements of each array; -1 before the first array. */
     long length() {
       return length;
     }
 
     /**
-     * Returns what a name of the kernel reads.
+     * Adds the source that a name of a kernel reads.
      *
-     * @throws IllegalArgumentException if the name has a source or a value already, or the length
+     * @throws IllegalArgumentException if the name already has a source or a value, or the length
      *     differs from that of other arrays
      */
     public Builder source(String name, ElementSource source) {
@@ -348,10 +352,10 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns what takes a name's results. A name with a source too is updated: the kernel reads
-     * what it overwrites.
+     * Adds the sink that receives a name's results. If the name also has a source, the kernel reads
+     * the elements that it overwrites.
      *
-     * @throws IllegalArgumentException if the name has a sink or a value already, the length
+     * @throws IllegalArgumentException if the name already has a sink or a value, the length
      *     differs from that of other arrays, or the name's source has another type
      */
     public Builder sink(String name, ElementSink sink) {
@@ -377,9 +381,9 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns a number or a truth value for a name.
+     * Sets a number or a boolean for a name.
      *
-     * @throws IllegalArgumentException if the name has one, or an array, already
+     * @throws IllegalArgumentException if the name already has a value, a source or a sink
      */
     public Builder scalar(String name, Object value) {
       checkFree(name, scalars);
@@ -404,12 +408,12 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns the pipeline, which then {@link ChunkedPipeline#run() runs} once.
+     * Returns the pipeline, which can {@link ChunkedPipeline#run() run} once.
      *
-     * @throws IllegalArgumentException if nothing is written, a kernel reads what nothing gives,
-     *     what is given or wanted is no kernel's, the memory limit is too small, or the result
-     *     would depend on the accelerator although {@link StreamOptions#deterministic()} is asked
-     *     for; the message says what works
+     * @throws IllegalArgumentException if there is no sink, a kernel reads a name without a source,
+     *     a source, sink or scalar has a name that no kernel uses, the memory limit is too small,
+     *     or the result would depend on the accelerator although {@link
+     *     StreamOptions#deterministic()} is set; the message says what to do
      */
     public ChunkedPipeline build(StreamOptions options) {
       if (sinks.isEmpty()) {
@@ -450,7 +454,10 @@ public final class ChunkedPipeline {
       return arrays;
     }
 
-    /** Page-locked on the host is only what the host reads or writes. */
+    /**
+     * Returns the location of each array. Page-locked memory is only for arrays that the host reads
+     * or writes.
+     */
     private Map<String, MemoryLocation> locations(Set<String> arrays, boolean shared) {
       Map<String, MemoryLocation> locations = new HashMap<>();
       for (String name : arrays) {

@@ -5,27 +5,26 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.MemorySegment;
 
-/** Elements that a pipeline reads, by any thread, in any order of ranges. */
+/** Elements that a pipeline reads, on any thread, in any order of ranges. */
 public interface ElementSource {
-  /** Returns what one element is. */
+  /** Returns the type of the elements. */
   ElementType<?> elementType();
 
-  /** Number of elements. */
+  /** Returns the number of elements. */
   long length();
 
   /**
-   * Fills a segment with the elements from {@code elementOffset} on, in the platform's byte order.
-   * Called by several threads at once.
+   * Fills a segment with the elements that start at {@code elementOffset}, in the platform's byte
+   * order. Called by several threads at once.
    */
   void read(long elementOffset, MemorySegment destination);
 
   /**
-   * Fills a buffer on its accelerator, where that is cheaper than {@link #read} and a transfer, as
-   * it may be for a source that is compressed, or is a buffer itself. Called by several threads at
-   * once.
+   * Fills a buffer on its accelerator, if that is cheaper than {@link #read} and a transfer, for
+   * example if the source is compressed or is a buffer. Called by several threads at once.
    *
    * @param memory the buffer's manager
-   * @return false if it is not cheaper, or cannot be done: {@link #read} then
+   * @return false if it is not cheaper, or not possible; the caller then calls {@link #read}
    */
   default boolean load(
       long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {

@@ -18,17 +18,18 @@ import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An expression over {@code .npy} files of any size, whose results appear as such files, whole or
- * not at all.
+ * Evaluates an expression over {@code .npy} files of any size. The result files appear completely
+ * or not at all.
  *
- * <p>Inputs have one shape, which is the results'; nothing is broadcast but scalars. If all inputs
- * are in Fortran order, so are the results, and everything is streamed as it lies; if they
- * disagree, results are in C order and inputs in Fortran order are turned while they are read,
- * which is slower. Results have NumPy's type for the expression, unless one is asked for.
+ * <p>All inputs and results have the same shape; only scalars are broadcast. If all inputs are in
+ * Fortran order, so are the results, and the files are streamed in that order. If their orders
+ * differ, results are in C order, and inputs in Fortran order are transposed while they are read,
+ * which is slower. Results have NumPy's type for the expression, unless a type is requested.
  *
- * <p>Opening checks everything that can be checked without an accelerator and begins the files of
- * the results beside their places; {@link #run} streams and puts them there; closing ends it, and
- * deletes results that did not become whole. {@link #cancel()} is for any thread, the rest for one.
+ * <p>Opening checks everything that can be checked without an accelerator, and creates partial
+ * files of the results beside their targets. {@link #run} computes the results and renames the
+ * files. Closing deletes incomplete results. Any thread may call {@link #cancel()}; only one thread
+ * may use the other methods.
  */
 public final class NpyEvaluation implements AutoCloseable {
   private static final long CRITICAL_CALLS_FROM = 128L << 20;
@@ -41,21 +42,21 @@ public final class NpyEvaluation implements AutoCloseable {
   private boolean done;
 
   /**
-   * What is asked for.
+   * The request for an evaluation.
    *
    * @param expression assignments of the elementwise language, or its reductions
-   * @param inputs the files of names that are read
-   * @param outputs the files of names that are assigned; assigned names without one are local
-   *     values
-   * @param scalars numbers and truth values of names that are read
-   * @param type the type of all files of results, or null for NumPy's
-   * @param overwrite whether files that exist are replaced
-   * @param options how to stream
-   * @param axis the axis along which reductions go, counted from the end if negative; their results
-   *     are arrays then, and go to files. Null where a reduction makes one value of all elements
-   * @param mask the name of an assignment of truth values, which select the elements that count:
-   *     others take no part in reductions, and are left out of files, whose results have one
-   *     dimension then. Empty if all elements count
+   * @param inputs the files of the names that are read
+   * @param outputs the files of the names that are assigned; assigned names without a file are
+   *     local values
+   * @param scalars the numbers and booleans of names that are read
+   * @param type the type of all result files; null for NumPy's type
+   * @param overwrite whether existing files are replaced
+   * @param options the options for streaming
+   * @param axis the axis of reductions, counted from the end if negative; their results are then
+   *     arrays, which are written to files. Null to reduce all elements to one value
+   * @param mask the name of an assignment of booleans that select elements: the others are left out
+   *     of reductions and of files, whose results then have one dimension. Empty to select all
+   *     elements
    */
   public record Request(
       String expression,
@@ -67,7 +68,7 @@ public final class NpyEvaluation implements AutoCloseable {
       StreamOptions options,
       @Nullable Integer axis,
       String mask) {
-    /** Reduces to single values, and selects all elements. */
+    /** Creates a request that reduces to single values and selects all elements. */
     public Request(
         String expression,
         Map<String, Path> inputs,
@@ -106,34 +107,34 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Opens the inputs, checks them and the expression, and begins the results.
+   * Opens the inputs, checks them and the expression, and creates partial files of the results.
    *
    * @throws dev.tidepool.KernelCompilationException if the expression does not parse, or does not
-   *     fit what it is given
-   * @throws IllegalArgumentException if there is no input or no output, shapes differ, a name is
-   *     given but not used, an output is also an input or another output, or a type is asked for
-   *     but no file
-   * @throws NpyFormatException if an input is no file that is read
-   * @throws dev.tidepool.TransferException if a file cannot be opened or begun
+   *     match its inputs
+   * @throws IllegalArgumentException if there is no input or no output, shapes differ, a given name
+   *     is not used, an output is also an input or another output, or a type is requested but no
+   *     file
+   * @throws NpyFormatException if an input is not a supported {@code .npy} file
+   * @throws dev.tidepool.TransferException if a file cannot be opened or created
    */
   public static NpyEvaluation open(Request request) {
     return open(request, Expression.parseReducing(request.expression()), false);
   }
 
   /**
-   * As {@link #open}, but what is written outlives a run that does not come to its end, however it
-   * ends; and if an earlier run with the same expression, scalars, inputs (their sizes and times)
-   * and results left something, it goes on from there. {@link #resumption()} tells which.
+   * Like {@link #open}, but keeps the partial files if the run does not complete for any reason. If
+   * an earlier run with the same expression, scalars, inputs (their sizes and times) and results
+   * left partial files, this one continues from there. {@link #resumption()} reports it.
    *
-   * <p>Beside each result lies a hidden partial file meanwhile, and beside the first one a journal,
-   * for its owner only. They vanish when the results appear. Now and then all that was written is
-   * forced to the disk, and then noted in the journal, so that even a power failure loses a few
-   * seconds of work at most.
+   * <p>During the run a hidden partial file is beside each result, and beside the first one a
+   * journal, which only its owner can access. They are deleted when the results appear.
+   * Periodically all written data are forced to the disk and then recorded in the journal, so that
+   * even a power failure loses only a few seconds of work.
    *
-   * @throws IllegalArgumentException also if there is a reduction, of which no file keeps a part,
-   *     or {@link StreamOptions#deterministic()} is asked for with functions such as exp, whose
-   *     last bits tell which accelerator began the work and which one went on
-   * @throws dev.tidepool.TransferException also if another run is at the same results
+   * @throws IllegalArgumentException also if there is a reduction, whose partial result is in no
+   *     file, or a mask. Also if {@link StreamOptions#deterministic()} is set and the expression
+   *     has functions such as exp, whose last bits depend on the accelerator
+   * @throws dev.tidepool.TransferException also if another run writes the same results
    */
   public static NpyEvaluation resume(Request request) {
     Expression expression = Expression.parseReducing(request.expression());
@@ -213,11 +214,11 @@ public final class NpyEvaluation implements AutoCloseable {
     } else {
       run.begin(targets);
     }
-    // Settings of reductions that are wrong are found now.
+    // This detects invalid settings of reductions now.
     reduced.begin(run.writers());
   }
 
-  /** Returns what the results' files will say, by name. */
+  /** Returns the headers of the result files, by name. */
   public Map<String, NpyHeader> results() {
     Map<String, NpyHeader> results = new LinkedHashMap<>();
     run.writers().forEach((name, writer) -> results.put(name, writer.header()));
@@ -225,12 +226,12 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Returns what the reductions came to, by name, in the order of the expression: a Boolean, Long,
-   * {@link java.math.BigInteger} (of unsigned sums and of uint64), Float or Double, as NumPy's type
-   * of the result; of a histogram the counts, a {@code long[]}.
+   * Returns the results of reductions, by name, in the order of the expression. A value is a
+   * Boolean, Long, {@link java.math.BigInteger} (for unsigned sums and uint64), Float or Double,
+   * according to NumPy's type of the result; a histogram is a {@code long[]} of counts.
    *
-   * <p>A value depends on the elements alone, to the last bit: not on chunks, threads or their
-   * order. Sums of floats are accumulated pairwise in double.
+   * <p>All bits of a value depend only on the elements, not on chunks, threads or their order. Sums
+   * of floats are accumulated pairwise in double.
    *
    * @throws IllegalStateException if {@link #run} has not completed
    */
@@ -241,12 +242,12 @@ public final class NpyEvaluation implements AutoCloseable {
     return reduced.values();
   }
 
-  /** Elements of each array. */
+  /** Returns the number of elements of each array. */
   public long length() {
     return run.inputs().length();
   }
 
-  /** Bytes of arrays that are read and written in all. */
+  /** Returns the bytes of the arrays that are read and written in total. */
   public long totalBytes() {
     long total = 0;
     for (NpyReader reader : run.inputs().readers().values()) {
@@ -259,12 +260,11 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * From now on files are read straight into the arrays that the CPU computes on, and written from
-   * them, by critical calls. That saves a third of the processors' time, but while a disk answers
-   * no safepoint of the virtual machine is reached: no garbage is collected, and threads come to
-   * wait. So it is for a process that does nothing else. Does nothing where such calls are not
-   * safe, and for less than 128 MiB of files in all: linking the calls would cost more than they
-   * save.
+   * Lets files be read directly into the arrays that the CPU computes on, and written from them, by
+   * critical calls. This saves a third of the processors' time. But the virtual machine reaches no
+   * safepoint while a disk works: no garbage is collected, and threads wait. So use it only in a
+   * process that does nothing else. Does nothing if critical calls are not safe, or for less than
+   * 128 MiB of files in total, because linking the calls would cost more than they save.
    *
    * @throws dev.tidepool.TransferException if a file cannot be opened again
    */
@@ -277,12 +277,13 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Computes everything and puts the results in their places.
+   * Computes the results and lets their files appear.
    *
-   * @param memory of the accelerator that computes
-   * @param further those of other accelerators, which take their part of the work
-   * @throws IllegalArgumentException if the memory limit is too small; the message says what works
-   * @throws CancellationException if it was cancelled
+   * @param memory the manager of the accelerator that computes
+   * @param further the managers of other accelerators that compute a part
+   * @throws IllegalArgumentException if the memory limit is too small; the message says what is
+   *     sufficient
+   * @throws CancellationException if the evaluation was cancelled
    * @throws TidepoolException if a file, the accelerator or its memory fails
    */
   public void run(UnifiedMemoryManager memory, UnifiedMemoryManager... further) {
@@ -303,26 +304,26 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /**
-   * Describes how an earlier run ended, for people to read: this one goes on, or why it starts
-   * again. Returns an empty text if there was none.
+   * Returns a text for users that says whether this run continues an earlier one, or why it starts
+   * again; empty if there was no earlier run.
    */
   public String resumption() {
     return run.resumption();
   }
 
-  /** Returns the accelerators that failed while others went on, by id, with what failed. */
+  /** Returns the accelerators that failed while others continued, by id, with their failures. */
   public Map<String, Throwable> dropped() {
     return running.dropped();
   }
 
-  /** Stops a run before its next chunks; it throws then. Harmless when all is done. */
+  /** Stops a run before its next chunks; the run then throws. Does nothing if the run has ended. */
   public void cancel() {
     running.cancel();
   }
 
   /**
-   * Closes the inputs and deletes results that did not become whole, unless it can be resumed;
-   * idempotent.
+   * Closes the inputs, and deletes incomplete results unless the evaluation can be resumed.
+   * Idempotent.
    */
   @Override
   public void close() {

@@ -4,18 +4,26 @@ import dev.tidepool.TidepoolException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file is not a {@code .npy} file, or holds what this library does not read. The message names
- * the file, what it holds and what is supported.
+ * Thrown if a file is not a {@code .npy} file, or if its contents are not supported. The message
+ * names the file, its contents, and what is supported.
  */
 public class NpyFormatException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
-  /** Returns what is wrong with the file. */
+  /**
+   * Creates an exception.
+   *
+   * @param message says what is wrong with the file
+   */
   public NpyFormatException(String message) {
     super(message);
   }
 
-  /** Returns what is wrong with the file, told together with its name. */
+  /**
+   * Creates an exception with a cause.
+   *
+   * @param message names the file, and says what is wrong with it
+   */
   public NpyFormatException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

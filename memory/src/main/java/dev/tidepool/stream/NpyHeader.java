@@ -15,17 +15,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@code .npy} file says of its array. Immutable.
+ * The header of a {@code .npy} file, which describes its array. Immutable.
  *
- * <p>The format is NumPy's NEP 1, versions 1.0 to 3.0. Written headers are byte for byte what NumPy
- * writes.
+ * <p>The format is NumPy's NEP 1, versions 1.0 to 3.0. Written headers are identical to NumPy's,
+ * byte for byte.
  *
  * @param version the format's major version: 1, 2 or 3
- * @param type what one element is
- * @param byteOrder how elements lie in the file; the platform's order for types of one byte
+ * @param type the type of the elements
+ * @param byteOrder the byte order of the elements; the platform's order for types of one byte
  * @param fortranOrder whether the first index varies fastest
  * @param shape the lengths of the dimensions; empty for a single value
- * @param dataOffset bytes before the first element
+ * @param dataOffset the bytes before the first element
  */
 public record NpyHeader(
     int version,
@@ -35,23 +35,27 @@ public record NpyHeader(
     List<Long> shape,
     long dataOffset) {
 
-  /** Bytes that tell how long a header is. */
+  /** The bytes at the start of a file that contain the length of the header. */
   static final int PREFIX_BYTES = 12;
 
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-  /** How a zip file begins, as an int in little endian. */
+  /** The first bytes of a zip file, as a little-endian int. */
   private static final int ZIP_MAGIC = 0x04034b50;
 
   private static final Set<String> KEYS = Set.of("descr", "fortran_order", "shape");
   private static final int ALIGNMENT = 64;
-  // Room in which NumPy lets the growing dimension of a file be rewritten in place.
+  // Padding with which NumPy can rewrite the growing dimension of a file in place.
   private static final int GROWTH_DIGITS = 21;
   private static final int LONGEST_VERSION_1 = 0xffff;
-  // Only structured types, which are not read, come near it.
+  // Only structured types, which are not supported, come near it.
   private static final int LONGEST = 1 << 24;
 
-  /** Checks that the array can exist. */
+  /**
+   * Checks that the array can exist.
+   *
+   * @throws IllegalArgumentException if a dimension is negative or the bytes exceed 64 bits
+   */
   public NpyHeader {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(byteOrder, "byteOrder");
@@ -68,8 +72,8 @@ public record NpyHeader(
   }
 
   /**
-   * Returns the header that NumPy writes for a new array in the platform's byte order. An array
-   * that is in both orders, such as one with a single dimension, is written in C order.
+   * Returns the header that NumPy writes for a new array in the platform's byte order. If both
+   * orders are the same, as for a single dimension, the header says C order.
    *
    * @throws IllegalArgumentException if a dimension is negative or the bytes exceed 64 bits
    */
@@ -94,11 +98,11 @@ public record NpyHeader(
   }
 
   /**
-   * Where in the file a piece of the array lies.
+   * Returns the position of a piece of the array in the file.
    *
-   * @param elementOffset its first element
-   * @param bytes of all of the piece
-   * @throws IllegalArgumentException if that is no whole number of elements
+   * @param elementOffset the index of the piece's first element
+   * @param bytes the bytes of the piece
+   * @throws IllegalArgumentException if the bytes are not a whole number of elements
    * @throws IndexOutOfBoundsException if the array has fewer elements
    */
   long position(long elementOffset, long bytes) {
@@ -111,12 +115,12 @@ public record NpyHeader(
     return dataOffset + elementOffset * width;
   }
 
-  /** Number of elements. */
+  /** Returns the number of elements. */
   public long elementCount() {
     return count(shape, 1);
   }
 
-  /** Bytes of all elements. */
+  /** Returns the bytes of all elements. */
   public long dataBytes() {
     return count(shape, type.byteSize());
   }
@@ -126,7 +130,7 @@ public record NpyHeader(
     return text(shape);
   }
 
-  /** Returns the product of the dimensions and {@code unit}, or -1 where it exceeds 64 bits. */
+  /** Returns the product of the dimensions and {@code unit}; -1 if it exceeds 64 bits. */
   private static long count(List<Long> shape, long unit) {
     if (shape.contains(0L)) {
       return 0;
@@ -149,7 +153,7 @@ public record NpyHeader(
     return text.append(shape.size() == 1 ? ",)" : ")").toString();
   }
 
-  /** Returns the bytes before the first element, as NumPy writes them. */
+  /** Returns the bytes before the first element, identical to NumPy's. */
   byte[] encode() {
     StringBuilder header =
         new StringBuilder("{'descr': '")
@@ -185,8 +189,8 @@ public record NpyHeader(
   }
 
   /**
-   * Returns the text's length with the padding that aligns the data; always at least one byte, as
-   * NumPy.
+   * Returns the length of the text with the padding that aligns the data. As in NumPy, there is at
+   * least one byte of padding.
    */
   private static int padded(int length, int lengthBytes) {
     int before = MAGIC.length + 2 + lengthBytes;
@@ -195,8 +199,8 @@ public record NpyHeader(
   }
 
   /**
-   * Where the data begin, from the first {@link #PREFIX_BYTES} bytes of a file or as many as it
-   * has.
+   * Returns the position of the data, from the first {@link #PREFIX_BYTES} bytes of a file, or
+   * fewer if the file is shorter.
    */
   static int dataOffset(ByteBuffer start) {
     if (start.remaining() < MAGIC.length + 2) {
@@ -238,9 +242,9 @@ public record NpyHeader(
   }
 
   /**
-   * Reads a header from the first bytes of a file; what follows it is ignored.
+   * Parses a header from the first bytes of a file. Bytes after the header are ignored.
    *
-   * @throws NpyFormatException if the bytes are no header, or of an array that is not supported
+   * @throws NpyFormatException if the bytes are not a header, or the array is not supported
    */
   public static NpyHeader parse(byte[] start) {
     int dataOffset = dataOffset(ByteBuffer.wrap(start));

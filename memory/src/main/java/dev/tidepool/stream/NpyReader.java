@@ -21,13 +21,13 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@code .npy} file, read at positions into segments, in the platform's byte order. A file that
- * the {@code lz4} command compressed is read as if it was not, if the module {@code
- * dev.tidepool.lz4} is present. The first bytes of the file decide, not its name.
+ * Reads a {@code .npy} file at positions into segments, in the platform's byte order. A file that
+ * the {@code lz4} command compressed is decompressed, if the module {@code dev.tidepool.lz4} is
+ * present. The reader detects compression by the first bytes of the file, not by its name.
  *
- * <p>Thread-safe; reads of several threads run side by side and interrupts neither stop them nor
- * get lost. The file must not be changed while it is open: a file that shrinks is a {@link
- * TransferException}, other changes are not noticed.
+ * <p>Thread-safe. Reads of several threads run concurrently. An interrupt does not stop a read, and
+ * stays set. The file must not be changed while it is open: if it shrinks, reads throw {@link
+ * TransferException}; other changes are not detected.
  */
 public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;
@@ -46,13 +46,13 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Opens a file and checks that it holds as many bytes as its header says. Bytes after the array
-   * are ignored, as NumPy does. What a compressed file lacks may show only when it is read.
+   * Opens a file and checks that it has as many bytes as its header says. As in NumPy, bytes after
+   * the array are ignored. A truncated compressed file may be detected only when it is read.
    *
-   * @throws NpyFormatException if it is no {@code .npy} file, is truncated, or holds elements that
-   *     are not supported
-   * @throws TransferException if it cannot be opened or read; also if it is compressed and damaged,
-   *     or compressed and the module {@code dev.tidepool.lz4} is not present
+   * @throws NpyFormatException if the file is not a {@code .npy} file, is truncated, or has
+   *     elements that are not supported
+   * @throws TransferException if the file cannot be opened or read; also if it is compressed, and
+   *     is damaged or the module {@code dev.tidepool.lz4} is not present
    */
   public static NpyReader open(Path path) {
     if (Files.isDirectory(path)) {
@@ -92,12 +92,12 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /** Returns the file, as it was named. */
+  /** Returns the path that was passed to {@link #open}. */
   public Path path() {
     return path;
   }
 
-  /** Returns what the file says of its array. */
+  /** Returns the header of the file. */
   public NpyHeader header() {
     return header;
   }
@@ -107,7 +107,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     return file instanceof PositionalFile plain ? plain : null;
   }
 
-  /** See {@link PositionalFile#allowCriticalCalls}. Changes nothing for a compressed file. */
+  /** Calls {@link PositionalFile#allowCriticalCalls}. Does nothing for a compressed file. */
   void allowCriticalCalls() {
     if (file instanceof PositionalFile plain) {
       try {
@@ -118,13 +118,16 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /** Where the elements are, one after another; if they are compressed, the whole file. */
+  /** Returns the range of the elements in the file; the whole file if it is compressed. */
   MemoryRange bytes() {
     long from = header.dataOffset();
     return compressed ? whole : new MemoryRange(whole.memory(), from, from + header.dataBytes());
   }
 
-  /** Returns all of the file, which its name may have left since it was opened. */
+  /**
+   * Returns the range of the whole file that was opened, even if its name now refers to another
+   * file.
+   */
   MemoryRange whole() {
     return whole;
   }
@@ -140,15 +143,16 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Fills a segment with the elements from {@code elementOffset} on, in the order of the file,
-   * swapped to the platform's byte order. Segments may lie on the heap, but native ones save a
-   * copy.
+   * Fills a segment with the elements that start at {@code elementOffset}, in the order of the
+   * file, swapped to the platform's byte order. Native segments are faster than segments on the
+   * heap, which need a copy.
    *
    * @throws IndexOutOfBoundsException if the file has fewer elements
-   * @throws IllegalArgumentException if the segment is read-only or no whole number of elements
-   * @throws TransferException if the bytes cannot be read; the segment's contents are undefined
-   *     then
-   * @throws IllegalStateException if this reader is closed
+   * @throws IllegalArgumentException if the segment is read-only, or is not a whole number of
+   *     elements
+   * @throws TransferException if the bytes cannot be read; the segment's contents are then
+   *     undefined
+   * @throws IllegalStateException if the reader is closed
    */
   @Override
   public void read(long elementOffset, MemorySegment destination) {
@@ -179,7 +183,10 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /** Sends a compressed file's blocks as they are and decodes them there, where that pays. */
+  /**
+   * Transfers a compressed file's blocks without decoding them, and decodes them on the
+   * accelerator, if that is faster.
+   */
   @Override
   public boolean load(
       long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
@@ -191,10 +198,10 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /**
-   * Compares the checksum of a compressed file with its contents; elements that were read in order
-   * are not read again for it. Does nothing for others.
+   * Compares the checksum of a compressed file with its contents. Elements that were read in order
+   * are not read again. Does nothing for a file that is not compressed.
    *
-   * @throws TransferException if it is wrong
+   * @throws TransferException if the checksum is wrong
    */
   public void verify() {
     try {
@@ -204,7 +211,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  /** Ends reads that run; idempotent. */
+  /** Closes the file. Running reads fail. Idempotent. */
   @Override
   public void close() {
     FileErrors.close(path, file);

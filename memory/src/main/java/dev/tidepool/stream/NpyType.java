@@ -5,9 +5,9 @@ import java.nio.ByteOrder;
 import java.util.Locale;
 import java.util.Map;
 
-/** The element types of {@code .npy} files that are read and written. */
+/** The supported element types of {@code .npy} files. */
 public enum NpyType {
-  /** Truth values of one byte. */
+  /** Booleans of one byte. */
   BOOL('b', ElementType.BOOLEAN),
   /** Signed 8-bit integers. */
   INT8('i', ElementType.BYTE),
@@ -54,25 +54,25 @@ public enum NpyType {
     this.elementType = elementType;
   }
 
-  /** Returns what a buffer of such elements holds, in the platform's byte order. */
+  /** Returns the element type of buffers for this type, in the platform's byte order. */
   public ElementType<?> elementType() {
     return elementType;
   }
 
-  /** Bytes of one element. */
+  /** Returns the bytes of one element. */
   public int byteSize() {
     return (int) elementType.byteSize();
   }
 
-  /** NumPy's name of the type, such as {@code float32}. */
+  /** Returns NumPy's name of the type, such as {@code float32}. */
   public String numpyName() {
     return name().toLowerCase(Locale.ROOT);
   }
 
   /**
-   * The type whose elements are carried so.
+   * Returns the type of files for an element type.
    *
-   * @throws IllegalArgumentException if files have no such elements: records
+   * @throws IllegalArgumentException if the elements are records, which files do not support
    */
   public static NpyType of(ElementType<?> elementType) {
     for (NpyType type : values()) {
@@ -84,13 +84,17 @@ public enum NpyType {
         ".npy files of " + elementType + " are not written; supported are " + SUPPORTED);
   }
 
-  /** Returns the type as a header spells it, such as {@code <f4}. */
+  /** Returns the type as written in a header, such as {@code <f4}. */
   String descriptor(ByteOrder order) {
     char mark = byteSize() == 1 ? '|' : order == ByteOrder.LITTLE_ENDIAN ? '<' : '>';
     return "" + mark + kind + byteSize();
   }
 
-  /** Returns the type that a header's descriptor names without its mark of the byte order. */
+  /**
+   * Returns the type of a header's descriptor.
+   *
+   * @param code the descriptor without its mark for the byte order
+   */
   static NpyType parse(String descriptor, String code) {
     char kind = code.isEmpty() ? ' ' : code.charAt(0);
     for (NpyType type : values()) {

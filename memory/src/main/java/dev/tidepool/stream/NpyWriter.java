@@ -9,13 +9,13 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * A {@code .npy} file that appears whole or not at all: written beside its target under a hidden
- * name and renamed by {@link #commit()}.
+ * Writes a {@code .npy} file that appears completely or not at all. The file is written beside its
+ * target under a hidden name, and renamed by {@link #commit()}.
  *
- * <p>{@link #write} is safe for use by any thread, several at once; elements that nobody wrote are
- * zero. Closing without a commit, a failure, and the end of the virtual machine delete what was
- * written. Bytes are handed to the operating system, which may keep them in its cache: a commit
- * survives the end of the process, not a power failure.
+ * <p>Several threads may call {@link #write} at once. Elements that were not written are zero.
+ * Closing without a commit, a failure, and the end of the virtual machine delete the partial file.
+ * The operating system may keep bytes in its cache: a committed file survives the end of the
+ * process, but not a power failure.
  */
 public final class NpyWriter implements ElementSink, AutoCloseable {
   private final AtomicFile file;
@@ -27,14 +27,14 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Begins a file. Where the target is a symbolic link, what it leads to is replaced, with that
-   * file's permissions.
+   * Creates a partial file. If the target is a symbolic link, the commit replaces the file that it
+   * refers to, with that file's permissions.
    *
-   * @param header from {@link NpyHeader#of}
-   * @param overwrite whether a target that exists is replaced
-   * @throws TransferException if the target exists and may not be replaced, is write-protected, is
-   *     no regular file or a link that leads to none, its folder is missing or read-only, or the
-   *     disk has no room for all of it
+   * @param header a header that {@link NpyHeader#of} returned
+   * @param overwrite whether an existing target is replaced
+   * @throws TransferException if the target exists and may not be replaced, is write-protected, or
+   *     is neither a regular file nor a link to one; if its folder is missing or read-only; or if
+   *     the disk has no room for the whole file
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
     return create(
@@ -42,16 +42,17 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Begins a file that {@link #shorten} leaves with some of its elements, nobody knows how many: so
-   * the disk need not have room for all.
+   * Creates a partial file that {@link #shorten} will truncate to an unknown number of elements. So
+   * the disk need not have room for all of them.
    */
   static NpyWriter createShortened(Path target, NpyHeader header, boolean overwrite) {
     return create(target, header, 0, overwrite, AtomicFile.newPartialName(), false);
   }
 
   /**
-   * Begins a file that outlives a failure, a cancellation and the virtual machine, under the name
-   * {@code partialName} in its target's folder, until {@link #reopen} goes on with it.
+   * Creates a partial file that is kept after a failure, a cancellation and the end of the virtual
+   * machine, under the name {@code partialName} in its target's folder, until {@link #reopen}
+   * continues it.
    */
   static NpyWriter createKept(
       Path target, NpyHeader header, boolean overwrite, String partialName) {
@@ -82,7 +83,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Goes on with a file that {@link #createKept} began, maybe without coming to its header.
+   * Reopens a partial file that {@link #createKept} created, perhaps without its header.
    *
    * @throws TransferException as {@link #create} does
    */
@@ -98,12 +99,15 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return writer;
   }
 
-  /** Returns the file that will appear; of a symbolic link, what it leads to. */
+  /**
+   * Returns the path at which the file will appear; for a symbolic link, the file that it refers
+   * to.
+   */
   public Path target() {
     return file.target();
   }
 
-  /** Returns what the file will say of its array. */
+  /** Returns the header of the file. */
   public NpyHeader header() {
     return header;
   }
@@ -119,13 +123,13 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Writes the elements of a segment from {@code elementOffset} on, in the order of the file.
-   * Segments may lie on the heap, but native ones save a copy.
+   * Writes the elements of a segment, starting at {@code elementOffset}, in the order of the file.
+   * Native segments are faster than segments on the heap, which need a copy.
    *
    * @throws IndexOutOfBoundsException if the array has fewer elements
-   * @throws IllegalArgumentException if the segment is no whole number of elements
-   * @throws TransferException if the disk is full or fails; the file can not be committed then
-   * @throws IllegalStateException if this writer is committed or closed
+   * @throws IllegalArgumentException if the segment is not a whole number of elements
+   * @throws TransferException if the disk is full or fails; the file can then not be committed
+   * @throws IllegalStateException if the writer is committed or closed
    */
   @Override
   public void write(long elementOffset, MemorySegment source) {
@@ -136,18 +140,18 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     file.write(0, MemorySegment.ofArray(header.encode()));
   }
 
-  /** Completes the file, as {@link AtomicFile#prepare} does. */
+  /** Completes the file; see {@link AtomicFile#prepare}. */
   void prepare() {
     file.prepare(fileBytes());
   }
 
   /**
-   * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
-   * when called again.
+   * Lets the file appear under its name, atomically. Call this after all writes have returned.
+   * Idempotent.
    *
-   * @throws IllegalStateException if a write failed or this writer was closed
+   * @throws IllegalStateException if a write failed or the writer was closed
    * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk
-   *     fails; nothing is left of the file then
+   *     fails; the partial file is then deleted
    */
   public void commit() {
     file.commit(fileBytes());
@@ -163,8 +167,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Leaves the file with its first elements alone, as an array of one dimension. Call it after all
-   * writes returned.
+   * Truncates the file to its first elements, as an array of one dimension. Call this after all
+   * writes have returned.
    *
    * @throws TransferException if the disk fails
    */

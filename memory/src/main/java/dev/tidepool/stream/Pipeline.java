@@ -26,8 +26,8 @@ import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 
 /**
- * Arrays of any size, from files, buffers or a stream, through kernels, to files, buffers or a
- * consumer:
+ * Streams arrays of any size from files, buffers or a Java stream through kernels to files, buffers
+ * or a consumer.
  *
  * {@snippet :
  * Pipeline.from("x", Path.of("x.npy"))
@@ -40,12 +40,12 @@ import java.util.stream.Stream;
  *     .run(StreamOptions.defaults());
  * }
  *
- * <p>All arrays have one length, and files one shape, which is that of results. What one kernel
- * writes and a later one reads stays on the accelerator, a chunk at a time. Elements of a buffer
- * are taken in the order of the files.
+ * <p>All arrays have the same length, and all files the same shape, which is also that of results.
+ * Intermediate results between kernels stay on the accelerator, a chunk at a time. The elements of
+ * a buffer are in the order of the files.
  *
- * <p>Not thread-safe, except for {@link #cancel()}. A pipeline runs as often as it is asked to,
- * unless it reads a stream.
+ * <p>Not thread-safe, except for {@link #cancel()}. A pipeline can run any number of times, or once
+ * if it reads a stream.
  */
 public final class Pipeline {
   private final PipelineSources sources = new PipelineSources();
@@ -58,12 +58,13 @@ public final class Pipeline {
   private final RunningPipeline running = new RunningPipeline();
 
   /**
-   * What came of a run.
+   * The outcome of a run.
    *
-   * @param values those of reductions, by name, as {@link NpyEvaluation#values()} has them
-   * @param dropped the accelerators that failed while others went on, by id, with what failed
-   * @param resumption of a resumable pipeline what came of an earlier run, for people to read;
-   *     empty if there was none
+   * @param values the results of reductions, by name, as {@link NpyEvaluation#values()} returns
+   *     them
+   * @param dropped the accelerators that failed while others continued, by id, with their failures
+   * @param resumption for a resumable pipeline, a text for users about an earlier run; empty if
+   *     there was none
    */
   public record Outcome(
       Map<String, Object> values, Map<String, Throwable> dropped, String resumption) {
@@ -76,7 +77,7 @@ public final class Pipeline {
 
   private Pipeline() {}
 
-  /** A pipeline whose sources are still to be named. */
+  /** Returns a pipeline without sources. */
   static Pipeline empty() {
     return new Pipeline();
   }
@@ -86,12 +87,12 @@ public final class Pipeline {
     return new Pipeline().and(name, file);
   }
 
-  /** Returns a pipeline that reads a file of elements and nothing else. */
+  /** Returns a pipeline that reads a file that contains only elements. */
   public static Pipeline from(String name, RawFile<?> file) {
     return new Pipeline().and(name, file);
   }
 
-  /** Returns a pipeline that reads a buffer, of any accelerator. */
+  /** Returns a pipeline that reads a buffer of any accelerator. */
   public static Pipeline from(String name, UnifiedBuffer<?> buffer) {
     return new Pipeline().and(name, buffer);
   }
@@ -102,24 +103,24 @@ public final class Pipeline {
   }
 
   /**
-   * Returns a pipeline over the arrays of a stream, which is read as it is computed: it may be
-   * endless. It is the only source. Results go to consumers, or to buffers and sinks of one length,
-   * which the stream must have then. Results in files, and reductions, need a stream whose length
-   * is {@link #from(String, ElementType, Stream, long) told}.
+   * Returns a pipeline that reads the arrays of a Java stream while it computes, so the stream may
+   * be infinite. The stream is the only source. Results are passed to consumers, or to buffers and
+   * sinks of one length, which must then be that of the stream. Results in files, and reductions,
+   * need a stream {@linkplain #from(String, ElementType, Stream, long) of known length}.
    *
-   * @param <A> the array that carries elements
+   * @param <A> the Java array that carries elements
    */
   public static <A> Pipeline from(String name, ElementType<A> type, Stream<? extends A> arrays) {
     return of(new StreamedArrays<>(name, type, arrays.iterator(), -1));
   }
 
   /**
-   * Like the method above, but over a stream whose length is known: results go wherever those of
-   * other sources do.
+   * Returns a pipeline that reads the arrays of a Java stream of known length. All kinds of results
+   * are possible.
    *
-   * @param length elements of all arrays together; a stream that has more or fewer is an {@link
-   *     IllegalArgumentException} of the run, whose files do not appear then
-   * @throws IllegalArgumentException if it is negative
+   * @param length the number of elements of all arrays together. If the stream has more or fewer,
+   *     the run throws {@link IllegalArgumentException}, and its files do not appear
+   * @throws IllegalArgumentException if {@code length} is negative
    */
   public static <A> Pipeline from(
       String name, ElementType<A> type, Stream<? extends A> arrays, long length) {
@@ -135,24 +136,24 @@ public final class Pipeline {
     return pipeline;
   }
 
-  /** Returns a further file that is read. */
+  /** Adds a {@code .npy} file to read. */
   public Pipeline and(String name, Path file) {
     sources.add(name, file);
     return this;
   }
 
-  /** Returns a further file of elements and nothing else that is read. */
+  /** Adds a file to read that contains only elements. */
   public Pipeline and(String name, RawFile<?> file) {
     sources.add(name, file);
     return this;
   }
 
-  /** Returns a further buffer that is read. */
+  /** Adds a buffer to read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
     return and(name, new BufferEndpoint<>(buffer));
   }
 
-  /** Returns a further source. */
+  /** Adds a source. */
   public Pipeline and(String name, ElementSource source) {
     return and(name, new UserSource(source));
   }
@@ -162,18 +163,18 @@ public final class Pipeline {
     return this;
   }
 
-  /** Returns a number or a truth value for a name. */
+  /** Sets a number or a boolean for a name. */
   public Pipeline with(String name, Object scalar) {
     scalars.put(name, Objects.requireNonNull(scalar, "scalar"));
     return this;
   }
 
   /**
-   * Returns a kernel, run after those before it.
+   * Adds a kernel, which runs after the previous kernels.
    *
    * @param expression assignments of the elementwise language, or reductions, whose {@link
-   *     Outcome#values() values} are told at the end
-   * @throws dev.tidepool.KernelCompilationException if it is no such thing
+   *     Outcome#values() values} the run returns
+   * @throws dev.tidepool.KernelCompilationException if the expression is not valid
    */
   public Pipeline through(String expression) {
     Expression parsed = Expression.parseReducing(expression);
@@ -181,21 +182,24 @@ public final class Pipeline {
     return through(KernelSource.elementwise(parsed.source()));
   }
 
-  /** Kernels, run in this order after those before them, one item for each element. */
+  /**
+   * Adds kernels, which run in this order after the previous kernels, with one item for each
+   * element.
+   */
   public Pipeline through(KernelSource... next) {
     kernels.addAll(List.of(next));
     return this;
   }
 
-  /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
+  /** Writes a name's results to a new {@code .npy} file, which appears completely or not at all. */
   public Pipeline to(String name, Path file) {
     sinks.add(name, file);
     return this;
   }
 
   /**
-   * Writes a name's results to a new file of elements and nothing else, which appears whole or not
-   * at all.
+   * Writes a name's results to a new file that contains only elements, and appears completely or
+   * not at all.
    */
   public Pipeline to(String name, RawFile<?> file) {
     sinks.add(name, file);
@@ -203,8 +207,8 @@ public final class Pipeline {
   }
 
   /**
-   * Writes a name's results to a buffer. It may be one that is read, which is updated then; but a
-   * part of that at another offset is refused by the run.
+   * Writes a name's results to a buffer. This may be a buffer that is also read. A run rejects a
+   * part of such a buffer at another offset.
    */
   public Pipeline to(String name, UnifiedBuffer<?> buffer) {
     return to(name, new BufferEndpoint<>(buffer));
@@ -221,30 +225,30 @@ public final class Pipeline {
   }
 
   /**
-   * Hands a name's results to a consumer.
+   * Passes a name's results to a consumer.
    *
-   * @param <A> the array that carries elements
+   * @param <A> the Java array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
     sinks.add(name, length -> new ConsumerSink<>(type, length, consumer));
     return this;
   }
 
-  /** Lets the file of a name's results replace the one that exists. */
+  /** Lets the file of a name's results replace an existing file. */
   void replacing(String name) {
     sinks.replacing(name);
   }
 
-  /** Lets output files replace files that exist, which they otherwise must not. */
+  /** Lets output files replace existing files. Otherwise an existing file is an error. */
   public Pipeline overwriting() {
     sinks.overwriting();
     return this;
   }
 
   /**
-   * Lets output files outlive a run that does not come to its end, and lets this one go on where an
-   * earlier one of the same work ended, as {@link NpyEvaluation#resume} does. Everything is read
-   * from {@code .npy} files and written to such files then, and no kernel is Java code.
+   * Keeps the partial files of a run that does not complete, and continues an earlier run of the
+   * same pipeline, as {@link NpyEvaluation#resume} does. All sources and results must then be
+   * {@code .npy} files, and no kernel may be Java code.
    */
   public Pipeline resumable() {
     resumable = true;
@@ -252,7 +256,7 @@ public final class Pipeline {
   }
 
   /**
-   * Returns the accelerators that compute, by their managers; they share the work by their speed.
+   * Adds the managers of accelerators that compute. Each computes a part according to its speed.
    */
   public Pipeline on(UnifiedMemoryManager... managers) {
     memories.addAll(List.of(managers));
@@ -260,15 +264,15 @@ public final class Pipeline {
   }
 
   /**
-   * Streams everything; returns when all was written.
+   * Runs the pipeline, and waits until everything is written.
    *
-   * @throws IllegalStateException if it reads a stream, and an earlier run did
+   * @throws IllegalStateException if the pipeline reads a Java stream, and ran before
    * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names,
-   *     types or lengths do not fit, results would be written over each other or over what is still
-   *     to be read, or the memory limit is too small
-   * @throws CancellationException if it was cancelled; files do not appear then, and what buffers
-   *     hold is undefined
-   * @throws TidepoolException if a file, the accelerators or their memory fails
+   *     types or lengths do not match, results would overwrite each other or elements that are
+   *     still to be read, or the memory limit is too small
+   * @throws CancellationException if the pipeline was cancelled; files then do not appear, and the
+   *     contents of result buffers are undefined
+   * @throws TidepoolException if a file, an accelerator or its memory fails
    */
   public Outcome run(StreamOptions options) {
     PipelineRequest request =
@@ -279,8 +283,8 @@ public final class Pipeline {
   }
 
   /**
-   * Stops a run before its next chunks, and every later one at its beginning; they throw. Harmless
-   * when all is done. From any thread.
+   * Cancels the pipeline: a run stops before its next chunks and throws, and later runs throw at
+   * their start. Does nothing to a run that has ended. Any thread may call this.
    */
   public void cancel() {
     running.cancel();

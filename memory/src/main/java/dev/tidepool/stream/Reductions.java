@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * Sums, means, least and greatest elements of buffers, with NumPy's meaning.
+ * Computes sums, means, minima and maxima of buffers, with NumPy's meaning.
  *
  * <pre>{@code
  * try (UnifiedBuffer<float[]> scores = memory.copyOf(new float[] {1, 4, 2, 8, 5, 7})) {
@@ -19,25 +19,25 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>A float that is not a number makes the result not a number, and is the one that {@code argMin}
- * and {@code argMax} find. Sums of floats are pairwise in double, in an order that the positions
- * decide: the result is the same to the last bit on every accelerator, and that of a pipeline's
- * {@code sum(x)}. Sums of integers wrap around at 64 bits. Truth values count as 0 and 1.
+ * <p>If an element is NaN, the result is NaN, and {@code argMin} and {@code argMax} return its
+ * index. Sums of floats are accumulated pairwise in double, in an order that depends only on the
+ * positions: all bits of the result are the same on every accelerator, and in a pipeline's {@code
+ * sum(x)}. Sums of integers wrap around at 64 bits. Booleans count as 0 and 1.
  *
- * <p>The bytes are read where the newest ones are, once and in chunks, without a second copy of the
- * buffer, and all processors fold them. From an accelerator with memory of its own they travel to
- * the host. The methods return when they are done. If another thread writes to the buffer
- * meanwhile, the result is of old and new elements.
+ * <p>The newest copy of the buffer is read once, in chunks, without creating a second copy, and all
+ * processors reduce it. Bytes of an accelerator with its own memory are transferred to the host.
+ * The methods block. If another thread writes to the buffer meanwhile, the result is computed from
+ * old and new elements.
  *
- * <p>With rows and columns, a buffer is taken as a matrix whose rows lie one after another, and the
- * result has an element for each row.
+ * <p>With rows and columns, a buffer is treated as a matrix in row-major order, and the result has
+ * an element for each row.
  */
 public final class Reductions {
   private Reductions() {}
 
   /**
-   * Returns the sum: a {@link Float} or {@link Double} of floats, a {@link java.math.BigInteger} of
-   * unsigned integers, else a {@link Long}; 0 if there are no elements.
+   * Returns the sum: a {@link Float} or {@link Double} for floats, a {@link java.math.BigInteger}
+   * for unsigned integers, otherwise a {@link Long}; 0 if there are no elements.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -46,8 +46,8 @@ public final class Reductions {
   }
 
   /**
-   * Returns the mean: a {@link Float} of 32-bit floats, else a {@link Double}; not-a-number if
-   * there are no elements.
+   * Returns the mean: a {@link Float} for 32-bit floats, otherwise a {@link Double}; NaN if there
+   * are no elements.
    *
    * @throws IllegalArgumentException if the elements are records
    */
@@ -56,8 +56,8 @@ public final class Reductions {
   }
 
   /**
-   * Returns the least element: a {@link Float} or {@link Double} of floats, a {@link
-   * java.math.BigInteger} of unsigned 64-bit integers, else a {@link Long}.
+   * Returns the least element: a {@link Float} or {@link Double} for floats, a {@link
+   * java.math.BigInteger} for unsigned 64-bit integers, otherwise a {@link Long}.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -66,7 +66,7 @@ public final class Reductions {
   }
 
   /**
-   * Returns the greatest element, boxed as {@link #min(UnifiedBuffer)} does.
+   * Returns the greatest element, with the same result types as {@link #min(UnifiedBuffer)}.
    *
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
@@ -93,21 +93,22 @@ public final class Reductions {
   }
 
   /**
-   * Returns the sum of each row: a {@code float[]} or {@code double[]} of floats, else a {@code
-   * long[]}.
+   * Returns the sum of each row: a {@code float[]} or {@code double[]} for floats, otherwise a
+   * {@code long[]}.
    *
-   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, or they
-   *     are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     or they are records
    */
   public static Object sum(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).sums();
   }
 
   /**
-   * Returns the mean of each row: a {@code float[]} of 32-bit floats, else a {@code double[]}.
+   * Returns the mean of each row: a {@code float[]} for 32-bit floats, otherwise a {@code
+   * double[]}.
    *
-   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, or they
-   *     are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     or they are records
    */
   public static Object mean(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).means();
@@ -116,8 +117,8 @@ public final class Reductions {
   /**
    * Returns the least element of each row.
    *
-   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
-   *     have none, or they are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static <A> A min(UnifiedBuffer<A> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).chosen(false);
@@ -126,8 +127,8 @@ public final class Reductions {
   /**
    * Returns the greatest element of each row.
    *
-   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
-   *     have none, or they are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static <A> A max(UnifiedBuffer<A> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).chosen(true);
@@ -136,8 +137,8 @@ public final class Reductions {
   /**
    * Returns the column of the first least element of each row.
    *
-   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
-   *     have none, or they are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static long[] argMin(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).indices(false);
@@ -146,15 +147,15 @@ public final class Reductions {
   /**
    * Returns the column of the first greatest element of each row.
    *
-   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, rows
-   *     have none, or they are records
+   * @throws IllegalArgumentException if the buffer does not have {@code rows * columns} elements,
+   *     rows are empty, or the elements are records
    */
   public static long[] argMax(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).indices(true);
   }
 
   /**
-   * Computes reductions in the background:
+   * Runs a reduction in the background:
    *
    * <pre>{@code
    * CompletableFuture<Number> total = Reductions.async(() -> Reductions.sum(buffer));

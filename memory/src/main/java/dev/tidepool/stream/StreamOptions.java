@@ -4,7 +4,7 @@ import dev.tidepool.ByteSize;
 import java.util.Objects;
 
 /**
- * How a pipeline streams. Immutable; each {@code with} is a copy.
+ * Options of a streaming pipeline. Immutable: each {@code with} method returns a copy.
  *
  * {@snippet :
  * StreamOptions options =
@@ -16,26 +16,31 @@ import java.util.Objects;
  *     .run(options);
  * }
  *
- * @param chunkBytes bytes of the widest array in one chunk, or 0 for what suits the accelerator: 1
- *     MiB where it shares the host's memory, so that a chunk stays in the processor's cache, 8 MiB
- *     elsewhere, and 16 MiB where files in Fortran order are turned while they are read
- * @param memoryLimit bytes that the buffers of all chunks in flight may take together, their copies
- *     on the device included; 1 GiB. Where it and {@code chunkBytes} disagree, chunks get smaller.
- *     Several accelerators have equal parts of it
- * @param lanes chunks in flight on each accelerator, or 0 for one more than there are processors
- *     where it shares the host's memory and 4 elsewhere; never fewer than 2, unless one chunk is
- *     all
- * @param deterministic whether several accelerators must give the bits that each of them alone
- *     would give: kernels with functions that may differ in the last places are refused then,
- *     unless all are devices of one name
- * @param progress is told how far it is
+ * @param chunkBytes the bytes of the widest array in one chunk. 0, the default, lets the library
+ *     choose: 1 MiB if the accelerator shares the host's memory, so that a chunk stays in the
+ *     processor's cache, otherwise 8 MiB, or 16 MiB if files in Fortran order are transposed while
+ *     they are read
+ * @param memoryLimit the bytes that the buffers of all chunks in flight may take together,
+ *     including their copies on the device; default 1 GiB. If {@code chunkBytes} does not fit,
+ *     chunks are smaller. Several accelerators have equal parts of it
+ * @param lanes the chunks in flight on each accelerator, at most 256. 0, the default, is one more
+ *     than the number of processors if the accelerator shares the host's memory, otherwise 4; at
+ *     least 2, unless there is only one chunk
+ * @param deterministic whether several accelerators must compute the same bits as each of them
+ *     alone; default false. Kernels with functions whose last bits may differ are then rejected,
+ *     unless all accelerators are devices of one name
+ * @param progress the listener for progress; default none
  */
 public record StreamOptions(
     long chunkBytes, long memoryLimit, int lanes, boolean deterministic, StreamProgress progress) {
   private static final long DEFAULT_MEMORY_LIMIT = 1L << 30;
   private static final int MOST_LANES = 256;
 
-  /** Checks the ranges. */
+  /**
+   * Checks the ranges of the numbers.
+   *
+   * @throws IllegalArgumentException if a number is out of its range
+   */
   public StreamOptions {
     Objects.requireNonNull(progress, "progress");
     if (chunkBytes < 0) {
@@ -52,27 +57,27 @@ public record StreamOptions(
     }
   }
 
-  /** Returns the defaults. */
+  /** Returns the default options. */
   public static StreamOptions defaults() {
     return new StreamOptions(0, DEFAULT_MEMORY_LIMIT, 0, false, StreamProgress.NONE);
   }
 
-  /** With chunks of that many bytes an array. */
+  /** Returns a copy with a size of chunks, in bytes of the widest array. */
   public StreamOptions withChunkBytes(long bytes) {
     return new StreamOptions(bytes, memoryLimit, lanes, deterministic, progress);
   }
 
-  /** With that many bytes for all buffers. */
+  /** Returns a copy with a limit for all buffers, in bytes. */
   public StreamOptions withMemoryLimit(long bytes) {
     return new StreamOptions(chunkBytes, bytes, lanes, deterministic, progress);
   }
 
-  /** With that many chunks in flight. */
+  /** Returns a copy with a number of chunks in flight. */
   public StreamOptions withLanes(int count) {
     return new StreamOptions(chunkBytes, memoryLimit, count, deterministic, progress);
   }
 
-  /** With the same bits whatever accelerators take part. */
+  /** Returns a copy whose results do not depend on which accelerators compute. */
   public StreamOptions withDeterministic() {
     return new StreamOptions(chunkBytes, memoryLimit, lanes, true, progress);
   }

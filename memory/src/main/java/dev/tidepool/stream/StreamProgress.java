@@ -1,22 +1,22 @@
 package dev.tidepool.stream;
 
 /**
- * Called with how far a pipeline is: rarely, at most ten times a second and once at the end, from
- * the thread that runs it.
+ * A listener for the progress of a pipeline. It is called at most ten times a second and once at
+ * the end, on the thread that runs the pipeline.
  */
 @FunctionalInterface
 public interface StreamProgress {
-  /** Ignores all calls. */
+  /** A listener that ignores all calls. */
   StreamProgress NONE =
       (_, _) -> {
         // No listener was given.
       };
 
   /**
-   * Bytes that were read and written so far.
+   * Receives the number of bytes that were read and written so far.
    *
-   * @param done never falls
-   * @param total what {@code done} is at the end, as far as that is known of a stream of arrays
+   * @param done the bytes so far, which never decrease
+   * @param total the bytes at the end, as far as they are known for a stream of arrays
    */
   void moved(long done, long total);
 }

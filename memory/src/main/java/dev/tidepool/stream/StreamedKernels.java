@@ -17,9 +17,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Runs kernels chunk by chunk, by a {@link Pipeline} of one stage. */
+/** Runs kernels chunk by chunk, with a {@link Pipeline} of one kernel. */
 public final class StreamedKernels implements FileKernels {
-  /** For {@link java.util.ServiceLoader}. */
+  /** Constructor for {@link java.util.ServiceLoader}. */
   public StreamedKernels() {}
 
   @Override
@@ -112,8 +112,8 @@ public final class StreamedKernels implements FileKernels {
   }
 
   /**
-   * Returns what the elements of an array are: as the kernel declares, else as the array's class
-   * tells.
+   * Returns the element type of an array: the type that the kernel declares, otherwise the type of
+   * the array's class.
    */
   private static ElementType<?> type(KernelSource source, String name, Object array) {
     return StagePlan.declared(source).stream()

@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Direct copies between the accelerators of a {@link Tidepool}, without the host in between.
+ * Direct copies between the accelerators of a {@link Tidepool}, without passing through the host.
  *
- * <p>A way leads from the accelerator that has the bytes to the one that gets them; the way back is
- * another. Each is opened by the first copy that takes it, or by {@link #enable}. While it is
- * disabled, and where there is none, copies pass through a block of the host and arrive all the
- * same. {@link MemoryOptions#peerAccess()} disables all ways from the start.
+ * <p>A way connects a source accelerator to a destination accelerator; the reverse direction is
+ * another way. A way is opened by the first copy that uses it, or by {@link #enable}. If it is
+ * disabled or does not exist, copies pass through a block of the host. {@link
+ * MemoryOptions#peerAccess()} can disable all ways initially.
  *
  * {@snippet :
  * tidepool.peers().enable(first.accelerator(), last.accelerator());
@@ -27,43 +27,43 @@ import java.util.concurrent.CompletableFuture;
  * }
  * }
  *
- * <p>Further methods spread one buffer over several accelerators, and collect it again. Each part
- * is copied by the best way from where its bytes are; parts on different buffers move side by side,
- * each in the order of the buffers that it uses. One part that fails leaves the others alone. At
- * most 1001 buffers take part in one call, where slices of one buffer count once; more are an
+ * <p>Further methods distribute one buffer over several accelerators, and collect it again. Each
+ * part is copied by the fastest way from where its bytes are. Parts in different buffers are copied
+ * concurrently, each in the order of operations of its buffers. A failed part does not affect the
+ * others. One call accepts at most 1001 buffers, where slices of one buffer count once; more throw
  * {@link IllegalArgumentException}.
  *
  * <p>Thread-safe. Every method throws {@link IllegalStateException} once the Tidepool is closed,
- * and {@link IllegalArgumentException} for an accelerator of another one, or for an accelerator and
- * itself.
+ * and {@link IllegalArgumentException} if an accelerator belongs to another Tidepool, or if both
+ * are the same.
  */
 public interface PeerAccess {
-  /** Whether copies take a way. */
+  /** Whether copies use a way. */
   enum State {
-    /** There is none: one of the two cannot reach the other's memory. */
+    /** The way does not exist: one of the two cannot access the other's memory. */
     UNREACHABLE,
-    /** It will be opened by the first copy. */
+    /** The first copy will open the way. */
     ON_FIRST_USE,
-    /** It is open. */
+    /** The way is open. */
     ENABLED,
-    /** The driver refused to open it for the first copy; {@link #enable} asks again. */
+    /** The driver refused to open the way for the first copy; {@link #enable} tries again. */
     REFUSED,
-    /** It was disabled, by {@link #disable} or by the option. */
+    /** The way was disabled by {@link #disable} or by the option. */
     DISABLED
   }
 
   /**
-   * One way, and what took it so far.
+   * A way, and the copies that used it so far.
    *
-   * @param from the accelerator that has the bytes
-   * @param to the accelerator that gets them
-   * @param state whether copies take it
-   * @param copies that the driver made from device memory to device memory. Where the state is
-   *     UNREACHABLE, the driver may make them by a detour of its own
-   * @param bytes that these moved
-   * @param time that these took, added up
-   * @param stagedCopies from device memory to device memory that went through the host instead
-   * @param stagedBytes that those moved
+   * @param from the source accelerator
+   * @param to the destination accelerator
+   * @param state whether copies use the way
+   * @param copies the copies that the driver made from device memory to device memory. In the state
+   *     UNREACHABLE, the driver may route them through other memory
+   * @param bytes the bytes of these copies
+   * @param time the sum of the times of these copies
+   * @param stagedCopies copies from device memory to device memory that passed through the host
+   * @param stagedBytes the bytes of these staged copies
    */
   record Way(
       Accelerator from,
@@ -74,7 +74,7 @@ public interface PeerAccess {
       Duration time,
       long stagedCopies,
       long stagedBytes) {
-    /** Returns whether there is a way that can be enabled. */
+    /** Returns whether the way exists and can be enabled. */
     public boolean canReach() {
       return state != State.UNREACHABLE;
     }
@@ -84,7 +84,7 @@ public interface PeerAccess {
       return state == State.ENABLED;
     }
 
-    /** Bytes a second of the copies that the driver made; 0 before the first. */
+    /** Returns the bytes per second of the copies that the driver made; 0 before the first. */
     public double bandwidth() {
       double seconds = time.toNanos() / 1e9;
       return seconds == 0 ? 0 : bytes / seconds;
@@ -101,69 +101,71 @@ public interface PeerAccess {
   Way way(Accelerator from, Accelerator to);
 
   /**
-   * Opens a way. Does nothing if it is open.
+   * Opens a way. Does nothing if it is already open.
    *
-   * @throws UnsupportedOperationException if there is none
-   * @throws AcceleratorException if the driver refuses; the way stays what it was
+   * @throws UnsupportedOperationException if the way does not exist
+   * @throws AcceleratorException if the driver refuses; the way's state does not change
    */
   void enable(Accelerator from, Accelerator to);
 
   /**
-   * Lets no further copy take a way, and closes it when the copies that use it have ended. Does
-   * nothing where there is no way.
+   * Disables a way for further copies, and closes it when the copies that use it have ended. Does
+   * nothing if the way does not exist.
    *
-   * @throws AcceleratorException if the driver refuses to close it; even then copies do not take it
+   * @throws AcceleratorException if the driver refuses to close the way; copies do not use it even
+   *     then
    */
   void disable(Accelerator from, Accelerator to);
 
   /**
-   * Copies a buffer in pieces, one after the other, to the parts: each is filled. {@link #split}
-   * helps with their lengths.
+   * Copies consecutive pieces of a buffer to the parts, each of which is filled. {@link #split}
+   * computes their lengths.
    *
    * @throws IndexOutOfBoundsException if the parts together are not as long as the source
-   * @throws IllegalArgumentException if elements differ, or parts share bytes with each other or
-   *     the source; nothing has moved then
-   * @throws TransferException if parts failed, which the message names; all others have arrived
+   * @throws IllegalArgumentException if element types differ, or parts share bytes with each other
+   *     or the source; nothing was copied then
+   * @throws TransferException if parts failed; the message names them, and all others are complete
    */
   <A> void scatter(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts);
 
-  /** {@link #scatter} in the background. */
+  /** Like {@link #scatter}, in the background. */
   <A> CompletableFuture<Void> scatterAsync(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts);
 
   /**
-   * Copies parts, one after the other, to the front of a buffer, as one write of it.
+   * Copies the parts, as consecutive pieces, to the front of a buffer. This is one write of the
+   * buffer.
    *
    * @throws IndexOutOfBoundsException if the destination is shorter than the parts together
-   * @throws IllegalArgumentException if elements differ, or a part shares bytes with the
-   *     destination; nothing has moved then
-   * @throws TransferException if parts failed, which the message names; all others have arrived
+   * @throws IllegalArgumentException if element types differ, or a part shares bytes with the
+   *     destination; nothing was copied then
+   * @throws TransferException if parts failed; the message names them, and all others are complete
    */
   <A> void gather(List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination);
 
-  /** {@link #gather} in the background. */
+  /** Like {@link #gather}, in the background. */
   <A> CompletableFuture<Void> gatherAsync(
       List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination);
 
   /**
-   * Copies all of a buffer to the front of each destination. A destination that has the bytes is a
-   * source for others: they spread as a tree.
+   * Copies all of a buffer to the front of each destination. A completed destination becomes a
+   * source for others, so the copies form a tree.
    *
    * @throws IndexOutOfBoundsException if a destination is shorter than the source
-   * @throws IllegalArgumentException if elements differ, or destinations share bytes with each
-   *     other or the source; nothing has moved then
-   * @throws TransferException if destinations failed, which the message names; all others have
-   *     arrived
+   * @throws IllegalArgumentException if element types differ, or destinations share bytes with each
+   *     other or the source; nothing was copied then
+   * @throws TransferException if destinations failed; the message names them, and all others are
+   *     complete
    */
   <A> void broadcast(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations);
 
-  /** {@link #broadcast} in the background. */
+  /** Like {@link #broadcast}, in the background. */
   <A> CompletableFuture<Void> broadcastAsync(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations);
 
   /**
-   * Splits a length by weights, such as the speeds of accelerators. Each part has its share, give
-   * or take one element, and the sum of the parts is the length.
+   * Splits a length in proportion to weights, such as the speeds of accelerators. Each part differs
+   * from its exact share by at most one element, and the sum of the parts is the length.
    *
    * @throws IllegalArgumentException if the length or a weight is negative, a weight is infinite or
    *     not a number, or none is above zero
@@ -190,8 +192,8 @@ public interface PeerAccess {
     long split = 0;
     for (int i = 0; i < weights.length; i++) {
       upTo += weights[i];
-      // The sum is reached exactly by the last weight above zero, because it was added in this
-      // order.
+      // The last weight above zero reaches the sum exactly, because the order of additions is the
+      // same.
       long end = upTo >= sum ? length : Math.min(length, Math.round(length * (upTo / sum)));
       lengths[i] = Math.max(0, end - split);
       split += lengths[i];

@@ -5,49 +5,55 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * One pair of a list of transfers: all of a source goes to the front of a destination. Use slices
- * to pass a part of a buffer or segment. The compiler checks that the element types of both sides
- * agree. All else is checked when the pair's turn comes, so a bad pair fails alone.
+ * One pair of a list of transfers. All of a source is copied to the front of a destination. Use
+ * slices to pass a part of a buffer or segment. The compiler checks that the element types of both
+ * sides agree. Everything else is checked when the pair is started, so a bad pair fails alone.
  *
- * <p>Arrays and segments must stay untouched until the transfer is done; segments must be ones that
- * all threads may access.
+ * <p>Do not use arrays and segments until the transfer has ended. All threads must have access to a
+ * segment.
  *
  * @param <A> the Java array that carries elements
  */
 public sealed interface Transfer<A> {
-  /** All of an array to the front of a buffer; see {@link UnifiedBuffer#copyFrom(Object)}. */
+  /**
+   * Returns a transfer of a whole array to the front of a buffer; see {@link
+   * UnifiedBuffer#copyFrom(Object)}.
+   */
   static <A> Transfer<A> of(A source, UnifiedBuffer<A> destination) {
     return new FromArray<>(source, destination);
   }
 
-  /** All of a buffer to the front of an array; see {@link UnifiedBuffer#copyTo(Object)}. */
+  /**
+   * Returns a transfer of a whole buffer to the front of an array; see {@link
+   * UnifiedBuffer#copyTo(Object)}.
+   */
   static <A> Transfer<A> of(UnifiedBuffer<A> source, A destination) {
     return new ToArray<>(source, destination);
   }
 
-  /** All of a buffer to the front of another. The two must not overlap. */
+  /** Returns a transfer of a whole buffer to the front of another. The two must not overlap. */
   static <A> Transfer<A> of(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
     return new BetweenBuffers<>(source, destination);
   }
 
-  /** All of a segment, of whole elements, to the front of a buffer. */
+  /** Returns a transfer of a whole segment of whole elements to the front of a buffer. */
   static <A> Transfer<A> of(MemorySegment source, UnifiedBuffer<A> destination) {
     return new FromSegment<>(source, destination);
   }
 
-  /** All of a buffer to the front of a segment. */
+  /** Returns a transfer of a whole buffer to the front of a segment. */
   static <A> Transfer<A> of(UnifiedBuffer<A> source, MemorySegment destination) {
     return new ToSegment<>(source, destination);
   }
 
   /**
-   * An array to a buffer.
+   * A transfer of an array to a buffer.
    *
-   * @param source all of it
-   * @param destination at its front
+   * @param source the array
+   * @param destination the buffer, filled from its front
    */
   record FromArray<A>(A source, UnifiedBuffer<A> destination) implements Transfer<A> {
-    /** Checks that both are there. */
+    /** Checks that no component is null. */
     public FromArray {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(destination, "destination");
@@ -55,13 +61,13 @@ public sealed interface Transfer<A> {
   }
 
   /**
-   * A buffer to an array.
+   * A transfer of a buffer to an array.
    *
-   * @param source all of it
-   * @param destination at its front
+   * @param source the buffer
+   * @param destination the array, filled from its front
    */
   record ToArray<A>(UnifiedBuffer<A> source, A destination) implements Transfer<A> {
-    /** Checks that both are there. */
+    /** Checks that no component is null. */
     public ToArray {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(destination, "destination");
@@ -69,14 +75,14 @@ public sealed interface Transfer<A> {
   }
 
   /**
-   * A buffer to a buffer.
+   * A transfer of a buffer to a buffer.
    *
-   * @param source all of it
-   * @param destination at its front
+   * @param source the buffer that is read
+   * @param destination the buffer that is filled from its front
    */
   record BetweenBuffers<A>(UnifiedBuffer<A> source, UnifiedBuffer<A> destination)
       implements Transfer<A> {
-    /** Checks that both are there. */
+    /** Checks that no component is null. */
     public BetweenBuffers {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(destination, "destination");
@@ -84,13 +90,13 @@ public sealed interface Transfer<A> {
   }
 
   /**
-   * A segment to a buffer.
+   * A transfer of a segment to a buffer.
    *
-   * @param source all of it
-   * @param destination at its front
+   * @param source the segment
+   * @param destination the buffer, filled from its front
    */
   record FromSegment<A>(MemorySegment source, UnifiedBuffer<A> destination) implements Transfer<A> {
-    /** Checks that both are there. */
+    /** Checks that no component is null. */
     public FromSegment {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(destination, "destination");
@@ -98,13 +104,13 @@ public sealed interface Transfer<A> {
   }
 
   /**
-   * A buffer to a segment.
+   * A transfer of a buffer to a segment.
    *
-   * @param source all of it
-   * @param destination at its front
+   * @param source the buffer
+   * @param destination the segment, filled from its front
    */
   record ToSegment<A>(UnifiedBuffer<A> source, MemorySegment destination) implements Transfer<A> {
-    /** Checks that both are there. */
+    /** Checks that no component is null. */
     public ToSegment {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(destination, "destination");

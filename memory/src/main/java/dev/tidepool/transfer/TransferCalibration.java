@@ -15,35 +15,39 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
 
   /** A part of a way. */
   public enum Leg {
-    /** Page-locked memory of the host to the device, by one command that is waited for. */
+    /** From page-locked memory of the host to the device, by one command, with a wait. */
     PINNED_UP,
-    /** Other memory of the host to the device. */
+    /** From other memory of the host to the device. */
     PLAIN_UP,
-    /** The device to page-locked memory of the host. */
+    /** From the device to page-locked memory of the host. */
     PINNED_DOWN,
-    /** The device to other memory of the host. */
+    /** From the device to other memory of the host. */
     PLAIN_DOWN,
     /** Within the device's memory. */
     LOCAL,
-    /** An array to a staging block, by the processor. */
+    /** From an array to a staging block, by the processor. */
     HOST_COPY,
-    /** One more write while others are under way: what a command costs without a wait. */
+    /** One more write while others are in progress: the cost of a command without a wait. */
     COMMAND,
-    /** One more write that takes longer than its submission: what cutting a transfer costs. */
+    /** One more write that takes longer than its submission: the cost of splitting a transfer. */
     CHUNK,
-    /** Many small pieces of one staging block to many places by one command. */
+    /** Many small pieces of one staging block to many places, by one command. */
     SCATTER
   }
 
   /**
-   * The time of a movement as a line over its bytes (the model of Hockney, "The communication
+   * The time of a copy as a linear function of its bytes (the model of Hockney, "The communication
    * challenge for MPP", 1994).
    *
-   * @param latencyNanos of no bytes at all, in nanoseconds
-   * @param nanosPerByte of each further byte
+   * @param latencyNanos the nanoseconds for no bytes
+   * @param nanosPerByte the nanoseconds for each byte
    */
   public record Cost(double latencyNanos, double nanosPerByte) {
-    /** Checks the numbers. */
+    /**
+     * Checks the numbers.
+     *
+     * @throws IllegalArgumentException if a number is negative, or too large
+     */
     public Cost {
       if (!(latencyNanos >= 0 && nanosPerByte >= 0 && latencyNanos + nanosPerByte < 1e18)) {
         throw new IllegalArgumentException(
@@ -51,12 +55,12 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
       }
     }
 
-    /** Nanoseconds for a number of bytes. */
+    /** Returns the nanoseconds for a number of bytes. */
     public double nanos(long bytes) {
       return latencyNanos + bytes * nanosPerByte;
     }
 
-    /** Bytes in a second of a movement without end; infinite if bytes take no time. */
+    /** Returns the bytes per second of an endless copy; infinite if bytes take no time. */
     public double peak() {
       return 1e9 / nanosPerByte;
     }
@@ -68,7 +72,7 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
     peers = Map.copyOf(peers);
   }
 
-  /** Returns what a leg costs, if the accelerator has it. */
+  /** Returns the cost of a leg; empty if the accelerator does not have it. */
   public Optional<Cost> cost(Leg leg) {
     return Optional.ofNullable(legs.get(leg));
   }

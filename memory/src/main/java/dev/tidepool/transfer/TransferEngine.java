@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Copies between buffers, arrays and segments, wherever they are, by the fastest path there is.
+ * Copies between buffers, arrays and segments, wherever they are, by the fastest way available.
  *
  * {@snippet :
  * float[] in = new float[1 << 20];
@@ -25,65 +25,68 @@ import java.util.concurrent.CompletableFuture;
  * }
  * }
  *
- * <p><b>Lists.</b> The pairs of a list run side by side, as far as the options and the manager
- * allow; where pairs share a buffer they keep the order of the list. A pair that cannot be started
- * (a buffer is closed, the destination is too short, both overlap in one buffer, the types
- * disagree) fails like one that could not be finished: its outcome carries an exception that names
- * it. No other pair fails for that reason, except those behind it on a buffer whose writing failed.
- * The call itself throws only for options out of their range and for missing arguments. {@link
- * TransferReport#orThrow()} makes one exception of all failures.
+ * <p><b>Lists.</b> The pairs of a list run concurrently, as far as the options and the manager
+ * allow; pairs that share a buffer keep the order of the list. A pair that cannot be started (a
+ * buffer is closed, the destination is too short, both overlap in one buffer, the types differ)
+ * fails like one that could not be finished: its outcome has an exception that names it. Other
+ * pairs do not fail for that reason, except later ones on a buffer whose write failed. The call
+ * itself throws only for options out of their range and for missing arguments. {@link
+ * TransferReport#orThrow()} combines all failures into one exception.
  *
- * <p><b>Small transfers</b> to one accelerator, or from one, that are ready together travel
- * together.
+ * <p><b>Small transfers</b> to one accelerator, or from one, that are ready at the same time are
+ * combined.
  *
- * <p><b>Recovery.</b> What fails with a transient error is tried again, after pauses that grow
- * exponentially and vary at random, as often as the options say. No thread waits for that, unless
- * the caller does. Permanent errors, and the loss of the device, are reported at once. A buffer
- * whose transfer failed keeps a valid side; its state says which.
+ * <p><b>Recovery.</b> A transfer that fails with a transient error is retried as often as the
+ * options say, after random pauses that grow exponentially. No thread waits for a retry, except a
+ * caller of a blocking method. Permanent errors, and the loss of the device, are reported at once.
+ * A buffer whose transfer failed keeps a valid copy; its state says which.
  */
 public interface TransferEngine {
-  /** Copies all of {@code source} to the front of {@code destination}; returns when done. */
+  /**
+   * Copies all of {@code source} to the front of {@code destination}, and waits for the end of the
+   * copy.
+   */
   <A> void copy(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
 
-  /** {@link #copy} in the background; cancelling stops what has not started. */
+  /** Like {@link #copy}, in the background. Cancelling stops a copy that has not started. */
   <A> CompletableFuture<Void> copyAsync(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
 
   /**
-   * Measures the cost of the ways to, from and on this manager's accelerator. From then on the
-   * cheapest way is taken. The figures are kept for later runs with the option {@link
-   * dev.tidepool.MemoryOptions#calibration()}: there the first transfer of 8 MiB or more takes
-   * them, or measures if there are none. Takes about 50 milliseconds, and a second where the driver
-   * has to compile a kernel first. Other transfers at the same time distort the figures. Blocks.
+   * Measures the cost of the ways to, from and on this manager's accelerator. From then on
+   * transfers use the cheapest way. The figures are kept for later runs with the option {@link
+   * dev.tidepool.MemoryOptions#calibration()}: there the first transfer of 8 MiB or more reads
+   * them, or measures if there are none. Takes about 50 milliseconds, or a second if the driver has
+   * to compile a kernel first. Other transfers at the same time distort the figures. Blocks.
    *
-   * @throws UnsupportedOperationException if the accelerator shares the host's memory: nothing is
-   *     transferred there
-   * @throws AcceleratorException if its driver refuses
-   * @throws OutOfDeviceMemoryException if it has no 8 MiB free
+   * @throws UnsupportedOperationException if the accelerator shares the host's memory, which needs
+   *     no transfers
+   * @throws AcceleratorException if the driver reports an error
+   * @throws OutOfDeviceMemoryException if the accelerator has less than 8 MiB free
    */
   TransferCalibration calibrate();
 
-  /** {@link #calibrate()} in the background. */
+  /** Like {@link #calibrate()}, in the background. */
   CompletableFuture<TransferCalibration> calibrateAsync();
 
   /**
-   * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. A
-   * wrong pair fails the future too. A copy that did not start before its deadline fails with a
-   * {@link TransferException}.
+   * Like {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)}, with options. The two buffers must not
+   * overlap. An invalid pair also fails the future. A copy that did not start before its deadline
+   * fails with a {@link TransferException}.
    */
   <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options);
 
-  /** Performs a list of transfers; returns when the last has ended, well or not. */
+  /** Performs a list of transfers, and waits until all have ended, successfully or not. */
   TransferReport transfer(List<? extends Transfer<?>> transfers, TransferOptions options);
 
   /**
-   * {@link #transfer} in the background. The future always completes with a report. Cancelling it
-   * stops what has not started; the report comes when what has started is done, so {@code cancel}
-   * answers false.
+   * Like {@link #transfer}, in the background. The future always completes with a report.
+   * Cancelling it stops the transfers that have not started. The report follows when the others
+   * have ended, so {@code cancel} returns false.
    */
   CompletableFuture<TransferReport> transferAsync(
       List<? extends Transfer<?>> transfers, TransferOptions options);
 
-  /** Returns what this manager moved so far. */
+  /** Returns figures about this manager's transfers so far. */
   TransferStatistics statistics();
 }

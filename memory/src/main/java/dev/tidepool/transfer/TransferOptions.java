@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How a list of transfers is performed. Immutable; made by a {@link Builder}.
+ * Options of a list of transfers. Immutable; built by a {@link Builder}.
  *
  * {@snippet :
  * TransferOptions options =
@@ -18,23 +18,25 @@ import java.util.Optional;
  *         .build();
  * }
  *
- * @param priority which transfer goes first where transfers wait for each other; NORMAL
- * @param maxConcurrency transfers of the list that are under way at once, at most; 0 for as many as
- *     the {@link MemoryOptions#concurrentTransfers() manager allows}, which no value exceeds. Small
- *     ones that travel together count as one, and are not split
- * @param pinned whether bytes may use page-locked memory, the buffers' own or staging blocks; true.
- *     Otherwise they pass through staging blocks of plain memory
- * @param pipelining whether a chunk may begin before the one before it has arrived; true
- * @param chunkSize bytes of one chunk, from 4 KiB to 1 GiB; 0 for what the engine finds best
- * @param verified whether checksums (CRC32C) of the source and of what arrived are compared; false.
- *     Both sides are read once more for it, over the link where they are on a device, so it takes
- *     two to three times as long. What arrived damaged is transferred again as after a transient
- *     error, and fails with a {@link TransferException} in the end. Padding of structs does not
- *     count
- * @param deadline after which no transfer of the list starts any more; none
- * @param retries how often a transfer is tried again after a transient error, at most; -1 for as
- *     often as the {@link MemoryOptions#transferRetries() manager's option} says
- * @param progress is told how far the list is; none
+ * @param priority which transfer goes first if transfers compete; default NORMAL
+ * @param maxConcurrency the most transfers of the list that run at the same time; 0, the default,
+ *     for as many as the {@link MemoryOptions#concurrentTransfers() manager allows}, which no value
+ *     exceeds. Small ones that are combined count as one and are not split
+ * @param pinned whether transfers may use page-locked memory, of the buffers or of staging blocks;
+ *     default true. Otherwise they use staging blocks of plain memory
+ * @param pipelining whether a chunk may start before the previous chunk has arrived; default true
+ * @param chunkSize the bytes of one chunk, from 4 KiB to 1 GiB; 0, the default, lets the engine
+ *     choose
+ * @param verified whether checksums (CRC32C) of source and destination are compared after a
+ *     transfer; default false. Both are read once more, over the link if they are on a device, so a
+ *     transfer takes two to three times as long. Damaged data is transferred again as after a
+ *     transient error, and finally fails with a {@link TransferException}. Padding of structs is
+ *     ignored
+ * @param deadline the time after which no transfer of the list starts any more, at most 292 years;
+ *     default none
+ * @param retries how often a transfer is retried after a transient error, at most; -1, the default,
+ *     for the {@link MemoryOptions#transferRetries() manager's option}
+ * @param progress the listener for the progress of the list; default none
  */
 public record TransferOptions(
     TransferPriority priority,
@@ -51,7 +53,11 @@ public record TransferOptions(
   private static final long SMALLEST_CHUNK = 4096;
   private static final long LARGEST_CHUNK = 1L << 30;
 
-  /** Checks the ranges. */
+  /**
+   * Checks the ranges of the numbers.
+   *
+   * @throws IllegalArgumentException if an option is out of its range; the message names it
+   */
   public TransferOptions {
     Objects.requireNonNull(priority, "priority");
     Objects.requireNonNull(deadline, "deadline");
@@ -77,7 +83,7 @@ public record TransferOptions(
     }
   }
 
-  /** Returns the defaults. */
+  /** Returns the default options. */
   public static TransferOptions defaults() {
     return DEFAULTS;
   }
@@ -87,7 +93,10 @@ public record TransferOptions(
     return new Builder();
   }
 
-  /** Collects options; not safe for concurrent use. */
+  /**
+   * Builds {@link TransferOptions}, whose components say what each option means, and its default.
+   * Not safe for concurrent use.
+   */
   public static final class Builder {
     private TransferPriority priority = TransferPriority.NORMAL;
     private int maxConcurrency;
@@ -101,55 +110,61 @@ public record TransferOptions(
 
     private Builder() {}
 
-    /** Sets which transfer goes first where transfers wait for each other. */
+    /** Sets which transfer goes first if transfers compete. */
     public Builder priority(TransferPriority priority) {
       this.priority = priority;
       return this;
     }
 
-    /** Transfers of the list that are on their way at once. */
+    /**
+     * Sets the most transfers of the list that run at the same time, or 0 for the manager's
+     * maximum.
+     */
     public Builder maxConcurrency(int count) {
       this.maxConcurrency = count;
       return this;
     }
 
-    /** Returns whether bytes may use page-locked memory. */
+    /** Sets whether transfers may use page-locked memory. */
     public Builder pinned(boolean pinned) {
       this.pinned = pinned;
       return this;
     }
 
-    /** Returns whether a chunk may begin before the one before it has arrived. */
+    /** Sets whether a chunk may start before the previous chunk has arrived. */
     public Builder pipelining(boolean pipelining) {
       this.pipelining = pipelining;
       return this;
     }
 
-    /** Bytes of one chunk. */
+    /** Sets the bytes of one chunk, from 4 KiB to 1 GiB, or 0 to let the engine choose. */
     public Builder chunkSize(long bytes) {
       this.chunkSize = bytes;
       return this;
     }
 
-    /** Returns whether checksums of the source and of what arrived are compared. */
+    /** Sets whether checksums of source and destination are compared after a transfer. */
     public Builder verified(boolean verified) {
       this.verified = verified;
       return this;
     }
 
-    /** After which time no transfer of the list starts any more. */
+    /** Sets the time after which no transfer of the list starts any more. */
     public Builder deadline(Duration deadline) {
       this.deadline = Optional.of(deadline);
       return this;
     }
 
-    /** Returns how often a transfer is tried again after a transient error. */
+    /**
+     * Sets how often a transfer is retried after a transient error, at most, or -1 for the
+     * manager's option.
+     */
     public Builder retries(int count) {
       this.retries = count;
       return this;
     }
 
-    /** Sets the listener that is told how far the list is. */
+    /** Sets the listener for the progress of the list. */
     public Builder progress(TransferProgress listener) {
       this.progress = listener;
       return this;
@@ -158,7 +173,7 @@ public record TransferOptions(
     /**
      * Returns the options.
      *
-     * @throws IllegalArgumentException if one is out of its range; the message names it
+     * @throws IllegalArgumentException if an option is out of its range; the message names it
      */
     public TransferOptions build() {
       return new TransferOptions(

@@ -5,14 +5,14 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How one pair of a list of transfers ended.
+ * The outcome of one pair of a list of transfers.
  *
- * @param status how it ended
- * @param bytes that have arrived for certain: all, or none
- * @param duration from the moment its turn came; zero if it never did. Each of several small
- *     transfers that travelled together has the time of all
- * @param attempts how often it was tried; 0 if it never was
- * @param cause why it failed; empty unless it did
+ * @param status how the transfer ended
+ * @param bytes the bytes that have certainly arrived: all or none
+ * @param duration the time from the start of the transfer to its end; zero if it was not started.
+ *     Small transfers that were combined each have the time of all
+ * @param attempts how often the transfer was tried; may be 0
+ * @param cause the reason of a failure; empty if the transfer did not fail
  */
 public record TransferOutcome(
     Status status, long bytes, Duration duration, int attempts, Optional<Throwable> cause) {
@@ -20,15 +20,15 @@ public record TransferOutcome(
   public enum Status {
     /** All bytes have arrived. */
     DONE,
-    /** It could not be started, or could not be finished; the cause says why. */
+    /** The transfer could not be started, or could not be finished; the cause says why. */
     FAILED,
-    /** It was stopped before it started. */
+    /** The transfer was cancelled before it started. */
     CANCELLED,
-    /** The deadline came before it had started. */
+    /** The deadline passed before the transfer started. */
     LATE
   }
 
-  /** Checks that nothing is missing. */
+  /** Checks that no component is null. */
   public TransferOutcome {
     Objects.requireNonNull(status, "status");
     Objects.requireNonNull(duration, "duration");

@@ -1,20 +1,20 @@
 package dev.tidepool.transfer;
 
 /**
- * Which transfer goes first where transfers wait for each other: in the queue of those that are
- * ready, and between the chunks of those that are on their way. The order of work on one buffer
- * comes first. A transfer that was overtaken sixteen times in a row goes next, so none starves.
+ * Which transfer goes first if transfers compete: in the queue of ready transfers, and between the
+ * chunks of running ones. The order of operations on one buffer has precedence. A transfer that was
+ * overtaken sixteen times in a row goes next, so none starves.
  */
 public enum TransferPriority {
-  /** May wait for everything else. */
+  /** May wait for transfers of every other priority. */
   LOW,
-  /** The priority of operations that name no other. */
+  /** The priority of operations that specify none. */
   NORMAL,
   /** Goes before transfers of lower priority. */
   HIGH,
   /**
-   * For a transfer that a user waits for right now. It has threads and queues of the device that
-   * nothing else uses, so that it begins while bulk transfers hold all others.
+   * For a transfer that a user is waiting for. It has its own threads and queues of the device, so
+   * it starts even if bulk transfers occupy all others.
    */
   CRITICAL
 }

@@ -5,33 +5,33 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How a list of transfers ended.
+ * The report of a list of transfers.
  *
- * @param totalBytes bytes that have arrived
- * @param elapsed from the call to the end of the last transfer
- * @param outcomes one for each pair, in the order given
+ * @param totalBytes the bytes that have arrived
+ * @param elapsed the time from the call to the end of the last transfer
+ * @param outcomes the outcome of each pair, in the order of the list
  */
 public record TransferReport(long totalBytes, Duration elapsed, List<TransferOutcome> outcomes) {
-  /** Keeps the outcomes as they are. */
+  /** Copies the list. */
   public TransferReport {
     outcomes = List.copyOf(outcomes);
   }
 
-  /** Bytes a second, over all pairs together; 0 if none arrived. */
+  /** Returns the bytes per second over all pairs; 0 if none arrived. */
   public double averageBandwidth() {
     return totalBytes == 0 ? 0 : totalBytes * 1e9 / Math.max(1, elapsed.toNanos());
   }
 
-  /** Returns how many pairs did not arrive, whatever the reason. */
+  /** Returns how many pairs did not arrive, for any reason. */
   public int failures() {
     return (int) outcomes.stream().filter(outcome -> !outcome.isDone()).count();
   }
 
   /**
-   * This report, if all pairs have arrived.
+   * Returns this report if all pairs have arrived.
    *
-   * @throws TransferException if one has not; its cause is the first failure's, and all others are
-   *     suppressed
+   * @throws TransferException if a pair has not arrived; the cause is that of the first failure,
+   *     and the others are suppressed exceptions
    */
   public TransferReport orThrow() {
     int failures = failures();

@@ -4,30 +4,31 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * What a manager moved so far. Copies within the host's memory are no transfers.
+ * Figures about a manager's transfers so far. Copies within the host's memory are not transfers.
  *
- * <p>An efficiency is the bandwidth achieved, as a part of the best that the {@linkplain
- * TransferCalibration calibration} measured: 1 is all that the link offers. It is not a number
- * (NaN) where nothing was calibrated, and 0 before the first transfer. Small transfers are mostly
- * latency, so many of them lower it.
+ * <p>An efficiency is the achieved bandwidth as a part of the best that the {@linkplain
+ * TransferCalibration calibration} measured: 1 means that the link is fully used. It is NaN if
+ * nothing was calibrated, otherwise 0 before the first transfer. Many small transfers lower it,
+ * because they are mostly latency.
  *
- * @param hostToDeviceBytes bytes that went from the host's memory to the device's
- * @param hostToDeviceTransfers how often
- * @param hostToDeviceTime the time that took
- * @param deviceToHostBytes bytes that went from the device's memory to the host's
- * @param deviceToHostTransfers how often
- * @param deviceToHostTime the time that took
+ * @param hostToDeviceBytes bytes transferred from the host's memory to the device's
+ * @param hostToDeviceTransfers the number of these transfers
+ * @param hostToDeviceTime the time of these transfers
+ * @param deviceToHostBytes bytes transferred from the device's memory to the host's
+ * @param deviceToHostTransfers the number of these transfers
+ * @param deviceToHostTime the time of these transfers
  * @param deviceToDeviceBytes bytes that the driver copied from device memory to device memory
- * @param deviceToDeviceTransfers how often
- * @param stagedBytes those of the bytes between host and device that went through staging blocks
- * @param deviceToDeviceTime the time that copies from device memory to device memory took
- * @param ways the figures of each way; unused ways are left out. Copies from buffer to buffer
- *     within the host's memory are counted here as {@code SAME_MEMORY}, and nowhere else
- * @param hostToDevicePeak bytes in a second from the host's memory to the device's at best; NaN if
+ * @param deviceToDeviceTransfers the number of these copies
+ * @param stagedBytes bytes between host and device that passed through staging blocks
+ * @param deviceToDeviceTime the time of copies from device memory to device memory
+ * @param ways the figures of each way; unused ways are left out. Copies between buffers within the
+ *     host's memory count only here, as {@code SAME_MEMORY}
+ * @param hostToDevicePeak the best bytes per second from the host's memory to the device's; NaN if
  *     not calibrated
- * @param deviceToHostPeak the same the other way round
- * @param deviceToDevicePeak the same within the device
- * @param retries how often a transfer was tried again after a transient error
+ * @param deviceToHostPeak the best bytes per second from the device's memory to the host's; NaN if
+ *     not calibrated
+ * @param deviceToDevicePeak the best bytes per second within the device; NaN if not calibrated
+ * @param retries retries of transfers after transient errors
  */
 public record TransferStatistics(
     long hostToDeviceBytes,
@@ -72,27 +73,27 @@ public record TransferStatistics(
     return transfers == 0 ? Duration.ZERO : time.dividedBy(transfers);
   }
 
-  /** Bytes to the device in a second of transfer; 0 before the first. */
+  /** Returns the bytes per second to the device; 0 before the first transfer. */
   public double hostToDeviceBandwidth() {
     return WayStatistics.bandwidth(hostToDeviceBytes, hostToDeviceTime);
   }
 
-  /** Bytes to the host in a second of transfer; 0 before the first. */
+  /** Returns the bytes per second to the host; 0 before the first transfer. */
   public double deviceToHostBandwidth() {
     return WayStatistics.bandwidth(deviceToHostBytes, deviceToHostTime);
   }
 
-  /** Bytes within and between devices in a second of transfer; 0 before the first. */
+  /** Returns the bytes per second within and between devices; 0 before the first copy. */
   public double deviceToDeviceBandwidth() {
     return WayStatistics.bandwidth(deviceToDeviceBytes, deviceToDeviceTime);
   }
 
-  /** Returns the part of the peak that transfers to the device reach. */
+  /** Returns the part of the peak that transfers to the device reach; NaN if not calibrated. */
   public double hostToDeviceEfficiency() {
     return hostToDeviceBandwidth() / hostToDevicePeak;
   }
 
-  /** Returns the part of the peak that transfers to the host reach. */
+  /** Returns the part of the peak that transfers to the host reach; NaN if not calibrated. */
   public double deviceToHostEfficiency() {
     return deviceToHostBandwidth() / deviceToHostPeak;
   }

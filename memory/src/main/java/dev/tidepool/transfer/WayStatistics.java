@@ -3,14 +3,14 @@ package dev.tidepool.transfer;
 import java.time.Duration;
 
 /**
- * The transfers that took one way so far.
+ * Figures about the transfers that used one way so far.
  *
- * @param transfers how often
- * @param bytes how many bytes in all
- * @param time the time that took, added up; transfers that ran side by side each count in full
+ * @param transfers the number of transfers
+ * @param bytes the bytes of these transfers
+ * @param time the sum of their times; concurrent transfers each count in full
  */
 public record WayStatistics(long transfers, long bytes, Duration time) {
-  /** Bytes in a second of transfer; 0 before the first. */
+  /** Returns the bytes per second; 0 before the first transfer. */
   public double bandwidth() {
     return bandwidth(bytes, time);
   }

@@ -11,7 +11,7 @@ import java.lang.invoke.MethodHandle;
  * @param handle calls it; throws where there is no Metal
  */
 record LinkedFunction(String name, FunctionDescriptor descriptor, MethodHandle handle) {
-  /** Returns a function of what is installed. */
+  /** Returns a function of the installed library. */
   static LinkedFunction of(String name, FunctionDescriptor descriptor) {
     return new LinkedFunction(name, descriptor, MetalLibrary.INSTALLED.link(name, descriptor));
   }

@@ -11,7 +11,7 @@ import java.lang.invoke.MethodHandle;
  * @param selector what the runtime calls the name; 0 where there is no runtime
  */
 record Message(String owner, String name, long selector, Signature signature) {
-  /** Returns a message of an owner. */
+  /** Returns a message, with the selector that the runtime registers for its name. */
   static Message of(String owner, String name, Signature signature) {
     return new Message(owner, name, ObjectiveC.selector(name), signature);
   }

@@ -15,17 +15,17 @@ record Signature(FunctionDescriptor descriptor, MethodHandle handle) {
   // Structs of more than 16 bytes are stored by the callee; on x86-64 by a function of its own.
   private static final boolean IS_X86 = System.getProperty("os.arch", "").matches("amd64|x86_64");
 
-  /** Returns a message that answers with nothing. */
+  /** Returns the signature of a message without a result. */
   static Signature ofVoid(MemoryLayout... arguments) {
     return linked("objc_msgSend", FunctionDescriptor.ofVoid(withReceiver(arguments)));
   }
 
-  /** Returns a message that answers with a number or an object. */
+  /** Returns the signature of a message that returns a number or an object. */
   static Signature of(MemoryLayout result, MemoryLayout... arguments) {
     return linked("objc_msgSend", FunctionDescriptor.of(result, withReceiver(arguments)));
   }
 
-  /** Returns a message that answers with a struct of more than 16 bytes. */
+  /** Returns the signature of a message that returns a struct of more than 16 bytes. */
   static Signature ofStruct(MemoryLayout result) {
     return linked(
         IS_X86 ? "objc_msgSend_stret" : "objc_msgSend",

@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  */
 record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
 
-  /** Returns the block's own buffer object, or one over its bytes. */
+  /** Returns a block's own buffer object, or creates one over its bytes. */
   static AsBuffer of(OpenClBlock block) {
     return switch (block) {
       case BufferBlock own -> new AsBuffer(own.buffer(), false);
@@ -22,7 +22,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
     };
   }
 
-  /** New memory of the device. */
+  /** Creates a buffer object in new memory of the device. */
   static AsBuffer fresh(Context context, long bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -30,7 +30,10 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** New memory of the device that begins as a copy of the host's, made at once. */
+  /**
+   * Creates a buffer object in new memory of the device, and copies bytes of the host to it at
+   * once.
+   */
   static AsBuffer copyOf(Context context, MemorySegment bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -41,7 +44,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** Returns the host's bytes where they lie, for a device that reaches them there. */
+  /** Creates a buffer object over bytes of the host in place, for a device that can access them. */
   static AsBuffer over(Context context, MemorySegment bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -52,7 +55,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** Returns a part of a buffer that starts where the device's alignment allows it. */
+  /** Creates a buffer object over an aligned part of another. */
   static AsBuffer part(long buffer, long offset, long bytes) {
     return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);
   }

@@ -33,7 +33,7 @@ final class SharedPointerBlock extends OpenClBlock {
     this.fine = fine;
   }
 
-  /** Returns a block over memory of other code, which may be coarse-grained. */
+  /** Returns a block over memory of other code. The memory may be coarse-grained. */
   static SharedPointerBlock adopted(DeviceMemory owner, SvmFunctions svm, MemorySegment memory) {
     return new SharedPointerBlock(owner, svm, null, memory, false);
   }

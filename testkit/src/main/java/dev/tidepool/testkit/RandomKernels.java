@@ -102,8 +102,8 @@ public final class RandomKernels {
   }
 
   /**
-   * Returns the seed of the first kernel, unless the system property says so; the second one
-   * follows from the next number.
+   * Returns a copy with a seed for the first kernel, unless the system property {@code
+   * tidepool.testkit.seed} sets it. The second kernel has the next number as its seed.
    */
   public RandomKernels seed(long first) {
     long chosen = Long.getLong("tidepool.testkit.seed", first);
@@ -111,7 +111,10 @@ public final class RandomKernels {
         tidepool, accelerator, chosen, kernels, together, barriers, mostRefused);
   }
 
-  /** Returns how many kernels, unless the system property says so. */
+  /**
+   * Returns a copy with a number of kernels, unless the system property {@code
+   * tidepool.testkit.kernels} sets it.
+   */
   public RandomKernels kernels(int count) {
     return new RandomKernels(tidepool, accelerator, seed, count, together, barriers, mostRefused);
   }

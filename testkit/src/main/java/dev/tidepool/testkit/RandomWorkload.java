@@ -91,39 +91,43 @@ public final class RandomWorkload {
     this.nativeFill = nativeFill;
   }
 
-  /** Returns what happens follows from this. */
+  /** Returns this workload with a seed, which determines all that happens. */
   public RandomWorkload seed(long seed) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels, nativeFill);
   }
 
-  /** Returns how many operations. */
+  /** Returns this workload with a number of operations. */
   public RandomWorkload operations(int count) {
     return new RandomWorkload(
         tidepool, accelerator, seed, count, threads, faults, options, kernels, nativeFill);
   }
 
-  /** Returns how many threads share them. */
+  /** Returns this workload with a number of threads, which share the operations. */
   public RandomWorkload threads(int count) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, count, faults, options, kernels, nativeFill);
   }
 
-  /** Lets calls of this injector's devices fail, one in fifty operations. */
+  /** Returns this workload with failing calls of an injector's devices, one in fifty operations. */
   public RandomWorkload faults(FaultInjector injector) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, injector, options, kernels, nativeFill);
   }
 
-  /** How its managers behave: two of the accelerator, and one of each. */
+  /**
+   * Returns this workload with options for its managers: two of the accelerator, and one of each
+   * other.
+   */
   public RandomWorkload options(MemoryOptions options) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels, nativeFill);
   }
 
   /**
-   * Holds its managers to a limit that a few of its largest buffers fill; the rest is in a file of
-   * that directory. What does not fit at all fails, so faults must be expected too.
+   * Returns this workload with a memory limit that a few of its largest buffers fill. The other
+   * buffers are spilled to a directory. Requests that cannot fit at all fail, so faults must be
+   * expected too.
    */
   public RandomWorkload tight(Path directory) {
     return options(
@@ -134,13 +138,13 @@ public final class RandomWorkload {
             .build());
   }
 
-  /** Leaves kernels out, for accelerators that have no compiler here. */
+  /** Returns this workload without kernels, for accelerators that have no compiler here. */
   public RandomWorkload withoutKernels() {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, false, nativeFill);
   }
 
-  /** Returns what native code does with buffers of the accelerator that it is lent. */
+  /** Returns this workload with native code that fills lent buffers of the accelerator. */
   public RandomWorkload nativeFill(NativeFill fill) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels, fill);

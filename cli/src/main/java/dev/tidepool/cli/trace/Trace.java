@@ -68,7 +68,7 @@ public final class Trace {
     }
   }
 
-  /** Collects events; not safe for concurrent use. */
+  /** Collects events. Not safe for concurrent use. */
   static final class Recorder {
     private int[] events = new int[1 << 10];
     private long[] bytes = new long[1 << 10];
@@ -76,7 +76,7 @@ public final class Trace {
     private int eventCount;
     private int bufferCount;
 
-    /** Adds an allocation; the number of its buffer. */
+    /** Adds an allocation, and returns the number of its buffer. */
     int allocate(long size, MemoryLocation location) {
       if (bufferCount == bytes.length) {
         bytes = Arrays.copyOf(bytes, 2 * bufferCount);
@@ -100,7 +100,7 @@ public final class Trace {
       events[eventCount++] = event;
     }
 
-    /** Returns the trace of what was added. */
+    /** Returns the trace of the events that were added. */
     Trace trace(String name) {
       return new Trace(
           name,

@@ -137,8 +137,8 @@ public enum ScalarType {
   }
 
   /**
-   * Returns the floating type in which NumPy computes a function of this type, float16 being
-   * float32.
+   * Returns the floating-point type in which NumPy computes functions of this type; float32 in
+   * place of float16.
    */
   public ScalarType floating() {
     return this == FLOAT32 || byteSize < 4 ? FLOAT32 : FLOAT64;

@@ -46,8 +46,8 @@ public sealed interface Operand {
   }
 
   /**
-   * Returns what a kernel's parameter is: an array of its type, or a scalar of the kind of its
-   * type.
+   * Returns the operand for a kernel's parameter: an array of its type, or a scalar of the kind of
+   * its type.
    */
   static Operand of(KernelParameter parameter) {
     ScalarType type = ScalarType.of(parameter.type());

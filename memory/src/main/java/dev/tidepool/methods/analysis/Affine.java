@@ -22,11 +22,11 @@ record Affine(KernelExpression factor, KernelExpression offset) {
   static final Affine VARIABLE = new Affine(ONE, ZERO);
 
   /**
-   * Returns the form of an int or a long, of a long that of its lowest bits.
+   * Returns the affine form of an int, or of the lowest 32 bits of a long.
    *
    * @param known the forms of variables that are set in the loop
    * @param isInvariant whether an expression does not change in the loop
-   * @return null if it has none
+   * @return the form; null if the value has none
    */
   static @Nullable Affine of(
       KernelExpression value,

@@ -29,7 +29,7 @@ record CountedLoop(
     KernelExpression last,
     Set<Variable> assigned) {
 
-  /** Returns the loop as a counted one; null if it is none. */
+  /** Returns the counted loop that a loop is; null if it is not counted. */
   static @Nullable CountedLoop of(Statement.Loop loop) {
     if (loop.body().isEmpty()
         || !(loop.body().getFirst() instanceof Statement.If exit)

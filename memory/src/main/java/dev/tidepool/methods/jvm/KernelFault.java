@@ -7,13 +7,14 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
- * What generated code throws at a site. It becomes the exception that the kernel's user sees, whose
- * stack trace begins in the kernel's source: generated classes are hidden from stack traces.
+ * The exception that generated code throws at a site. It is converted to the exception that the
+ * kernel's user sees, whose stack trace begins in the kernel's source: generated classes are hidden
+ * from stack traces.
  */
 final class KernelFault extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** In place of a site: the tree has none. */
+  /** The site if the tree has none. */
   static final int NOWHERE = -1;
 
   private final int site;
@@ -27,17 +28,17 @@ final class KernelFault extends RuntimeException {
     this.length = length;
   }
 
-  /** Returns an index outside of an array. */
+  /** Returns the fault of an index outside of an array. */
   static KernelFault index(int index, int length, int site) {
     return new KernelFault(site, index, length);
   }
 
-  /** Returns a division by zero. */
+  /** Returns the fault of a division by zero. */
   static KernelFault division(int site) {
     return new KernelFault(site, 0, 0);
   }
 
-  /** Returns the exception that says so. */
+  /** Returns the exception that the user sees. */
   RuntimeException exception(List<Site> sites) {
     if (site == NOWHERE) {
       return new ArithmeticException("/ by zero");

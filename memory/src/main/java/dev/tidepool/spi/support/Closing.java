@@ -4,21 +4,21 @@ import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
 
 /**
- * Steps of a close that must all be tried, whatever a broken driver or a lost device answers. What
- * fails is logged.
+ * Runs the steps of a close. All steps are tried, even if a driver is broken or a device is lost;
+ * failures are logged.
  */
 public final class Closing {
   private Closing() {}
 
-  /** Runs a step; its failure, whose message names the call, ends nothing. */
+  /** Runs a step, and logs its failure. Use this if the failure's message names the call. */
   public static void surviving(AutoCloseable step) {
     surviving("a step", step);
   }
 
   /**
-   * Runs a step; its failure ends nothing.
+   * Runs a step, and logs its failure.
    *
-   * @param what failed, for the log
+   * @param what the name of the step in the log
    */
   public static void surviving(String what, AutoCloseable step) {
     try {
@@ -29,10 +29,10 @@ public final class Closing {
   }
 
   /**
-   * Closes each. A full heap or a short stack is thrown when the others are closed, because another
-   * attempt may succeed.
+   * Closes each object. An {@code OutOfMemoryError} or {@code StackOverflowError} is thrown after
+   * the others are closed, because another attempt may succeed.
    *
-   * @param what failed, for the log
+   * @param what the name of an object in the log
    */
   public static <T> void each(String what, Iterable<T> open, Consumer<T> close) {
     VirtualMachineError failure = null;

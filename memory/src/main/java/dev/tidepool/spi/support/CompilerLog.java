@@ -3,11 +3,14 @@ package dev.tidepool.spi.support;
 import dev.tidepool.AcceleratorException;
 import java.util.function.Supplier;
 
-/** What a driver's compiler printed. */
+/** Reads the output of a driver's compiler. */
 public final class CompilerLog {
   private CompilerLog() {}
 
-  /** Asks a driver for a log. If it refuses, the result says so: what the log is about counts. */
+  /**
+   * Queries a driver for a log. If the driver refuses, returns a text that says so, because the
+   * caller has a more important error to report.
+   */
   public static String of(Supplier<String> query) {
     try {
       return query.get();
@@ -16,7 +19,7 @@ public final class CompilerLog {
     }
   }
 
-  /** Returns the end of a message: the first line that tells of an error, with its place. */
+  /** Returns the end of a message: the first line that contains an error. */
   public static String firstError(String log) {
     return log.lines()
         .filter(line -> line.contains("error"))

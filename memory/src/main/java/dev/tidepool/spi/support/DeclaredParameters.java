@@ -6,16 +6,16 @@ import dev.tidepool.spi.KernelArgument;
 import java.util.List;
 
 /**
- * What a hand-written kernel takes, as its user declared it.
+ * The parameters of a hand-written kernel, as its user declared them.
  *
- * @param kernel its name, for messages
- * @param all in their order
+ * @param kernel the name of the kernel in messages
+ * @param all the parameters in their order
  */
 public record DeclaredParameters(String kernel, List<KernelParameter> all) {
   /**
-   * Checks that each can be passed.
+   * Checks that each parameter can be passed.
    *
-   * @throws KernelCompilationException if one is a struct by value
+   * @throws KernelCompilationException if a parameter is a struct by value
    */
   public DeclaredParameters {
     all = List.copyOf(all);
@@ -30,8 +30,8 @@ public record DeclaredParameters(String kernel, List<KernelParameter> all) {
   /**
    * Checks the arguments of a launch.
    *
-   * @throws IllegalArgumentException if there is another number of them, or one is a value where an
-   *     array belongs, or the reverse
+   * @throws IllegalArgumentException if their number is wrong, or an argument is a value instead of
+   *     an array, or the reverse
    */
   public void requireFit(List<KernelArgument> arguments) {
     if (arguments.size() != all.size()) {

@@ -14,7 +14,7 @@ public final class DriverCall {
     int invoke() throws Throwable;
   }
 
-  /** Calls a function; returns its code. */
+  /** Calls a function, and returns its code. */
   public static int invoke(String function, Code code) {
     try {
       return code.invoke();
@@ -24,8 +24,9 @@ public final class DriverCall {
   }
 
   /**
-   * Translates what a method handle itself throws: for a closed segment, a missing function, or a
-   * wrong type. Returns a runtime exception for the caller to throw, and throws errors.
+   * Translates an exception of the method handle itself, such as for a closed segment, a missing
+   * function, or a wrong type. Returns a runtime exception for the caller to throw; throws errors
+   * directly.
    */
   public static RuntimeException unexpected(String function, Throwable thrown) {
     return switch (thrown) {
@@ -36,10 +37,9 @@ public final class DriverCall {
   }
 
   /**
-   * Refuses a call once the virtual machine shuts down. Drivers are torn down then, and a call
-   * could crash.
+   * Throws if the virtual machine is shutting down, because a driver that is torn down could crash.
    *
-   * @param driver its name in the message
+   * @param driver the name of the driver in the message
    */
   public static void requireRunning(String function, String driver) {
     if (Shutdown.hasBegun()) {
@@ -49,9 +49,9 @@ public final class DriverCall {
   }
 
   /**
-   * Returns the error for a kernel in a language that a device does not run.
+   * Returns the exception for a kernel in a language that a device does not run.
    *
-   * @param languages those that it runs
+   * @param languages the languages that the device runs
    */
   public static UnsupportedOperationException wrongLanguage(
       String deviceId, String languages, KernelSource source) {

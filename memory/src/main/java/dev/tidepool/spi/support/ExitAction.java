@@ -3,11 +3,10 @@ package dev.tidepool.spi.support;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action that the virtual machine runs when it ends, as long as there is something to do. The
- * virtual machine keeps what it will run, and with it the class loader of this library: so the
- * action is registered only while it is needed.
+ * An action that the virtual machine runs when it shuts down. A registered action keeps the class
+ * loader of this library reachable, so it is registered only while it is needed.
  *
- * <p>Not safe for use by several threads; its user has a lock.
+ * <p>Not thread-safe; the user holds a lock.
  */
 public final class ExitAction {
   private final String name;
@@ -17,7 +16,7 @@ public final class ExitAction {
   /**
    * Creates an action that is not registered.
    *
-   * @param name of the thread that runs it
+   * @param name the name of the thread that runs the action
    */
   public ExitAction(String name, Runnable action) {
     this.name = name;
@@ -25,9 +24,9 @@ public final class ExitAction {
   }
 
   /**
-   * Registers the action, if it is not.
+   * Registers the action if it is not registered.
    *
-   * @throws IllegalStateException if the virtual machine is ending already
+   * @throws IllegalStateException if the virtual machine is already shutting down
    */
   public void register() {
     if (hook == null) {
@@ -37,7 +36,7 @@ public final class ExitAction {
     }
   }
 
-  /** Ends the registration. While the virtual machine ends this does nothing. */
+  /** Unregisters the action. Does nothing while the virtual machine shuts down. */
   public void unregister() {
     Thread thread = hook;
     if (thread != null) {

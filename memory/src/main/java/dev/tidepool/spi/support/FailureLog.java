@@ -3,8 +3,8 @@ package dev.tidepool.spi.support;
 import java.lang.System.Logger.Level;
 
 /**
- * Logs failures that no caller could handle. Throws nothing: where the heap is full there may be no
- * room for the message, and the thread that logs has more to do.
+ * Logs failures that no caller can handle. Throws nothing: the heap may have no room for the
+ * message, and the calling thread must continue.
  */
 public final class FailureLog {
   private FailureLog() {}
@@ -13,20 +13,20 @@ public final class FailureLog {
     log(Level.WARNING, message, "", "", failure);
   }
 
-  /** Logs a warning, whose message is put together here, because that takes memory too. */
+  /** Logs a warning. Its message is concatenated here, because that takes memory too. */
   public static void warn(String before, Object subject, String after, Throwable failure) {
     log(Level.WARNING, before, subject, after, failure);
   }
 
-  /** Logs what concerns no user, as a rule. */
+  /** Logs a failure that usually does not concern the user. */
   public static void debug(String message, Throwable failure) {
     log(Level.DEBUG, message, "", "", failure);
   }
 
   /**
-   * Logs in the name of a class, while the calling thread may have a driver's state, such as a
-   * current context. A log has locks. A virtual thread that waited for one could go on on another
-   * carrier, whose state is another. So a thread of their own writes the lines of virtual threads.
+   * Logs for a class while the calling thread may have state of a driver, such as a current
+   * context. A virtual thread that waits for a lock of the log could continue on another carrier,
+   * which has other state. So a separate platform thread writes the lines of virtual threads.
    */
   public static void ofDriver(
       Class<?> of, Level level, Object subject, String after, Throwable failure) {

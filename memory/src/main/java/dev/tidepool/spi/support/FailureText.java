@@ -1,6 +1,6 @@
 package dev.tidepool.spi.support;
 
-/** Says in words what failed, for a message of which that is a part. */
+/** Describes a failure as a part of a message. */
 public final class FailureText {
   private FailureText() {}
 

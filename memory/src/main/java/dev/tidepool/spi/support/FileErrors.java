@@ -13,12 +13,12 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
-/** Says in words why the file system refused. */
+/** Describes failures of the file system. */
 public final class FileErrors {
-  /** Linux and macOS say so when a process has no file descriptor left. */
+  /** The reason that Linux and macOS give when a process has no file descriptor left. */
   private static final String NO_DESCRIPTOR = "Too many open files";
 
-  /** Linux follows 40 links, other systems fewer. */
+  /** The most links to follow: Linux follows 40, other systems fewer. */
   private static final int MOST_LINKS = 40;
 
   private FileErrors() {}
@@ -26,14 +26,14 @@ public final class FileErrors {
   /**
    * Returns the exception for an access that failed.
    *
-   * @param action what was tried, such as "read"
-   * @param file what it was tried on
+   * @param action the failed action, such as "read"
+   * @param file the file
    */
   public static TransferException failed(String action, Object file, Exception e) {
     return new TransferException("cannot " + action + " " + file + ": " + reason(e), e);
   }
 
-  /** Returns the exception for a file that is to be read and does not exist. */
+  /** Returns the exception for a file to be read that does not exist. */
   public static TransferException missing(Path file, NoSuchFileException e) {
     if (!Files.isSymbolicLink(file)) {
       return new TransferException(file + " does not exist", e);
@@ -42,7 +42,7 @@ public final class FileErrors {
         file + " is a symbolic link to " + end(file) + ", which does not exist", e);
   }
 
-  /** Returns the end of a chain of links, as far as it can be followed. */
+  /** Returns the end of a chain of symbolic links, as far as it can be followed. */
   private static Path end(Path link) {
     Path end = link;
     try {
@@ -50,7 +50,7 @@ public final class FileErrors {
         end = end.resolveSibling(Files.readSymbolicLink(end));
       }
     } catch (IOException _) {
-      // It has just been replaced; what is known of it says enough.
+      // The link has just been replaced; the path so far is sufficient.
     }
     return end;
   }
@@ -58,7 +58,7 @@ public final class FileErrors {
   /**
    * Closes a file.
    *
-   * @throws TransferException if that fails
+   * @throws TransferException if closing fails
    */
   public static void close(Path path, Closeable file) {
     try {
@@ -69,10 +69,10 @@ public final class FileErrors {
   }
 
   /**
-   * Checks that a file is one that the operating system knows, not one in a zip file, for example.
+   * Checks that a file is in the default file system, and not in a zip file, for example.
    *
-   * @param action what is to be done, such as "read"
-   * @throws TransferException if it is of another file system than the default one
+   * @param action the intended action, such as "read"
+   * @throws TransferException if the file is in another file system
    */
   public static void checkFileSystem(String action, Path file) {
     if (!file.getFileSystem().equals(FileSystems.getDefault())) {
@@ -89,7 +89,7 @@ public final class FileErrors {
   }
 
   /**
-   * Returns the exception for a file that is not made of elements of a type.
+   * Returns the exception for a file whose size is not a whole number of elements.
    *
    * @param bytes the file's size
    */
@@ -105,7 +105,7 @@ public final class FileErrors {
             + " bytes; name the type that it holds");
   }
 
-  /** Returns the reason, without the path. */
+  /** Returns the reason of a failure, without the path. */
   public static String reason(Exception e) {
     return switch (e) {
       case AccessDeniedException _ -> "permission denied";
@@ -118,7 +118,8 @@ public final class FileErrors {
   }
 
   /**
-   * Adds what to do. Old classes of java.io put the system's reason after the path, in brackets.
+   * Adds advice to a reason. Old classes of java.io put the system's reason in brackets after the
+   * path.
    */
   private static String advised(String reason) {
     return reason.equals(NO_DESCRIPTOR) || reason.endsWith("(" + NO_DESCRIPTOR + ")")

@@ -13,7 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Which users can reach a file, where the file system has permissions. */
+/** Restricts and checks which users can access a file, if the file system has permissions. */
 public final class FilePermissions {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rw-------");
@@ -22,12 +22,12 @@ public final class FilePermissions {
 
   private FilePermissions() {}
 
-  /** Returns the attributes of a new file that only its owner can reach. */
+  /** Returns the attributes of a new file that only its owner can access. */
   public static FileAttribute<?>[] ownerOnly(Path file) {
     return attributes(file, OWNER_ONLY);
   }
 
-  /** Returns the attributes of a new folder that only its owner can reach. */
+  /** Returns the attributes of a new folder that only its owner can access. */
   public static FileAttribute<?>[] ownerOnlyFolder(Path folder) {
     return attributes(folder, OWNER_ONLY_FOLDER);
   }
@@ -51,11 +51,11 @@ public final class FilePermissions {
   }
 
   /**
-   * Checks that a file that was found is a regular file that only its owner can reach. A file that
-   * this process has just created needs no check, and would fail on file systems without
+   * Checks that an existing file is a regular file that only its owner can access. Do not check a
+   * file that this process has just created: the check would fail on file systems without
    * permissions.
    *
-   * @throws IOException if the file is of another kind, or other users can reach it
+   * @throws IOException if the file is of another kind, or other users can access it
    */
   public static void checkOwnersAlone(Path file) throws IOException {
     Class<? extends BasicFileAttributes> kind =
@@ -70,8 +70,8 @@ public final class FilePermissions {
   }
 
   /**
-   * Returns what identifies a file, whatever its name; for a link, the link itself. Null if the
-   * file system has no such thing.
+   * Returns an object that identifies a file independently of its name. Does not follow a link.
+   * Returns null if the file system has no identifiers.
    */
   public static @Nullable Object key(Path file) throws IOException {
     return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
@@ -79,8 +79,8 @@ public final class FilePermissions {
   }
 
   /**
-   * Gives a file the permissions of the file that it will replace, and its owner and group where
-   * the system allows that.
+   * Sets the permissions of a file to those of the file that it will replace, and its owner and
+   * group if the system allows it.
    */
   public static void passOn(Path replaced, Path file) throws IOException {
     PosixFileAttributeView before = view(replaced);
@@ -94,14 +94,14 @@ public final class FilePermissions {
       try {
         view.setOwner(attributes.owner());
       } catch (IOException _) {
-        // Refused by the system, but to root: it is ours then.
+        // The system allows this only for root. The file stays ours.
       }
     }
     if (!attributes.group().equals(view.readAttributes().group())) {
       try {
         view.setGroup(attributes.group());
       } catch (IOException _) {
-        // Refused by the system. Members of our own group get the rights of all others.
+        // The system refused. The group, which is our own, gets only the rights of all others.
         permissions = permissions.substring(0, 3) + permissions.substring(6).repeat(2);
       }
     }

@@ -4,12 +4,12 @@ import dev.tidepool.LaunchRange;
 import java.util.List;
 
 /**
- * The items of a group in three dimensions, for one kernel on one device.
+ * Chooses the size of a group in three dimensions, for one kernel on one device.
  *
- * @param kernel its name, for messages
- * @param device its name, for messages
- * @param maxItems the most in all
- * @param maxEach the most in each dimension
+ * @param kernel the name of the kernel in messages
+ * @param device the name of the device in messages
+ * @param maxItems the most items of a group
+ * @param maxEach the most items of a group in each dimension
  */
 public record GroupSizes(String kernel, String device, long maxItems, List<Long> maxEach) {
   /** Copies the list. */
@@ -17,15 +17,15 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
     maxEach = List.copyOf(maxEach);
   }
 
-  /** Returns the same for a kernel that its user knows by another name than the driver does. */
+  /** Returns these sizes with another name of the kernel, by which its user knows it. */
   public GroupSizes named(String kernel) {
     return new GroupSizes(kernel, device, maxItems, maxEach);
   }
 
   /**
-   * Returns the group that a range asks for.
+   * Returns the group that a range requests, 1 in dimensions without a request.
    *
-   * @throws IllegalArgumentException if it is too large
+   * @throws IllegalArgumentException if the group is too large
    */
   public long[] asked(LaunchRange range) {
     long[] group = {1, 1, 1};
@@ -54,9 +54,9 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
   }
 
   /**
-   * Returns a group that covers a range together with others, which may reach beyond it.
+   * Returns a group for covering a range. The last groups may extend beyond the range.
    *
-   * @param wanted items; there are at most so many
+   * @param wanted the most items of the group
    */
   public long[] covering(LaunchRange range, long wanted) {
     long[] group = {1, 1, 1};
@@ -70,11 +70,11 @@ public record GroupSizes(String kernel, String device, long maxItems, List<Long>
   }
 
   /**
-   * Returns a group that divides a range, so that there is no item beyond it.
+   * Returns a group that divides a range, so that no item is beyond it.
    *
-   * @param wanted items; larger groups gain little
-   * @param least items, where a larger group is available: a smaller one leaves a part of the
-   *     device idle
+   * @param wanted the wanted items; larger groups gain little
+   * @param least the least items, if possible even beyond {@code wanted}: a smaller group leaves a
+   *     part of the device idle
    */
   public long[] dividing(LaunchRange range, long wanted, long least) {
     long[] group = {1, 1, 1};

@@ -12,10 +12,10 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Thread-safe, and takes no lock: a virtual thread that waited for one could continue on another
  * carrier, and drivers keep state for each carrier.
  *
- * @param <K> the kinds of objects
+ * @param <K> the enum of the kinds of objects
  */
 public final class LiveObjects<K extends Enum<K>> {
-  // Complete before it is read, and never written again.
+  // Complete before it is read, and never changed afterwards.
   private final Map<K, AtomicLong> counts;
 
   public LiveObjects(Class<K> kinds) {
@@ -25,12 +25,12 @@ public final class LiveObjects<K extends Enum<K>> {
     }
   }
 
-  /** Counts an object that the driver has made. */
+  /** Counts an object that the driver has created. */
   public void created(K kind) {
     of(kind).incrementAndGet();
   }
 
-  /** Counts an object that the driver has taken back. */
+  /** Counts an object that the driver has released. */
   public void released(K kind) {
     of(kind).decrementAndGet();
   }

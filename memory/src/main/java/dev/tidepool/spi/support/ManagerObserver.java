@@ -4,21 +4,18 @@ import dev.tidepool.UnifiedMemoryManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Learns which managers a thread opens, and of each when it begins to close. For leak checks of
- * tests, whose code opens managers where a check cannot see them.
+ * Observes the managers that a thread opens, and when each begins to close. For leak checks in
+ * tests, which cannot see all code that opens managers.
  *
  * <p>An observer belongs to the thread that installed it and to the threads that are started while
  * it is installed. A manager keeps the observer of the thread that opened it, whichever thread
  * closes it.
  */
 public interface ManagerObserver {
-  /** A manager was opened. Called by the thread that opens it; must not block. */
+  /** Called by the thread that opened a manager. Must not block. */
   void opened(UnifiedMemoryManager manager);
 
-  /**
-   * A manager is about to close, and is open until this method returns. Called by the thread that
-   * closes it.
-   */
+  /** Called by the thread that closes a manager. The manager is open until this method returns. */
   void closing(UnifiedMemoryManager manager);
 
   /** Installs an observer for this thread and the threads that it starts; null for none. */
@@ -35,7 +32,7 @@ public interface ManagerObserver {
     return Installed.OBSERVER.get();
   }
 
-  /** Holds what an interface cannot hide. */
+  /** Holds the field, which an interface cannot make private. */
   final class Installed {
     private static final InheritableThreadLocal<@Nullable ManagerObserver> OBSERVER =
         new InheritableThreadLocal<>();

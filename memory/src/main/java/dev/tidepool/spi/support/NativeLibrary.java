@@ -14,13 +14,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A library that was looked for. That it is absent is a value: {@link #lookup} is empty, {@link
- * #absence} says why, and a function that it lacks links to a handle that throws, so that classes
- * with {@code static final} handles load on every machine.
+ * A native library, which may be absent. Then {@link #lookup} is empty and {@link #absence} gives
+ * the reason. A missing function is linked to a handle that throws, so that classes with {@code
+ * static final} handles load on every machine.
  *
- * @param name what messages call it
- * @param lookup its symbols, when it could be opened
- * @param absence why it could not, empty when it could
+ * @param name the name in messages
+ * @param lookup the symbols; empty if the library could not be opened
+ * @param absence the reason why it could not be opened; empty if it could
  */
 public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence) {
   /** Returns a library that cannot be used, with the reason. */
@@ -28,15 +28,19 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return new NativeLibrary(name, Optional.empty(), why);
   }
 
-  /** Opens the first of some names or files that there is. */
+  /**
+   * Opens the first library of some names or files that exists.
+   *
+   * @param advice what the user can do if none exists
+   */
   public static NativeLibrary open(String name, List<String> candidates, String advice) {
     for (String candidate : candidates) {
       try {
-        // Never unloaded: drivers start threads that would then run unmapped code.
+        // Never unloaded, because drivers start threads that would then run unmapped code.
         return new NativeLibrary(
             name, Optional.of(SymbolLookup.libraryLookup(candidate, Arena.global())), "");
       } catch (IllegalArgumentException notFound) {
-        // The next may do; when none does the note below lists them all.
+        // The next one may exist. If none does, the note below lists them all.
       } catch (IllegalCallerException denied) {
         return absent(
             name,
@@ -48,7 +52,7 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return absent(name, "no " + name + tried + "; " + advice);
   }
 
-  /** Returns whether it could be opened. */
+  /** Returns whether the library was opened. */
   public boolean isPresent() {
     return lookup.isPresent();
   }
@@ -57,17 +61,14 @@ public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String a
     return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
   }
 
-  /**
-   * Returns a function that returns an {@code int}: what all of CUDA's functions do, except those
-   * for texts.
-   */
+  /** Links a function that returns an {@code int}, as most functions of CUDA do. */
   public MethodHandle code(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(JAVA_INT, parameters));
   }
 
   /**
-   * Returns a function; if the library or the function is absent, a handle that says so when
-   * called.
+   * Links a function. If the library or the function is absent, returns a handle that throws an
+   * exception with the reason.
    */
   public MethodHandle link(String function, FunctionDescriptor descriptor) {
     Optional<MemorySegment> address = lookup.flatMap(symbols -> symbols.find(function));

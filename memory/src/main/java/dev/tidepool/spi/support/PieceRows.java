@@ -8,33 +8,33 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The work of a kernel that takes staged pieces to their places on a device, or fetches them from
- * there: one launch for each block, and in it one group of work items for each row.
+ * Divides the work of a kernel that scatters or gathers staged pieces: one launch for each block,
+ * and in it one group of work items for each row.
  */
 public final class PieceRows {
-  /** More blocks than that are more launches than copies would take. */
+  /** For more blocks than this, copies are cheaper than launches. */
   public static final int MOST_BLOCKS = 8;
 
-  /** Bytes of a row at most, so that groups have work of like length. */
+  /** The most bytes of a row, so that all groups have similar work. */
   public static final long ROW_BYTES = 32 << 10;
 
   private PieceRows() {}
 
   /**
-   * A piece, or a part of one.
+   * A piece, or a part of a piece.
    *
-   * @param from the first staged byte of it
-   * @param offset the first byte in its block
-   * @param bytes how many; at least one
+   * @param from the offset in the staged bytes
+   * @param offset the offset in the block
+   * @param bytes the number of bytes, at least 1
    */
   public record Row(long from, long offset, long bytes) {}
 
-  /** Returns the number of blocks that pieces are in, or {@link #MOST_BLOCKS} + 1 if more. */
+  /** Returns the number of different blocks of the pieces, at most {@link #MOST_BLOCKS} + 1. */
   public static int blocksOf(List<Piece> pieces) {
     return (int) pieces.stream().map(Piece::block).distinct().limit(MOST_BLOCKS + 1).count();
   }
 
-  /** Returns the rows in each block. A block in which no piece has a byte has none. */
+  /** Returns the rows of each block. Blocks without a byte are left out. */
   public static Map<Block, List<Row>> byBlock(List<Piece> pieces) {
     Map<Block, List<Row>> rows = new LinkedHashMap<>();
     for (Piece piece : pieces) {

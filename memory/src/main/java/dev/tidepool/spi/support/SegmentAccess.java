@@ -2,9 +2,9 @@ package dev.tidepool.spi.support;
 
 import java.lang.foreign.MemorySegment;
 
-/** Which threads may access a segment. */
+/** Checks which threads may access a segment. */
 public final class SegmentAccess {
-  /** A thread other than any caller; never started. */
+  /** A thread that is never the caller; never started. */
   private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
   private SegmentAccess() {}

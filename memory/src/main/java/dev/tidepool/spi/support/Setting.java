@@ -5,14 +5,13 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Reads what a user may set for a backend: a system property, or an environment variable of the
- * same name in capitals with underscores ({@code tidepool.opencl.svm} is {@code
- * TIDEPOOL_OPENCL_SVM}).
+ * Reads settings of a backend: a system property, or an environment variable of the same name in
+ * capitals with underscores ({@code tidepool.opencl.svm} is {@code TIDEPOOL_OPENCL_SVM}).
  */
 public final class Setting {
   private Setting() {}
 
-  /** Returns the text of a setting, without blanks around it; empty if it is not set. */
+  /** Returns the text of a setting, without surrounding blanks; empty if it is not set. */
   public static Optional<String> text(String property) {
     String set = System.getProperty(property);
     if (set == null) {
@@ -22,10 +21,10 @@ public final class Setting {
   }
 
   /**
-   * Returns a word in lower case; {@code auto} if nothing is set, or if a word is set that is not
-   * allowed. The latter is noted.
+   * Returns a setting in lower case; {@code auto} if it is not set, or if it is not an allowed
+   * word.
    *
-   * @param notes takes a line about a word that is not allowed
+   * @param notes receives a line about a word that is not allowed
    */
   public static String word(String property, List<String> allowed, List<String> notes) {
     String word = text(property).orElse("auto").toLowerCase(Locale.ROOT);

@@ -5,7 +5,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Waits that an interrupt does not end. The interrupt is set again when the wait is over. */
+/** Waits that an interrupt does not end. The interrupt status is restored after the wait. */
 public final class Uninterruptibly {
   private Uninterruptibly() {}
 
@@ -13,7 +13,7 @@ public final class Uninterruptibly {
    * A step that may wait.
    *
    * @param <T> its result
-   * @param <X> what it throws besides {@link InterruptedException}
+   * @param <X> its other exceptions
    */
   @FunctionalInterface
   public interface Wait<T extends @Nullable Object, X extends Exception> {
@@ -27,7 +27,7 @@ public final class Uninterruptibly {
     void run() throws InterruptedException;
   }
 
-  /** Runs a step, and runs it again whenever an interrupt ends it; returns its result. */
+  /** Runs a step, again after each interrupt, and returns its result. */
   public static <T extends @Nullable Object, X extends Exception> T get(Wait<T, X> step) throws X {
     boolean interrupted = false;
     try {
@@ -45,7 +45,7 @@ public final class Uninterruptibly {
     }
   }
 
-  /** Waits, and waits again whenever an interrupt ends the wait. */
+  /** Waits, again after each interrupt. */
   public static void await(Pause pause) {
     Uninterruptibly.<@Nullable Void, RuntimeException>get(
         () -> {
@@ -55,8 +55,8 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Waits on a monitor until a condition holds that the monitor guards, and that {@code notifyAll}
-   * announces.
+   * Waits on a monitor until a condition holds. The monitor guards the condition, and {@code
+   * notifyAll} must signal changes.
    */
   public static void await(Object monitor, BooleanSupplier condition) {
     synchronized (monitor) {
@@ -70,8 +70,7 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Waits on a monitor until a condition holds that the monitor guards, and that {@code notifyAll}
-   * announces, but only for some time.
+   * Like {@link #await(Object, BooleanSupplier)}, but waits for at most some nanoseconds.
    *
    * @return whether the condition holds
    */
@@ -94,7 +93,7 @@ public final class Uninterruptibly {
    * A step that fails if the thread is interrupted.
    *
    * @param <T> its result
-   * @param <X> what it throws
+   * @param <X> its exceptions
    */
   @FunctionalInterface
   public interface Step<T extends @Nullable Object, X extends Exception> {
@@ -102,8 +101,8 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Runs a step without the interrupt that is set on this thread, and sets it again afterwards.
-   * Calls of a file channel need that: an interrupt closes the channel.
+   * Runs a step with the interrupt status cleared, and restores the status afterwards. Calls of a
+   * file channel need this, because an interrupt closes the channel.
    */
   public static <T extends @Nullable Object, X extends Exception> T shielded(Step<T, X> step)
       throws X {
@@ -118,9 +117,8 @@ public final class Uninterruptibly {
   }
 
   /**
-   * Runs a step that opens a file channel itself, without the interrupt that is set on this thread,
-   * and sets it again afterwards. An interrupt that comes meanwhile closes the channel; the step
-   * runs again then.
+   * Like {@link #shielded}, for a step that opens a file channel itself. If an interrupt during the
+   * step closes the channel, the step runs again.
    */
   public static <T extends @Nullable Object> T reopening(Step<T, IOException> step)
       throws IOException {

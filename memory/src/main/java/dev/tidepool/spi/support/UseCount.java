@@ -3,8 +3,8 @@ package dev.tidepool.spi.support;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts the users of a native object, so that a close during a use releases the object after that
- * use. The owner is the first user. Thread-safe.
+ * Counts the users of a native object, so that an object that is closed during a use is released
+ * after that use. The owner is the first user. Thread-safe.
  */
 public final class UseCount {
   private final String what;
@@ -13,7 +13,7 @@ public final class UseCount {
   /**
    * Creates a count of one.
    *
-   * @param what the object, for the message of a use that comes too late
+   * @param what the name of the object in the message about a late use
    */
   public UseCount(String what) {
     this.what = what;
@@ -34,7 +34,7 @@ public final class UseCount {
     } while (!users.compareAndSet(now, now + 1));
   }
 
-  /** Ends a use; returns true if it was the last, and the caller must release the object. */
+  /** Ends a use. Returns true if it was the last; the caller must then release the object. */
   public boolean leave() {
     return users.decrementAndGet() == 0;
   }

@@ -3,9 +3,9 @@ package dev.tidepool.spi.support;
 import java.util.HexFormat;
 
 /**
- * Text of other origin in a message, such as a tag or the name of a file. Control characters would
- * act on the terminal or the log that shows them: an escape sequence clears a screen, a line feed
- * forges an entry, and U+202E reverses the text that follows.
+ * Escapes untrusted text in a message, such as a tag or the name of a file. Control characters
+ * would affect the terminal or the log that shows them: an escape sequence clears a screen, a line
+ * feed forges an entry, and U+202E reverses the text that follows.
  */
 public final class VisibleText {
   private VisibleText() {}
@@ -15,7 +15,7 @@ public final class VisibleText {
     return escaped(text, "");
   }
 
-  /** Returns the same, but tabs stay as they are. */
+  /** Like {@link #of}, but keeps tabs. */
   public static String withTabs(String text) {
     return escaped(text, "\t");
   }
@@ -39,7 +39,10 @@ public final class VisibleText {
     return visible.toString();
   }
 
-  /** Unicode's Bidi_Control, line separators, and what ISO counts as control characters. */
+  /**
+   * Returns whether a character is an ISO control character, a line separator, or has Unicode's
+   * property Bidi_Control.
+   */
   private static boolean acts(char c) {
     return Character.isISOControl(c)
         || c == '\u061c'

@@ -1,7 +1,6 @@
 /**
- * Small helpers that the library and its backends share: waits that an interrupt does not end,
- * files of one user, settings, and what drivers of all kinds need. Exported to the project's own
- * modules only.
+ * Small utilities that the library and its backends share: uninterruptible waits, files of one
+ * user, settings, and helpers for drivers. Exported only to the project's own modules.
  */
 @NullMarked
 package dev.tidepool.spi.support;

@@ -413,7 +413,7 @@ public final class AtomicFile implements AutoCloseable {
     return file.makesCriticalCalls();
   }
 
-  /** Returns when what was written so far would survive a power failure. */
+  /** Waits until everything written so far would survive a power failure. */
   public void force() throws IOException {
     file.force();
   }

@@ -161,7 +161,7 @@ public final class PositionalFile implements ByteSource {
     return Files.size(path);
   }
 
-  /** Returns when all that was written so far would survive a power failure. */
+  /** Waits until everything written so far would survive a power failure. */
   public void force() throws IOException {
     Uninterruptibly.<@Nullable Void, IOException>shielded(
         () -> {

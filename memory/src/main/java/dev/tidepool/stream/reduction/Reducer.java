@@ -23,11 +23,11 @@ public abstract class Reducer implements RangeConsumer {
   }
 
   /**
-   * Returns what folds as a reduction says.
+   * Returns the reducer for a reduction.
    *
-   * @param type of the elements
-   * @param length number of elements
-   * @param scalars values of the names in its settings
+   * @param type the type of the elements
+   * @param length the number of elements
+   * @param scalars the values of the names in the reduction's settings
    * @throws IllegalArgumentException if there is no element and the result needs one, or a setting
    *     is out of range
    */

@@ -59,7 +59,7 @@ public final class SimulatedCuda {
     return Loaded.INSTANCE;
   }
 
-  /** Returns the driver; where there is none, the calling test is skipped and says why. */
+  /** Returns the driver. If there is none, skips the calling test with the reason. */
   public static SimulatedCuda orSkip() {
     return find().orElseGet(() -> Assumptions.abort(whyAbsent()));
   }

@@ -70,7 +70,7 @@ public final class SimulatedMetal {
     return Loaded.INSTANCE;
   }
 
-  /** Returns the simulated Metal; where there is none, the calling test is skipped and says why. */
+  /** Returns the simulated Metal. If there is none, skips the calling test with the reason. */
   public static SimulatedMetal orSkip() {
     return find().orElseGet(() -> Assumptions.abort(whyAbsent()));
   }

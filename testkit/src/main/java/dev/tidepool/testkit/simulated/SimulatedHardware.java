@@ -84,7 +84,7 @@ public record SimulatedHardware(
         true);
   }
 
-  /** Returns hardware with memory of that size, and blocks of up to half of it. */
+  /** Returns hardware with a size of memory in bytes, and blocks of at most half of it. */
   public SimulatedHardware withMemory(long bytes) {
     return with(
         parts -> {
@@ -93,17 +93,17 @@ public record SimulatedHardware(
         });
   }
 
-  /** Returns hardware with blocks of at most that size. */
+  /** Returns hardware with a maximum size of a block in bytes. */
   public SimulatedHardware withMaximumAllocation(long bytes) {
     return with(parts -> parts.maximumAllocation = bytes);
   }
 
-  /** Returns hardware with at most that much host memory locked. */
+  /** Returns hardware with a maximum of page-locked host memory in bytes. */
   public SimulatedHardware withPinned(long bytes) {
     return with(parts -> parts.pinnedBytes = bytes);
   }
 
-  /** Returns hardware with DEVICE blocks that the host reaches so. */
+  /** Returns hardware with a kind of host access to DEVICE blocks. */
   public SimulatedHardware withHostAccess(HostAccess access) {
     return with(parts -> parts.hostAccess = access);
   }
@@ -118,58 +118,58 @@ public record SimulatedHardware(
     return with(parts -> parts.peers = false);
   }
 
-  /** Returns hardware with commands that take at least that long. */
+  /** Returns hardware whose commands take at least a given time. */
   public SimulatedHardware withLatency(Duration perCommand) {
     return with(parts -> parts.latency = perCommand);
   }
 
-  /** Returns hardware with commands that move at most so many bytes in a second. */
+  /** Returns hardware whose commands copy at most a number of bytes per second. */
   public SimulatedHardware withBandwidth(long perSecond) {
     return with(parts -> parts.bytesPerSecond = perSecond);
   }
 
-  /** Returns hardware with launches that may be submitted behind others, or not. */
+  /** Returns hardware with a given order of launches. */
   public SimulatedHardware withLaunchOrder(LaunchOrder order) {
     return with(parts -> parts.launchOrder = order);
   }
 
-  /** Returns hardware with commands behind a failed one that fare so. */
+  /** Returns hardware with a model of what happens to commands behind a failed one. */
   public SimulatedHardware withFailures(FailureModel model) {
     return with(parts -> parts.failures = model);
   }
 
   /**
-   * Returns hardware with launches that keep the thread that submits them so long. The device then
-   * looks for commands itself, as hardware does, and begins one up to 0.1 ms after its submission.
+   * Returns hardware whose launches occupy the submitting thread for a given time. The device then
+   * polls for commands, as hardware does, and begins one up to 0.1 ms after its submission.
    */
   public SimulatedHardware withLaunchCost(Duration perLaunch) {
     return with(parts -> parts.launchCost = perLaunch);
   }
 
   /**
-   * Returns hardware with commands that take up to so much longer, so that queues overtake each
-   * other.
+   * Returns hardware whose commands take a random time longer, up to a maximum, so that queues
+   * overtake each other.
    */
   public SimulatedHardware withJitter(Duration most) {
     return with(parts -> parts.jitter = most);
   }
 
-  /** Returns hardware with misdeeds of commands that do not name the place that submitted them. */
+  /** Returns hardware whose reports of misused commands do not name the submitting place. */
   public SimulatedHardware withoutTraces() {
     return with(parts -> parts.traced = false);
   }
 
-  /** Returns hardware with ways that take as long as that says. */
+  /** Returns hardware with a link of given speeds. */
   public SimulatedHardware withLink(SimulatedLink speeds) {
     return with(parts -> parts.link = speeds);
   }
 
-  /** Attached to that NUMA node of the host. */
+  /** Returns hardware that is attached to a NUMA node of the host. */
   public SimulatedHardware withNumaNode(int node) {
     return with(parts -> parts.numaNode = OptionalInt.of(node));
   }
 
-  /** Returns hardware with queues that scatter by a write for each piece. */
+  /** Returns hardware whose queues scatter by a write for each piece. */
   public SimulatedHardware withoutScatter() {
     return with(parts -> parts.scatters = false);
   }

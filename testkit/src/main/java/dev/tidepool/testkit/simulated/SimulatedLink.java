@@ -52,17 +52,17 @@ public record SimulatedLink(
     }
   }
 
-  /** Returns a link that is as fast up as down, instant on the device. */
+  /** Returns a link with the same speeds to and from the device, and no time on the device. */
   public static SimulatedLink both(Speed pinned, Speed plain) {
     return new SimulatedLink(pinned, plain, pinned, plain, Speed.INSTANT, Speed.INSTANT);
   }
 
-  /** Returns a link with copies within the device, and kernels, that fast. */
+  /** Returns a link with a speed of copies within the device and of kernels. */
   public SimulatedLink withLocal(Speed speed) {
     return new SimulatedLink(pinnedUp, plainUp, pinnedDown, plainDown, speed, peer);
   }
 
-  /** Returns a link with copies from other devices that fast. */
+  /** Returns a link with a speed of copies from other devices. */
   public SimulatedLink withPeer(Speed speed) {
     return new SimulatedLink(pinnedUp, plainUp, pinnedDown, plainDown, local, speed);
   }

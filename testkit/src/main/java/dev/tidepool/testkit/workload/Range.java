@@ -4,7 +4,7 @@ import java.util.SplittableRandom;
 
 /** Some elements of a buffer. */
 record Range(int from, int count) {
-  /** Returns a random range; all of it one time in eight. */
+  /** Returns a random range of a buffer, in one of eight cases the whole buffer. */
   static Range in(int length, SplittableRandom random) {
     if (random.nextInt(8) == 0) {
       return new Range(0, length);
@@ -13,7 +13,7 @@ record Range(int from, int count) {
     return new Range(random.nextInt(1 + length - count), count);
   }
 
-  /** Elements that no accident reproduces. */
+  /** Returns elements that are unlikely to occur by accident. */
   static int[] fresh(int count, SplittableRandom random) {
     int[] fresh = new int[count];
     int first = random.nextInt();
