@@ -147,10 +147,12 @@ final class Simplifier {
     return leaves(body, block.label()) ? List.of(new Block(block.label(), body)) : body;
   }
 
-  /** A jump out of a loop to the same place as the end of the loop leaves just the loop. */
+  /**
+   * Simplifies a loop. A jump out of the loop to the place of the loop's end breaks just the loop.
+   */
   private static Loop loop(Loop loop, Set<Statement> ends) {
     Set<Statement> jumps = new HashSet<>(ends);
-    // An early return stays one.
+    // An early return is kept.
     jumps.remove(new Return());
     Label label = loop.label();
     return new Loop(

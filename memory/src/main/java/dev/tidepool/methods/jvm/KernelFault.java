@@ -7,13 +7,14 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
- * What generated code throws at a site. It becomes the exception that the kernel's user sees, whose
- * stack trace begins in the kernel's source: generated classes are hidden from stack traces.
+ * A failure of generated code at a site. It becomes the exception that the kernel's user sees. The
+ * stack trace of that exception begins in the kernel's source: generated classes are hidden from
+ * stack traces.
  */
 final class KernelFault extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** In place of a site: the tree has none. */
+  /** The site if the tree has none. */
   static final int NOWHERE = -1;
 
   private final int site;
@@ -27,17 +28,17 @@ final class KernelFault extends RuntimeException {
     this.length = length;
   }
 
-  /** Returns an index outside of an array. */
+  /** Returns the fault of an index outside of an array. */
   static KernelFault index(int index, int length, int site) {
     return new KernelFault(site, index, length);
   }
 
-  /** Returns a division by zero. */
+  /** Returns the fault of a division by zero. */
   static KernelFault division(int site) {
     return new KernelFault(site, 0, 0);
   }
 
-  /** Returns the exception that says so. */
+  /** Returns the exception for this fault. */
   RuntimeException exception(List<Site> sites) {
     if (site == NOWHERE) {
       return new ArithmeticException("/ by zero");
@@ -45,7 +46,7 @@ final class KernelFault extends RuntimeException {
     return Faults.of(sites.get(site), index, length);
   }
 
-  /** Writes the place, and the index, as devices do; a place without a site is thrown. */
+  /** Writes the site and the index as devices do; throws the exception if there is no site. */
   void report(MemorySegment status) {
     if (site == NOWHERE) {
       throw exception(List.of());
