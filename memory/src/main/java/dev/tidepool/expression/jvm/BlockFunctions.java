@@ -134,8 +134,8 @@ final class BlockFunctions {
   }
 
   /**
-   * The commonest one, so the fastest: a power of two, whose bits are integers, and e to a rest of
-   * at most half of ln 2.
+   * Computes the exponential, the most frequent function and so the fastest: a power of two, whose
+   * bits are integers, times e to a rest of at most half of ln 2.
    */
   static void exp(float[] x, float[] out, FloatParts work, int n) {
     int outside = powersOfE(x, out, work.bits, n);
@@ -247,7 +247,10 @@ final class BlockFunctions {
     }
   }
 
-  /** Half a turn before an odd multiple of pi/2, the cosine is minus the sine. */
+  /**
+   * Computes the cosine. For {@code x = (k + 1/2) * pi + r}, it is -sin(r) if k is even, and sin(r)
+   * if k is odd.
+   */
   static void cos(float[] x, float[] out, int n) {
     int outside = 0;
     for (int i = 0; i < n; i++) {
@@ -262,7 +265,9 @@ final class BlockFunctions {
     }
   }
 
-  /** A double holds the squares of all floats; an infinity beside a NaN wins. */
+  /**
+   * Computes the hypotenuse. A double holds the squares of all floats. An infinity wins over a NaN.
+   */
   static void hypot(float[] x, float[] y, float[] out, int n) {
     int outside = 0;
     for (int i = 0; i < n; i++) {
@@ -306,7 +311,7 @@ final class BlockFunctions {
     }
   }
 
-  /** {@code out} comes with the exponents. */
+  /** Computes logarithms from mantissas and from the exponents that {@code out} contains. */
   private static void scaled(float[] mantissas, float[] out, double two, double e, int n) {
     for (int i = 0; i < n; i++) {
       out[i] = (float) Math.fma(out[i], two, logarithm(mantissas[i]) * e);
@@ -330,7 +335,10 @@ final class BlockFunctions {
     }
   }
 
-  /** A loop of its own: both halves together are too long to be vectorised. */
+  /**
+   * Computes the logarithms in a loop of their own: both halves of a power together are too long to
+   * be vectorised.
+   */
   private static void logarithms(float[] mantissas, float[] exponents, double[] out, int n) {
     for (int i = 0; i < n; i++) {
       out[i] = Math.fma(exponents[i], LN2, logarithm(mantissas[i]));
@@ -342,7 +350,7 @@ final class BlockFunctions {
     for (int i = 0; i < n; i++) {
       double power = y[i] * logarithms[i];
       float rounded = (float) power;
-      // The second term is 0 for all but NaNs, which do not survive the first.
+      // The second term is 0 except for NaN, which the first term converts to 0.
       outside |= (int) (rounded * (1 / (EXP_LIMIT - 1))) | (1 ^ (int) (rounded * 0 + 1));
       out[i] = (float) exponential(power * 0x1p-8);
     }
