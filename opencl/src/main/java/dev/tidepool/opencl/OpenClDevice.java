@@ -186,7 +186,7 @@ final class OpenClDevice implements Device {
   }
 
   /**
-   * A wait for another queue would fail with that queue's command, also where only order counts.
+   * A wait for another queue would fail with that queue's command, even if only the order matters.
    */
   @Override
   public LaunchOrder launchOrder() {
