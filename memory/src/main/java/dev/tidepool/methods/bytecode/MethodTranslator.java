@@ -49,7 +49,7 @@ final class MethodTranslator {
   private final Map<Slot, Variable> variables = new HashMap<>();
   private final Map<Integer, KernelArray> arrays = new HashMap<>();
   private @Nullable LocalRanges locals;
-  // While frames are computed, numbers other than those of locals and arrays are discarded.
+  // While frames are computed, numbers other than those of slots and arrays are discarded.
   private @Nullable Numbers trial;
 
   private MethodTranslator(
