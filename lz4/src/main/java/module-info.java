@@ -2,12 +2,12 @@ import dev.tidepool.codec.FileCodec;
 import dev.tidepool.lz4.Lz4Codec;
 
 /** LZ4 files as inputs, and compressed transfers; found as a service. */
-// The digit at the end of the name, which javac warns of, is the format's.
+// The digit at the end of the name, about which javac warns, belongs to the format's name.
 @SuppressWarnings("module")
 module dev.tidepool.lz4 {
   requires aircompressor.v3;
   requires transitive dev.tidepool.memory;
-  // Where aircompressor has no native code for the platform, its Java code needs sun.misc.Unsafe.
+  // If aircompressor has no native code for the platform, its Java code needs sun.misc.Unsafe.
   requires jdk.unsupported;
   requires static org.jspecify;
 

@@ -6,16 +6,16 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * Which of a device's reserved addresses are in use. The lowest that fit are given, so that the
- * used part grows at its end, and shrinks again.
+ * Tracks which of a device's reserved addresses are in use. Claims take the lowest addresses that
+ * fit, so that the used part grows and shrinks at its end.
  *
- * <p>Thread-safe. Its monitor guards the holes; nothing happens under it but arithmetic. A virtual
- * thread may lose its carrier there, so no context must be pushed meanwhile.
+ * <p>Thread-safe. The monitor guards the holes; only arithmetic happens under it. A virtual thread
+ * may lose its carrier there, so no context may be pushed meanwhile.
  */
 final class AddressRange {
   private final long start;
   private final long bytes;
-  // Where each begins, and its bytes; no two touch.
+  // The start of each hole and its bytes; no two holes touch.
   private final NavigableMap<Long, Long> holes = new TreeMap<>();
 
   AddressRange(long start, long bytes) {
@@ -33,7 +33,7 @@ final class AddressRange {
   }
 
   /**
-   * Addresses that are free; empty if there are not so many in a row.
+   * Claims free addresses; empty if no hole is large enough.
    *
    * @param alignment a power of two
    */
@@ -50,7 +50,7 @@ final class AddressRange {
     return OptionalLong.empty();
   }
 
-  /** Of a hole, some addresses are in use now. */
+  /** Marks some addresses of a hole as used. */
   private void fill(long first, long end, long from, long to) {
     holes.remove(first);
     if (from > first) {

@@ -6,23 +6,25 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * A context, and on request a stream, of the program or of another library in this process, which
- * Tidepool is to use for the context's device instead of its own.
+ * A context, and optionally a stream, of the program or of another library in this process.
+ * Tidepool uses them for the context's device instead of its own.
  *
- * <p>Both stay their owner's: they are not destroyed here, and have to live until the last Tidepool
- * that was opened on them is closed.
+ * <p>Both remain the property of their owner. Tidepool does not destroy them, and they have to live
+ * until the last Tidepool that was opened on them is closed.
  *
- * @param context whose device is opened on it
- * @param stream where all commands of the device are submitted; empty for streams of its own
+ * @param context its device is opened on it
+ * @param stream all commands of the device are submitted to it; if empty, the device creates
+ *     streams
  */
 record AdoptedContext(Context context, OptionalLong stream) {
   private static final String CONTEXT = "tidepool.cuda.context";
   private static final String STREAM = "tidepool.cuda.stream";
 
   /**
-   * Returns what the settings name; empty if they name nothing. The driver is initialized.
+   * Returns the context and the stream that the settings name; empty if they name none. The driver
+   * is initialized.
    *
-   * @throws IllegalArgumentException if a handle is not one, or is of another context
+   * @throws IllegalArgumentException if a handle is invalid, or belongs to another context
    */
   static Optional<AdoptedContext> read() {
     OptionalLong context = handle(CONTEXT);

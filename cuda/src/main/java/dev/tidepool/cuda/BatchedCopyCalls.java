@@ -12,11 +12,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The driver's function for many copies, which is newer than the oldest driver that is taken. Apart
- * from {@link Cuda} since many a process never calls it and linking takes time.
+ * The driver's function for many copies, which is newer than the oldest supported driver. It is not
+ * in {@link Cuda}, because many processes never call it and linking takes time.
  *
- * <p>The function has two signatures: of CUDA 12.8, and without {@code failIdx} of CUDA 13.0. A
- * driver gives a program the one that its CUDA version has, so asking for that of 12.8 serves all.
+ * <p>The function has two signatures: that of CUDA 12.8, and that of CUDA 13.0 without {@code
+ * failIdx}. A driver returns the function of the requested CUDA version, so a request for 12.8
+ * works with all drivers.
  */
 final class BatchedCopyCalls {
   private static final int SINCE = 12_080;
@@ -35,7 +36,7 @@ final class BatchedCopyCalls {
 
   private BatchedCopyCalls() {}
 
-  /** Returns the address of {@code cuMemcpyBatchAsync}; null where the driver has none. */
+  /** Returns the address of {@code cuMemcpyBatchAsync}; null if the driver has none. */
   static MemorySegment find() {
     if (!Installed.DRIVER.has("cuGetProcAddress_v2") || Cuda.cuDriverGetVersion() < SINCE) {
       return MemorySegment.NULL;
@@ -52,14 +53,14 @@ final class BatchedCopyCalls {
   }
 
   /**
-   * Copies that read their sources in the stream's order, and have no order among themselves.
-   * Answers the code, since what is refused can be copied otherwise.
+   * Submits copies that read their sources in the stream's order, and have no order among
+   * themselves. Returns the code, because refused copies can be done in another way.
    *
-   * @param function what {@link #find} answered
+   * @param function the address returned by {@link #find}
    * @param destinations addresses, as 64-bit numbers
    * @param sources as many
    * @param sizes in bytes, none of them zero
-   * @param arena for what the call needs besides
+   * @param arena for the other memory of the call
    */
   static int cuMemcpyBatchAsync(
       MemorySegment function,

@@ -15,13 +15,13 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * CUDA C++ to code for one kind of device, kept on disk for the next process. Where NVRTC knows the
- * device, it makes the device's own code, so that the driver may be older than the compiler (by
- * minor versions for certain; by a major one as far as the driver takes the code). Otherwise it
- * makes PTX for the newest device before it, which the driver compiles further, and for which it
- * must not be of an older major version.
+ * Compiles CUDA C++ for one kind of device, and keeps the code on disk for the next process. If
+ * NVRTC knows the device, it generates the device's own code. The driver may then be older than the
+ * compiler: by minor versions in any case, by a major one if it accepts the code. Otherwise NVRTC
+ * generates PTX for the newest device before it. The driver compiles PTX further, and must not be
+ * of an older major version.
  *
- * <p>Cached programs run without NVRTC. Where there is one, programs of another version are
+ * <p>Cached programs run without NVRTC. If NVRTC is present, programs made by another version are
  * compiled again.
  */
 final class Compiler {
@@ -41,11 +41,11 @@ final class Compiler {
   }
 
   /**
-   * Compiles, or finds what was compiled before. May take seconds.
+   * Compiles a source, or returns the code of an earlier compilation. May take seconds.
    *
-   * @param kernel what messages call it
+   * @param kernel its name in messages
    * @throws KernelCompilationException with the log if the source is wrong
-   * @throws UnsupportedOperationException if nothing was kept and there is no NVRTC, or it is too
+   * @throws UnsupportedOperationException if no code is kept and there is no NVRTC, or it is too
    *     new for the device or the driver
    */
   byte[] compile(String kernel, String source, List<String> options) {
@@ -62,7 +62,8 @@ final class Compiler {
     int target = target();
     boolean ownCode = target == architecture;
     String option = "--gpu-architecture=" + (ownCode ? "sm_" : "compute_") + target;
-    // One that was named may stand in for NVIDIA's, and make other code of the same source.
+    // A library that the user named may replace NVIDIA's, and generate other code for the same
+    // source.
     String maker = Settings.nvrtc().map(Path::toString).orElse("") + version() + option;
     return kept.filter(made -> made.maker().equals(maker))
         .orElseGet(
@@ -74,7 +75,7 @@ final class Compiler {
         .code();
   }
 
-  /** Compiled code, and the compiler and target it was made for. */
+  /** Compiled code, with its compiler and target. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Made(String maker, byte[] code) {
     byte[] encode() {

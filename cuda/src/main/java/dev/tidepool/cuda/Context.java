@@ -4,13 +4,13 @@ import dev.tidepool.spi.support.Closing;
 import java.util.function.Supplier;
 
 /**
- * A context of a device: the primary one, which the process's other users of CUDA share, or one
- * that the program has made and keeps.
+ * A context of a device: the primary one, which other users of CUDA in the process share, or one
+ * that the program created and keeps.
  *
- * <p>Which context is current is a thing of the operating system's thread. Calls therefore happen
- * between a push and a pop on the same thread: on every thread the right device answers, and other
- * users of CUDA on that thread find it as it was. A virtual thread keeps its carrier in between,
- * because nothing there parks: actions hold native calls and take no lock.
+ * <p>The current context is a property of the operating system's thread. Calls therefore run
+ * between a push and a pop on the same thread. Calls on every thread then reach the right device,
+ * and other users of CUDA on that thread find their context unchanged. A virtual thread keeps its
+ * carrier in between, because actions do not park: they consist of native calls and take no lock.
  */
 final class Context {
   private final int device;
@@ -23,13 +23,13 @@ final class Context {
     this.retained = retained;
   }
 
-  /** Holds the primary context of a device, which {@link #release} lets go. */
+  /** Retains the primary context of a device; {@link #release} releases it. */
   static Context retain(int device) {
     return new Context(device, Cuda.cuDevicePrimaryCtxRetain(device), true);
   }
 
   /**
-   * A context that its owner keeps for longer than this object is used.
+   * Returns a context that its owner keeps for longer than this object is used.
    *
    * @throws dev.tidepool.AcceleratorException if the driver knows no such context
    */
@@ -47,7 +47,7 @@ final class Context {
     return handle;
   }
 
-  /** Returns whether it is its device's primary one; no context is pushed. */
+  /** Returns whether this is its device's primary context; called with no context pushed. */
   boolean isPrimary() {
     if (retained) {
       return true;
@@ -62,7 +62,7 @@ final class Context {
     try {
       return calls.get();
     } finally {
-      // Its code may be the failure of an earlier command, which that command's event reports.
+      // The code may be the failure of an earlier command, which that command's event reports.
       var _ = Cuda.cuCtxPopCurrent();
     }
   }

@@ -23,21 +23,21 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * The functions of the driver library, by the names that it exports, one method for each. Handles
- * of the driver's objects and addresses on a device are {@code long}s and mean nothing outside the
- * classes that own them; memory of the host is passed as segments, which the call keeps alive for
- * as long as it runs (not for as long as an asynchronous command does).
+ * The functions of the driver library by their exported names, one method for each. Handles of the
+ * driver's objects and addresses on a device are {@code long}s and mean nothing outside of the
+ * classes that own them. Memory of the host is passed as segments. A call keeps its segments alive
+ * while it runs, but not while an asynchronous command runs.
  *
- * <p>Every function named here is in driver {@value #OLDEST_DRIVER_NAME}, the oldest that is taken,
- * except {@code cuFuncGetParamInfo}, which is looked for before it is called. That driver's branch,
- * 470, is the first with stream-ordered memory pools on all systems and the last one for cards of
- * 2012. Older names ({@code cuMemAdvise}, {@code cuMemPrefetchAsync}) are used where newer drivers
- * have newer ones, because they export both.
+ * <p>Every function named here is in driver {@value #OLDEST_DRIVER_NAME}, the oldest that is
+ * supported, except {@code cuFuncGetParamInfo}, whose presence is checked before it is called. That
+ * driver's branch, 470, is the first with stream-ordered memory pools on all systems and the last
+ * one for cards of 2012. Older names ({@code cuMemAdvise}, {@code cuMemPrefetchAsync}) are used
+ * although newer drivers have newer ones, because they export both.
  *
- * <p>Return codes are checked in {@link NativeCall} alone. Every method may be called from any
- * thread; all but those on devices need a current context, which {@link Context} provides. No
- * method calls the driver once the virtual machine began to shut down: releases do nothing then,
- * the rest throws {@link IllegalStateException}.
+ * <p>Only {@link NativeCall} checks return codes. Every method may be called from any thread; all
+ * but those on devices need a current context, which {@link Context} provides. Once the virtual
+ * machine begins to shut down, no method calls the driver: releases do nothing, and all others
+ * throw {@link IllegalStateException}.
  */
 final class Cuda {
   static final int OLDEST_DRIVER = 11_040;
@@ -82,7 +82,7 @@ final class Cuda {
   private static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
   private static final int CU_JIT_ERROR_LOG_BUFFER = 5;
   private static final int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
-  // sizeof(CUmemPoolProps), with what is reserved.
+  // sizeof(CUmemPoolProps), with the reserved part.
   private static final long POOL_PROPERTIES_BYTES = 88;
   private static final int LOG_BYTES = 16 << 10;
 
@@ -225,7 +225,7 @@ final class Cuda {
     call("cuInit", () -> (int) INIT.invokeExact(0));
   }
 
-  /** 1000 for each major version and 10 for each minor one: 12040 is 12.4. */
+  /** Returns 1000 for each major version and 10 for each minor one: 12040 is 12.4. */
   static int cuDriverGetVersion() {
     return (int)
         get("cuDriverGetVersion", version -> (int) DRIVER_GET_VERSION.invokeExact(version));
@@ -270,7 +270,9 @@ final class Cuda {
     }
   }
 
-  /** Returns what tells the device, or the part of one that this process has, from all others. */
+  /**
+   * Returns an id that distinguishes the device, or this process's part of one, from all others.
+   */
   static String cuDeviceGetUuid(int device) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment uuid = arena.allocate(16);
@@ -290,7 +292,7 @@ final class Cuda {
             value -> (int) DEVICE_GET_ATTRIBUTE.invokeExact(value, attribute, device));
   }
 
-  /** Returns whether kernels and copies of a device reach the memory of another directly. */
+  /** Returns whether kernels and copies of a device can access the memory of another directly. */
   static boolean cuDeviceCanAccessPeer(int device, int peer) {
     return (int)
             get(
@@ -319,10 +321,10 @@ final class Cuda {
     call("cuCtxPushCurrent_v2", () -> (int) CTX_PUSH_CURRENT.invokeExact(context));
   }
 
-  /** Answers the code: what was pushed must go, whatever came of the calls in between. */
+  /** Returns the code: a context must be popped whatever the calls in between did. */
   static int cuCtxPopCurrent() {
     if (Shutdown.hasBegun()) {
-      // The driver is shutting down, and the caller gets the outcome of its calls.
+      // The driver is shutting down; the caller gets the outcome of its own calls.
       return ErrorCodes.CUDA_SUCCESS;
     }
     return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));
@@ -333,7 +335,7 @@ final class Cuda {
     return (int) get("cuCtxGetDevice", device -> (int) CTX_GET_DEVICE.invokeExact(device));
   }
 
-  /** Returns the priorities of streams, the lowest first; lower numbers go first. */
+  /** Returns the priorities of streams, the lowest first; lower numbers mean higher priority. */
   static int[] cuCtxGetStreamPriorityRange() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment range = arena.allocate(JAVA_INT, 2);
@@ -348,9 +350,9 @@ final class Cuda {
   }
 
   /**
-   * Lets the current context reach the memory of another; one that does already is no error.
+   * Lets the current context access the memory of another; it is no error if it already can.
    *
-   * @return whether it did not
+   * @return whether this call enabled the access
    */
   static boolean cuCtxEnablePeerAccess(long peer) {
     int code =
@@ -362,14 +364,14 @@ final class Cuda {
     return true;
   }
 
-  /** The way back of {@link #cuCtxEnablePeerAccess}. */
+  /** Undoes {@link #cuCtxEnablePeerAccess}. */
   static void cuCtxDisablePeerAccess(long peer) {
     call("cuCtxDisablePeerAccess", () -> (int) CTX_DISABLE_PEER_ACCESS.invokeExact(peer));
   }
 
   // Memory.
 
-  /** Bytes free and in all, of the current context's device. */
+  /** Returns the free and the total bytes of the current context's device. */
   static long[] cuMemGetInfo() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment info = arena.allocate(JAVA_LONG, 2);
@@ -380,9 +382,7 @@ final class Cuda {
     }
   }
 
-  /**
-   * Returns what the driver knows of the memory at an address; an answer of 32 bits is extended.
-   */
+  /** Returns an attribute of the memory at an address; an answer of 32 bits is extended. */
   static long cuPointerGetAttribute(int attribute, long address) {
     return get(
         "cuPointerGetAttribute",
@@ -400,7 +400,7 @@ final class Cuda {
     release("cuMemFree_v2", kind, () -> (int) MEM_FREE.invokeExact(address));
   }
 
-  /** A pool of a device's memory that no other process can share. */
+  /** Creates a pool of a device's memory that other processes cannot share. */
   static long cuMemPoolCreate(int device) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment properties = arena.allocate(POOL_PROPERTIES_BYTES, Long.BYTES);
@@ -419,12 +419,12 @@ final class Cuda {
         "cuMemPoolDestroy", ObjectKind.MEMORY_POOL, () -> (int) MEM_POOL_DESTROY.invokeExact(pool));
   }
 
-  /** Returns the pool of a device that libraries share; it is not destroyed. */
+  /** Returns the pool of a device that libraries share; it must not be destroyed. */
   static long cuDeviceGetMemPool(int device) {
     return get("cuDeviceGetMemPool", pool -> (int) DEVICE_GET_MEM_POOL.invokeExact(pool, device));
   }
 
-  /** How many bytes that were freed a pool keeps, when the host waits for the device. */
+  /** Sets how many freed bytes a pool keeps when the host waits for the device. */
   static void cuMemPoolSetReleaseThreshold(long pool, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       setAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, arena.allocateFrom(JAVA_LONG, bytes));
@@ -432,8 +432,8 @@ final class Cuda {
   }
 
   /**
-   * Keeps a pool from giving a stream what another one still uses, with a wait put in between: an
-   * allocation would last as long as a kernel.
+   * Prevents a pool from giving a stream memory that another stream still uses, with a wait in
+   * between: an allocation would take as long as a kernel.
    */
   static void cuMemPoolForbidWaits(long pool) {
     try (Arena arena = Arena.ofConfined()) {
@@ -448,7 +448,7 @@ final class Cuda {
         () -> (int) MEM_POOL_SET_ATTRIBUTE.invokeExact(pool, attribute, value));
   }
 
-  /** Lets another device reach all memory of a pool, or none of it. */
+  /** Lets another device access all memory of a pool, or none of it. */
   static void cuMemPoolSetAccess(long pool, int peer, boolean reachable) {
     int flags = reachable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     try (Arena arena = Arena.ofConfined()) {
@@ -471,7 +471,7 @@ final class Cuda {
         () -> (int) MEM_FREE_ASYNC.invokeExact(address, stream));
   }
 
-  /** Page-locked memory that all contexts know as such. */
+  /** Allocates page-locked memory that all contexts recognize as such. */
   static long cuMemHostAlloc(long bytes, boolean writeCombined) {
     int flags = CU_MEMHOSTALLOC_PORTABLE | (writeCombined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0);
     return NativeCall.create(
@@ -485,7 +485,7 @@ final class Cuda {
         "cuMemFreeHost", ObjectKind.PINNED_MEMORY, () -> (int) MEM_FREE_HOST.invokeExact(address));
   }
 
-  /** Page-locks memory of the host where it lies, for all contexts. */
+  /** Page-locks memory of the host in place, for all contexts. */
   static void cuMemHostRegister(MemorySegment memory) {
     call(
         "cuMemHostRegister_v2",
@@ -566,7 +566,7 @@ final class Cuda {
     call("cuMemsetD16Async", () -> (int) MEMSET_D16.invokeExact(address, value, words, stream));
   }
 
-  /** Sets words of 32 bits. */
+  /** Sets 32-bit words. */
   static void cuMemsetD32Async(long address, int value, long words, long stream) {
     call("cuMemsetD32Async", () -> (int) MEMSET_D32.invokeExact(address, value, words, stream));
   }
@@ -613,12 +613,15 @@ final class Cuda {
     call("cuEventRecord", () -> (int) EVENT_RECORD.invokeExact(event, stream));
   }
 
-  /** {@code CUDA_SUCCESS}, {@code CUDA_ERROR_NOT_READY}, or how a command failed. */
+  /** Returns {@code CUDA_SUCCESS}, {@code CUDA_ERROR_NOT_READY}, or the failure of a command. */
   static int cuEventQuery(long event) {
     return code("cuEventQuery", () -> (int) EVENT_QUERY.invokeExact(event));
   }
 
-  /** Blocks until the commands before the event have ended; answers like {@link #cuEventQuery}. */
+  /**
+   * Blocks until the commands before the event have ended; returns a code like {@link
+   * #cuEventQuery}.
+   */
   static int cuEventSynchronize(long event) {
     return code("cuEventSynchronize", () -> (int) EVENT_SYNCHRONIZE.invokeExact(event));
   }
@@ -630,15 +633,15 @@ final class Cuda {
   // Code.
 
   /**
-   * What came of loading code.
+   * The result of loading code.
    *
    * @param code the return code
    * @param module its handle if the code is {@code CUDA_SUCCESS}
-   * @param log what the driver's compiler says of PTX
+   * @param log the messages of the driver's compiler about PTX
    */
   record Loaded(int code, long module, String log) {}
 
-  /** Loads a cubin, a fat binary or PTX; answers the code, since a failure has a log. */
+  /** Loads a cubin, a fat binary or PTX; returns the code, because a failure has a log. */
   static Loaded cuModuleLoadDataEx(byte[] image) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment module = arena.allocate(JAVA_LONG);
@@ -682,12 +685,12 @@ final class Cuda {
             value -> (int) FUNC_GET_ATTRIBUTE.invokeExact(value, attribute, function));
   }
 
-  /** Returns whether the driver tells the parameters of a function. */
+  /** Returns whether the driver reports the parameters of a function. */
   static boolean hasCuFuncGetParamInfo() {
     return Installed.DRIVER.has("cuFuncGetParamInfo");
   }
 
-  /** Bytes of a function's parameter; empty if it has no such one. */
+  /** Returns the bytes of a function's parameter; empty if there is no such parameter. */
   static OptionalLong cuFuncGetParamInfo(long function, long index) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment offset = arena.allocate(JAVA_LONG);

@@ -10,11 +10,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory that one call of the driver allocated. Host and devices use the same addresses, so that
- * every block has one, whatever its kind.
+ * A block of the driver's memory. Host and devices use the same addresses, so every block has one,
+ * whatever its kind.
  *
- * <p>A block is freed once, by its owner, when no command uses it any more; a second free is a
- * mistake that is reported and does no harm.
+ * <p>The owner frees a block once, when no command uses it any more. A second free is reported as
+ * an error and does no harm.
  */
 final class CudaBlock implements Block {
   private final DeviceMemory owner;
@@ -29,7 +29,7 @@ final class CudaBlock implements Block {
   /**
    * Creates a block within an allocation.
    *
-   * @param allocation where the driver's memory begins, which may be before the block
+   * @param allocation the start of the driver's memory, which may be before the block
    */
   CudaBlock(
       DeviceMemory owner,
@@ -58,7 +58,7 @@ final class CudaBlock implements Block {
     return source.kind();
   }
 
-  /** This one, which commands are to use. */
+  /** Returns this block, if commands can use it. */
   CudaBlock requireDevices() {
     if (kind() == BlockKind.PINNED) {
       throw new IllegalArgumentException(
@@ -73,12 +73,12 @@ final class CudaBlock implements Block {
     return source;
   }
 
-  /** Where the driver's memory begins. */
+  /** Returns the start of the driver's memory. */
   long allocation() {
     return allocation;
   }
 
-  /** Where the block begins, for host and device. */
+  /** Returns the start of the block, for host and device. */
   long address() {
     if (freed.get()) {
       throw new IllegalStateException("a block of " + byteSize + " bytes is used after its free");

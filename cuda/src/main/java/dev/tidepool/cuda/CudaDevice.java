@@ -34,8 +34,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An opened device. It holds the device's primary context, or one that it was told to adopt, and
- * what goes with that.
+ * An opened device. It holds the device's primary context, or an adopted one, and the objects of
+ * that context.
  */
 final class CudaDevice implements Device {
   private final DeviceInfo info;
@@ -49,9 +49,9 @@ final class CudaDevice implements Device {
   private final EventPool events = new EventPool();
   private final int lowPriority;
   private final int highPriority;
-  // By the other device's number, which stands for the same hardware in the whole process.
+  // By the other device's number, which identifies the hardware in the whole process.
   private final Map<Integer, Boolean> reachable = new ConcurrentHashMap<>();
-  // Whose memory this device was let to reach by this class, not by others before.
+  // The devices whose memory this class, and no earlier code, let this device access.
   private final Set<CudaDevice> enabled = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -151,7 +151,10 @@ final class CudaDevice implements Device {
     return memory.isShareable() ? Optional.of(new CudaSharing(this)) : Optional.empty();
   }
 
-  /** The driver moves pageable memory through buffers of its own, while its caller waits. */
+  /**
+   * Returns true for pageable memory: the driver copies it through its own buffers, and its caller
+   * waits.
+   */
   @Override
   public boolean prefersStaging(MemorySegment hostBytes) {
     return !isPinned(hostBytes);
@@ -254,15 +257,15 @@ final class CudaDevice implements Device {
     };
   }
 
-  /**
-   * All of them: where two devices do not reach each other's memory the driver passes the bytes
-   * through the host.
-   */
   @Override
   public LaunchOrder launchOrder() {
     return LaunchOrder.ACROSS_QUEUES;
   }
 
+  /**
+   * Accepts all CUDA devices: if two cannot access each other's memory, the driver copies through
+   * the host.
+   */
   @Override
   public boolean copiesFrom(Device other) {
     return other instanceof CudaDevice;
@@ -279,7 +282,7 @@ final class CudaDevice implements Device {
         ordinal -> Cuda.cuDeviceCanAccessPeer(properties.handle(), ordinal));
   }
 
-  /** Device memory of a pool must be shared besides: a context's peer access does not cover it. */
+  /** Shares device memory of a pool, too: a context's peer access does not cover it. */
   @Override
   public void enablePeer(Device other) {
     CudaDevice peer = peer(other);
@@ -289,7 +292,7 @@ final class CudaDevice implements Device {
     peer.memory.share(properties.handle(), true);
   }
 
-  /** What others in this process had enabled before stays enabled. */
+  /** Access that other code in this process had enabled before stays enabled. */
   @Override
   public void disablePeer(Device other) {
     CudaDevice peer = peer(other);

@@ -12,22 +12,27 @@ import java.util.function.LongToIntFunction;
 /**
  * The end of a command.
  *
- * <p>Counts its users, so that closing it while another thread waits gives the driver's event back
- * after that wait and not under it. An event goes back to its pool when its command has ended; one
- * that is closed before is destroyed, which the driver does at that end.
+ * <p>Counts its users, so that a close while another thread waits releases the driver's event after
+ * that wait and not during it. An event is returned to its pool if its command has ended. If it is
+ * closed before, it is destroyed, which the driver does when the command ends.
  */
 final class CudaEvent implements Event {
-  /** A thread that waits asks at once for so long: the shortest commands end meanwhile. */
+  /**
+   * A waiting thread first polls without pause for this long: the shortest commands end meanwhile.
+   */
   private static final long SPIN_NANOS =
       Runtime.getRuntime().availableProcessors() > 1 ? 50_000 : 0;
 
-  /** Then it asks now and then until so much time has passed, and then sleeps in the driver. */
+  /**
+   * The thread then polls with pauses until this much time has passed, and then sleeps in the
+   * driver.
+   */
   private static final long POLL_NANOS = 20_000_000;
 
-  /** It sleeps in between for a part of the time that it has waited for, and is late by that. */
+  /** A pause is this part of the time waited so far, and so is the delay that it may cause. */
   private static final int LATENESS = 16;
 
-  /** So often a wait is tried that the driver refuses. */
+  /** How often a wait that the driver refuses is tried. */
   private static final int ATTEMPTS = 100;
 
   private static final long PAUSE_NANOS = 1_000_000;
@@ -42,10 +47,11 @@ final class CudaEvent implements Event {
   private volatile boolean ended;
 
   /**
-   * Takes over an event that was recorded behind a command.
+   * Takes ownership of an event that was recorded after a command.
    *
-   * @param command the function that submitted it
-   * @param stream where it was recorded; 0 if that may end before the command
+   * @param command the function that submitted the command
+   * @param stream the stream on which it was recorded; 0 if that may be destroyed before the
+   *     command ends
    */
   CudaEvent(Context context, EventPool pool, String command, long event, long stream) {
     this.context = context;
@@ -91,7 +97,9 @@ final class CudaEvent implements Event {
     }
   }
 
-  /** Calls a function of the event; a refusal to enter the context is its code too. */
+  /**
+   * Calls a function of the event; if the context cannot be entered, returns that failure's code.
+   */
   private int ask(LongToIntFunction function) {
     try {
       return context.call(() -> function.applyAsInt(event));
@@ -101,8 +109,8 @@ final class CudaEvent implements Event {
   }
 
   /**
-   * Returns whether a code says that the command has ended, well or not: a command that fails takes
-   * the device with it. A question that failed otherwise says nothing of the command.
+   * Returns whether a code means that the command has ended, successfully or not: a command that
+   * fails makes the device unusable. A call that failed otherwise says nothing about the command.
    */
   private static boolean isAnswer(int code) {
     return code == ErrorCodes.CUDA_SUCCESS
@@ -110,15 +118,16 @@ final class CudaEvent implements Event {
   }
 
   /**
-   * Waits. A thread that sleeps in the driver is woken by an interrupt of the device, long after
-   * the command has ended (35 us after short sleeps, 250 us after long ones, on an H200 in a
-   * virtual machine). A thread that asks now and then is woken sooner.
+   * Waits for the command. An interrupt of the device wakes a thread that sleeps in the driver long
+   * after the command has ended (35 us after short sleeps, 250 us after long ones, on an H200 in a
+   * virtual machine). A thread that polls with pauses notices the end sooner.
    */
   private int waitForEnd() {
     long start = System.nanoTime();
     int code = ask(_ -> spin(start));
     long waited = System.nanoTime() - start;
-    // A virtual thread might go on under a carrier's context, and an interrupt keeps from sleeping.
+    // A virtual thread might continue under a carrier's context, and an interrupted thread cannot
+    // sleep.
     boolean sleeps = !Thread.currentThread().isVirtual();
     while (code == ErrorCodes.CUDA_ERROR_NOT_READY
         && sleeps
@@ -141,8 +150,9 @@ final class CudaEvent implements Event {
   }
 
   /**
-   * A wait that failed does not say that the command has ended, and its memory must not go before:
-   * so it is tried again, but not forever, since some failures last.
+   * Waits in the driver. A failed wait does not mean that the command has ended, and its memory
+   * must not be released before. The wait is therefore tried again, but not forever, since some
+   * failures last.
    */
   private int waitInDriver() {
     int code = ask(Cuda::cuEventSynchronize);
@@ -153,7 +163,7 @@ final class CudaEvent implements Event {
     return code;
   }
 
-  /** What is submitted to a stream from now on waits for this command. */
+  /** Makes commands that are submitted to a stream from now on wait for this command. */
   void holdUp(long stream) {
     users.enter();
     try {

@@ -5,8 +5,8 @@ import dev.tidepool.spi.Program;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Code of one device and the knowledge how arguments are handed to it. Safe for use by any thread;
- * closing it is the owner's, when no launch is under way.
+ * Code of one device, which knows how to pass arguments to it. Safe for use by any thread. The
+ * owner closes it when no launch is running.
  */
 abstract sealed class CudaProgram implements Program
     permits ElementwiseProgram, HandWrittenProgram, MethodProgram {
@@ -25,7 +25,9 @@ abstract sealed class CudaProgram implements Program
     return kernel.device().context().handle() == device.context().handle();
   }
 
-  /** Submits all that a launch needs; the range has an item, the device's context is current. */
+  /**
+   * Submits all commands of a launch; the range has an item, and the device's context is current.
+   */
   final void launch(long stream, Submission submission, Launch launch) {
     if (closed.get()) {
       throw new IllegalStateException(
@@ -37,12 +39,14 @@ abstract sealed class CudaProgram implements Program
     }
   }
 
-  /** Bytes that the kernel may read behind a value; 0 where its parameters are as declared. */
+  /**
+   * Returns how many bytes after a value the kernel may read; 0 if its parameters are as declared.
+   */
   long overread() {
     return 0;
   }
 
-  /** Hands the arguments over and runs the kernel. */
+  /** Passes the arguments and runs the kernel. */
   abstract void bind(KernelArguments arguments, Launch launch);
 
   @Override

@@ -17,28 +17,28 @@ import java.util.Optional;
  * <ul>
  *   <li>{@code tidepool.cuda.library}: the driver library's file
  *   <li>{@code tidepool.nvrtc}: NVRTC's file, or the folder that it is in
- *   <li>{@code tidepool.cuda.memory}: {@code auto} takes device memory from a stream-ordered pool
- *       of its own, {@code current} from the device's current pool, which other libraries share,
- *       {@code plain} without pools
+ *   <li>{@code tidepool.cuda.memory}: {@code auto} allocates device memory from a stream-ordered
+ *       pool of its own, {@code current} from the device's current pool, which other libraries
+ *       share, {@code plain} without pools
  *   <li>{@code tidepool.cuda.context}: the {@code CUcontext} of this process on which its device is
- *       opened, a number; without it that is the primary context
+ *       opened, a number; by default the primary context
  *   <li>{@code tidepool.cuda.stream}: the {@code CUstream} of that context to which all commands of
  *       the device are submitted, a number
- *   <li>{@code tidepool.cuda.vmm}: {@code auto} maps device memory piece by piece where there is no
- *       room for it otherwise, {@code always} wherever that wastes little, {@code none} never
- *   <li>{@code tidepool.cuda.releaseThreshold}: bytes that the driver's pool keeps of what was
- *       freed; 0 by default, because Tidepool's pools keep blocks, and what they give up is free
- *       for others
- *   <li>{@code tidepool.cuda.batches}: {@code auto} copies many pieces by a kernel, or where that
- *       cannot be compiled by one call where the driver has {@code cuMemcpyBatchAsync} and is not
- *       known to go wrong with it; {@code always} by that call wherever the driver has it; {@code
- *       none} by a call for each
- *   <li>{@code tidepool.cuda.managed}: {@code auto}, or {@code none} to do without managed memory
+ *   <li>{@code tidepool.cuda.vmm}: {@code auto} maps device memory piece by piece if there is no
+ *       room for it otherwise, {@code always} whenever that wastes little, {@code none} never
+ *   <li>{@code tidepool.cuda.releaseThreshold}: how many freed bytes the driver's pool keeps; 0 by
+ *       default, because Tidepool's pools keep blocks, and memory that they release is free for
+ *       others
+ *   <li>{@code tidepool.cuda.batches}: {@code auto} copies many pieces by a kernel; if that cannot
+ *       be compiled, by one call if the driver has {@code cuMemcpyBatchAsync} and is not known to
+ *       fail with it. {@code always} uses that call whenever the driver has it; {@code none} uses a
+ *       call for each piece
+ *   <li>{@code tidepool.cuda.managed}: {@code auto}, or {@code none} to use no managed memory
  *   <li>{@code tidepool.cuda.cache}: the folder where compiled kernels are kept, or {@code none}
  * </ul>
  */
 public final class CudaProvider implements AcceleratorProvider {
-  /** Creates a provider for the service loader. It looks for nothing yet. */
+  /** Creates a provider for the service loader; does not search for devices yet. */
   public CudaProvider() {}
 
   @Override

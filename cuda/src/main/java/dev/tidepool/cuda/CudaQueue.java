@@ -16,9 +16,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream of one device. The driver's functions are thread-safe and so is this class; it holds no
- * lock. Closing waits for what was submitted before; submitting afterwards is a mistake that is
- * reported.
+ * A stream of one device. The driver's functions are thread-safe, and so is this class; it holds no
+ * lock. Closing waits for the commands submitted before; submitting afterwards is reported as an
+ * error.
  */
 final class CudaQueue implements Queue {
   private final CudaDevice device;
@@ -49,13 +49,13 @@ final class CudaQueue implements Queue {
         : submit("cuMemcpyHtoDAsync_v2", () -> Cuda.cuMemcpyHtoDAsync(to, source, stream));
   }
 
-  /** One event for all pieces: most of the cost of a small copy is its event. */
+  /** Records one event for all pieces: most of the cost of a small copy is its event. */
   @Override
   public Event scatter(MemorySegment staged, List<Piece> pieces) {
     return copyPieces(staged, pieces, true);
   }
 
-  /** As {@link #scatter}: the copies share an event. */
+  /** Like {@link #scatter}, records one event for all pieces. */
   @Override
   public Event gather(List<Piece> pieces, MemorySegment staged) {
     return copyPieces(staged, pieces, false);
@@ -202,14 +202,14 @@ final class CudaQueue implements Queue {
     after(device, context, stream, event);
   }
 
-  /** What is submitted to a stream from now on waits for a command. */
+  /** Makes commands that are submitted to a stream from now on wait for a command. */
   static void after(CudaDevice device, Context context, long stream, Event event) {
     if (!(event instanceof CudaEvent awaited)) {
       throw new IllegalArgumentException(
           "an event of another backend cannot be awaited by a queue of " + device.info().id());
     }
-    // A stream keeps its own order. An event that is done holds nothing up; one that failed would
-    // fail what comes after it.
+    // A stream keeps its own order. An event that is done delays nothing; a failed one would fail
+    // the commands after it.
     if (!awaited.isOf(stream) && !awaited.isDone()) {
       context.run(() -> awaited.holdUp(stream));
     }
@@ -234,8 +234,8 @@ final class CudaQueue implements Queue {
   }
 
   /**
-   * Submits commands and the event behind them. The event is created first, so that the end of
-   * every submitted command can be awaited.
+   * Submits commands, and records an event after them. The event is created first, so that the end
+   * of every submitted command can be awaited.
    */
   private CudaEvent submit(String command, Consumer<Submission> commands) {
     requireOpen();
@@ -249,7 +249,8 @@ final class CudaQueue implements Queue {
             return new CudaEvent(context, events, command, event, stream);
           } catch (RuntimeException | Error refused) {
             if (submission.hasBegun()) {
-              // It must not outlive its submission: the caller would free what it uses.
+              // Started commands must not outlive this call: the caller would free the memory that
+              // they use.
               Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
             }
             events.giveBack(event);
@@ -262,7 +263,7 @@ final class CudaQueue implements Queue {
     return devices(block).address();
   }
 
-  /** Returns a block that commands take. */
+  /** Returns a block that commands can use. */
   private CudaBlock devices(Block block) {
     return own(block).requireDevices();
   }

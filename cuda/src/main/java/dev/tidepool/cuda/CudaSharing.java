@@ -21,16 +21,16 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Shares memory of one device by names.
  *
- * <p>Each name has a note: a small shared file of the host. The note's lock tells which processes
- * use the name, and its header holds the type of the elements. Its content is the number of
- * elements, the hardware, and the ticket that the driver may need to open the memory. The memory
- * itself travels as a file descriptor, from any process that has one ({@link DescriptorExchange}).
- * The creator marks the note as published last, when all of that is in place.
+ * <p>Each name has a note: a small shared file of the host. The note's lock shows which processes
+ * use the name, and its header contains the type of the elements. Its content is the number of
+ * elements, the hardware, and the ticket that the driver may need to open the memory. Any process
+ * that has the memory passes it on as a file descriptor ({@link DescriptorExchange}). The creator
+ * marks the note as published last, when everything else is in place.
  *
  * <p>Safe for use by any thread.
  */
 final class CudaSharing implements DeviceSharing {
-  /** Tells the notes from shared buffers of the host. */
+  /** Distinguishes the notes from shared buffers of the host. */
   private static final String SUFFIX = ".device";
 
   private static final VarHandle NUMBER = ValueLayout.JAVA_LONG.varHandle();
@@ -108,7 +108,7 @@ final class CudaSharing implements DeviceSharing {
     return name + SUFFIX;
   }
 
-  /** Waits until the note is published; returns the number of elements that it tells. */
+  /** Waits until the note is published; returns its number of elements. */
   private long publishedLength(MemorySegment words, String name, Runnable whileWaiting) {
     long start = System.nanoTime();
     while ((long) NUMBER.getAcquire(words, PUBLISHED_AT) != PUBLISHED) {
@@ -140,12 +140,12 @@ final class CudaSharing implements DeviceSharing {
     return (long) NUMBER.get(words, LENGTH_AT);
   }
 
-  /** Returns the number of elements that hold a note. */
+  /** Returns the number of elements that a note takes. */
   private static long noteElements(ElementType<?> type) {
     return Math.ceilDiv(NOTE_BYTES, type.byteSize());
   }
 
-  /** A block has at least one byte. */
+  /** Returns the bytes of a block, which has at least one byte. */
   private static long blockBytes(ElementType<?> type, long length) {
     return Math.max(1, type.bytes(length));
   }
@@ -169,7 +169,7 @@ final class CudaSharing implements DeviceSharing {
       this.length = length;
     }
 
-    /** Offers the descriptor; closes everything that is passed if that fails. */
+    /** Offers the descriptor; if that fails, closes everything that was passed. */
     static Use offering(
         Path folder, String name, SharedMemory note, CudaBlock block, int descriptor, long length) {
       try {

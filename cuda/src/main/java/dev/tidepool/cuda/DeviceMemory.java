@@ -17,33 +17,35 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A device's memory: which of the driver's ways to allocate serves which kind of block.
+ * The memory of a device. This class chooses the driver's way to allocate each kind of block.
  *
- * <p>Device memory comes from a pool of the driver's, by way of a stream on which nothing else
- * happens. That pool is Tidepool's, or on request the device's current one, which other libraries
- * of the process use too. {@code cuMemFree} waits until all of the device is idle, so a pool that
- * is trimmed would hold up every kernel; {@code cuMemFreeAsync} does not. The driver's pool keeps
- * nothing by default: blocks are kept by Tidepool's, and what those give up is meant to be free for
- * all processes. What it has no room for in one place is mapped from pieces: {@link MappedMemory},
- * which is no more than that by default, since unmapping may wait for the device as {@code
- * cuMemFree} does.
+ * <p>Device memory comes from a pool of the driver, through a stream that is used for nothing else.
+ * The pool is Tidepool's own or, on request, the device's current one, which other libraries of the
+ * process use, too. {@code cuMemFree} waits until the whole device is idle, so trimming a pool
+ * would delay every kernel; {@code cuMemFreeAsync} does not wait. The driver's pool keeps nothing
+ * by default: Tidepool's pools keep blocks, and the memory that they release should be free for all
+ * processes. If the pool has no room for a block in one place, the block is mapped from pieces
+ * ({@link MappedMemory}). By default, blocks are mapped only then, because unmapping may wait for
+ * the device as {@code cuMemFree} does.
  *
  * <p>Thread-safe; holds no lock.
  */
 final class DeviceMemory {
-  /** The host's memory that the driver has locked, for any of its devices. */
+  /** The host memory that the driver has page-locked, for any of its devices. */
   static final PinnedRanges LOCKED = new PinnedRanges();
 
   private static final long NO_POOL = 0;
 
-  /** Where device memory comes from. */
+  /** The source of device memory. */
   enum Origin {
     /**
-     * A pool of the driver's that no other library uses; calls for each block where it has none, or
-     * refuses to make one.
+     * A pool of the driver that no other library uses. If the driver has or allows none, a call of
+     * the driver for each block.
      */
     OWN_POOL,
-    /** The device's pool that libraries share, as it is set up; likewise. */
+    /**
+     * The device's pool that libraries share, with its settings; otherwise a call for each block.
+     */
     CURRENT_POOL,
     /** A call of the driver for each block. */
     PLAIN
@@ -60,7 +62,7 @@ final class DeviceMemory {
   private final long pool;
   private final long service;
 
-  /** Makes pool and stream; the context is current. */
+  /** Creates pool and stream; the context is current. */
   DeviceMemory(String name, DeviceProperties device, Context context, Settings settings) {
     this.name = name;
     this.device = device;
@@ -83,7 +85,7 @@ final class DeviceMemory {
             : null;
   }
 
-  /** The pool that device memory is to come from; none where the driver refuses that. */
+  /** Returns the pool for device memory; none if the driver refuses it. */
   private long pool(Origin origin, long threshold) {
     try {
       return switch (origin) {
@@ -124,12 +126,12 @@ final class DeviceMemory {
     return context;
   }
 
-  /** Returns whether it serves UNIFIED. */
+  /** Returns whether UNIFIED memory is available. */
   boolean hasManaged() {
     return managed.isThere();
   }
 
-  /** Bytes of the largest block of a kind. */
+  /** Returns the bytes of the largest block of a kind. */
   long largest(BlockKind kind) {
     return kind == BlockKind.UNIFIED ? managed.largest() : device.totalMemory();
   }
@@ -162,7 +164,10 @@ final class DeviceMemory {
     return whole(bytes, alignment, source, placement);
   }
 
-  /** To ask for the host's memory takes a lock: so the context is not current any more then. */
+  /**
+   * Allocates one piece. Reading the host's free memory takes a lock, so it happens when the
+   * context is no longer current.
+   */
   private CudaBlock whole(long bytes, long alignment, MemorySource source, Placement placement) {
     try {
       return context.call(() -> allocate(bytes, alignment, source, placement));
@@ -220,14 +225,14 @@ final class DeviceMemory {
   /**
    * Memory that other processes can open.
    *
-   * @param descriptor what they need; the receiver closes it
-   * @param ticket what else they need, in at most 160 ASCII characters; empty if nothing
+   * @param descriptor the descriptor that they need; the receiver closes it
+   * @param ticket other data that they need, at most 160 ASCII characters; empty if none
    */
   record Shareable(CudaBlock block, int descriptor, String ticket) {}
 
   /**
-   * Allocates memory, all zero, that other processes can open. It outlives this process if the
-   * device can export descriptors; otherwise it is plain memory.
+   * Allocates zeroed memory that other processes can open. It outlives this process if the device
+   * can export descriptors; otherwise it is plain memory.
    */
   Shareable allocateShareable(long bytes) {
     Shareable made = roomFor(bytes, () -> exported(bytes));
@@ -267,8 +272,8 @@ final class DeviceMemory {
   }
 
   /**
-   * Checks that kernels can use plain memory that processes share. {@link IpcMemory} has it in the
-   * primary context, and what is there is out of reach of kernels in another.
+   * Checks that kernels can use plain memory that processes share. {@link IpcMemory} allocates it
+   * in the primary context, and kernels in another context cannot access it.
    */
   private void requirePrimary() {
     if (!context.isPrimary()) {
@@ -299,7 +304,7 @@ final class DeviceMemory {
   private CudaBlock allocate(long bytes, long alignment, MemorySource source, Placement placement) {
     long start = taken(bytes, source);
     if (start % alignment != 0) {
-      // The driver aligns as it likes, to 256 bytes at least; a larger block has room for more.
+      // The driver aligns to 256 bytes at least; a larger block has room for a stricter alignment.
       giveBack(start, source);
       start = taken(bytes + alignment, source);
     }
@@ -343,7 +348,7 @@ final class DeviceMemory {
   private long pooled(long bytes) {
     long address = Cuda.cuMemAllocFromPoolAsync(bytes, pool, service);
     try {
-      // All streams may use it from here on, not only this one.
+      // From here on all streams may use the memory, not only this one.
       Cuda.cuStreamSynchronize(service);
       return address;
     } catch (RuntimeException | Error failed) {
@@ -352,12 +357,12 @@ final class DeviceMemory {
     }
   }
 
-  /** Memory of other code, which a free of the block leaves alone. */
+  /** Returns a block over memory of other code; freeing the block does not free the memory. */
   CudaBlock adopt(long address, long bytes) {
     return new CudaBlock(this, MemorySource.FOREIGN, HostAccess.NONE, address, address, bytes);
   }
 
-  /** Gives a block back; the host cannot reach it any more. */
+  /** Frees a block; the host can no longer access it. */
   void free(CudaBlock block) {
     if (block.source() == MemorySource.FOREIGN) {
       return;
@@ -381,7 +386,7 @@ final class DeviceMemory {
     switch (source) {
       case POOL -> {
         Cuda.cuMemFreeAsync(start, service);
-        // Only when the host waits does the driver's pool give back what it does not keep.
+        // The driver's pool releases what it does not keep only when the host waits.
         Cuda.cuStreamSynchronize(service);
       }
       case PLAIN -> Cuda.cuMemFree(start, ObjectKind.DEVICE_MEMORY);
@@ -392,7 +397,10 @@ final class DeviceMemory {
     }
   }
 
-  /** Page-locks memory of the host where it lies; null where the driver refuses. */
+  /**
+   * Page-locks memory of the host in place. Returns the action that unlocks it; null if the driver
+   * refuses.
+   */
   @Nullable Runnable lock(MemorySegment hostBytes) {
     long address = hostBytes.address();
     try {
@@ -434,9 +442,9 @@ final class DeviceMemory {
   }
 
   /**
-   * Memory of the device for one command.
+   * Allocates device memory for one command.
    *
-   * @param stream the command's
+   * @param stream the stream of the command
    */
   long takeFor(long stream, long bytes) {
     try {
@@ -450,7 +458,7 @@ final class DeviceMemory {
     }
   }
 
-  /** Frees what {@link #takeFor} gave, behind the commands that the stream has by now. */
+  /** Frees memory returned by {@link #takeFor} after the commands that the stream has by now. */
   void freeBehind(long stream, long address) {
     if (deviceSource == MemorySource.POOL) {
       Cuda.cuMemFreeAsync(address, stream);
@@ -461,20 +469,20 @@ final class DeviceMemory {
   }
 
   /**
-   * Lets another device reach what this one has, or not, if its memory is a pool's or mapped; no
-   * context is pushed.
+   * Lets another device access this device's memory, or not, if the memory comes from a pool or is
+   * mapped. Called with no context pushed.
    */
   void share(int peer, boolean reachable) {
     if (mapped != null) {
       mapped.share(peer, reachable);
     }
-    // Others may have come to rely on the access to a pool that they share.
+    // Other code may rely on the access to a pool that libraries share.
     if (ownsPool || (deviceSource == MemorySource.POOL && reachable)) {
       context.run(() -> Cuda.cuMemPoolSetAccess(pool, peer, reachable));
     }
   }
 
-  /** Ends pool and stream; the context is current. */
+  /** Destroys pool and stream; the context is current. */
   void close() {
     destroyPool();
     Closing.surviving(() -> Cuda.cuStreamDestroy(service));

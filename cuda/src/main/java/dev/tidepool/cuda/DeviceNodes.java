@@ -8,11 +8,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The files by which Linux lets a process at the driver. The driver answers alike whether a card is
- * absent or this process may not open it, so they are looked at when it finds none.
+ * The files through which Linux gives a process access to the driver. The driver answers alike
+ * whether a card is absent or this process may not open it. These files are therefore checked if
+ * the driver finds no device.
  *
- * @param folder where they are
- * @param mayOpen whether this process may read and write one
+ * @param folder the folder of the files
+ * @param mayOpen whether this process may read and write a file
  */
 record DeviceNodes(Path folder, Predicate<Path> mayOpen) {
   private static final Pattern NEEDED = Pattern.compile("nvidia(ctl|-uvm|\\d+)");
@@ -29,7 +30,7 @@ record DeviceNodes(Path folder, Predicate<Path> mayOpen) {
         .toList();
   }
 
-  /** Which of them this process may not open, and what to do about that; empty if it may. */
+  /** Returns which files this process may not open, and the remedy; empty if it may open all. */
   String whyDenied() {
     String denied =
         all().stream()
@@ -43,7 +44,7 @@ record DeviceNodes(Path folder, Predicate<Path> mayOpen) {
             + "; have the administrator allow it (often by the group video or render)";
   }
 
-  /** Why the driver may have found no device, and what to do about that. */
+  /** Returns why the driver may have found no device, and the remedy. */
   String whyNone() {
     String denied = whyDenied();
     if (!denied.isEmpty()) {

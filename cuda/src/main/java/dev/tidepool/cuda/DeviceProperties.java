@@ -6,26 +6,26 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * What the driver tells of a device.
+ * The properties that the driver reports for a device.
  *
  * @param handle its {@code CUdevice}
- * @param name the vendor's
- * @param major of its compute capability
- * @param minor of its compute capability
- * @param totalMemory bytes
+ * @param name the vendor's name
+ * @param major the major number of its compute capability
+ * @param minor the minor number of its compute capability
+ * @param totalMemory in bytes
  * @param managed whether it has managed memory
- * @param concurrentManaged whether the host may touch managed memory while the device computes, and
- *     whether there may be more of it than the card has
+ * @param concurrentManaged whether the host may access managed memory while the device computes,
+ *     and whether there may be more of it than the card has
  * @param memoryPools whether it has stream-ordered memory
  * @param virtualMemory whether memory can be mapped piece by piece
- * @param descriptors whether a file descriptor can stand for such memory in other processes
- * @param uuid the hardware's, in hexadecimal
- * @param hostNode the NUMA node of the host that is nearest
- * @param maxBlockThreads threads of one block in all
- * @param maxBlock threads of one block in each dimension
- * @param maxGrid blocks of one launch in each dimension
- * @param sharedBytes shared memory of one block that every kernel may have
- * @param maxSharedBytes what a kernel may have that asks for more
+ * @param descriptors whether such memory can be passed to other processes as a file descriptor
+ * @param uuid the id of the hardware, in hexadecimal
+ * @param hostNode the nearest NUMA node of the host
+ * @param maxBlockThreads the most threads of one block
+ * @param maxBlock the most threads of one block in each dimension
+ * @param maxGrid the most blocks of one launch in each dimension
+ * @param sharedBytes the shared memory of one block that every kernel may use
+ * @param maxSharedBytes the shared memory of one block that a kernel may use on request
  */
 record DeviceProperties(
     int handle,
@@ -65,15 +65,15 @@ record DeviceProperties(
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-        // Devices before Volta do not tell: they have no more.
+        // Devices before Volta do not report it: they have no more.
         Math.max(
             attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
             attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)));
   }
 
   /**
-   * Drivers before CUDA 12.2 do not know the question, and systems without nodes answer -1. A
-   * device that cannot be asked is as good as others.
+   * Returns the NUMA node. Drivers before CUDA 12.2 do not know the attribute, and systems without
+   * nodes answer -1. A device without an answer has none.
    */
   private static OptionalInt hostNode(int handle) {
     try {
@@ -93,7 +93,7 @@ record DeviceProperties(
     return IntStream.range(first, first + 3).mapToObj(i -> (long) attribute(handle, i)).toList();
   }
 
-  /** Returns the compute capability as compilers call it: 90 for 9.0. */
+  /** Returns the compute capability in the form of compilers: 90 for 9.0. */
   int architecture() {
     return 10 * major + minor;
   }

@@ -15,11 +15,11 @@ import java.util.List;
 
 /** An expression of the elementwise language as generated CUDA C++. */
 final class ElementwiseProgram extends CudaProgram {
-  /** As IEEE 754 has it: nothing fused, nothing flushed to zero, no approximate quotient. */
+  /** IEEE 754 arithmetic: no fused operations, no flush to zero, no approximate quotients. */
   static final List<String> EXACT =
       List.of("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false");
 
-  // A multiple of the warp; enough of them fit on a multiprocessor to hide the memory's latency.
+  // A multiple of the warp; enough blocks fit on a multiprocessor to hide the memory's latency.
   private static final int BLOCK = 256;
 
   private final KernelBinding binding;
@@ -35,7 +35,7 @@ final class ElementwiseProgram extends CudaProgram {
       CudaDevice device, KernelSource.Elementwise source, List<KernelParameter> parameters) {
     TypedProgram program = Expression.parse(source.expression()).resolve(parameters);
     KernelText text = CGenerator.generate(program, Dialect.CUDA_C, new DeviceTraits(true, true));
-    // Blanks stand where reductions were.
+    // Blanks replace the reductions.
     String name = source.expression().strip().replaceAll("\\s+", " ");
     byte[] code = device.compiler().compile(name, text.source(), EXACT);
     return new ElementwiseProgram(
@@ -49,7 +49,7 @@ final class ElementwiseProgram extends CudaProgram {
     long count = binding.count(launch);
     for (BoundArray array : binding.arrays(launch)) {
       arguments.addArray(array.bytes(), array.elementBytes(), array.access());
-      // The address is that of the first element already.
+      // The address is already that of the first element.
       arguments.addLong(0);
     }
     binding.uniforms(launch, arguments.scratch()).forEach(arguments::add);

@@ -49,9 +49,9 @@ final class ErrorCodes {
   }
 
   /**
-   * Returns whether the same call may succeed later. What spoils a context spoils all calls after
-   * it: these are the errors of which the driver's documentation says that the process must be
-   * started again, those of the hardware, and contexts that are no more.
+   * Returns whether the same call may succeed later. An error that damages a context fails all
+   * calls after it. Such errors are those for which the driver's documentation requires a new
+   * process, those of the hardware, and those about destroyed contexts.
    */
   static AcceleratorException.Kind kindOf(int code) {
     return switch (code) {
@@ -77,10 +77,7 @@ final class ErrorCodes {
     };
   }
 
-  /**
-   * Returns whether code was refused for what it is: not this device's, not this driver's, or
-   * broken.
-   */
+  /** Returns whether code was refused because it is for another device or driver, or is broken. */
   static boolean isAboutCode(int code) {
     return switch (code) {
       case CUDA_ERROR_INVALID_IMAGE,
@@ -95,7 +92,7 @@ final class ErrorCodes {
     };
   }
 
-  /** Returns what happened in words, and what to do next. */
+  /** Returns what happened, and what to do next. */
   static String adviceFor(int code) {
     return switch (code) {
       case CUDA_ERROR_OUT_OF_MEMORY ->

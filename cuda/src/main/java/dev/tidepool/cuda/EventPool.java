@@ -4,9 +4,9 @@ import dev.tidepool.spi.support.Closing;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The driver's events of one device, kept for reuse. The pool owns them, not the streams that they
- * are recorded on, which may end first. Safe for use by any thread; holds no lock. Its methods are
- * called with the device's context current.
+ * The driver's events of one device, kept for reuse. The pool owns the events; the streams on which
+ * they are recorded may be destroyed first. Safe for use by any thread; holds no lock. {@link
+ * #take} and {@link #close} are called with the device's context current.
  */
 final class EventPool {
   private final ConcurrentLinkedQueue<Long> idle = new ConcurrentLinkedQueue<>();
@@ -16,7 +16,7 @@ final class EventPool {
     return event != null ? event : Cuda.cuEventCreate();
   }
 
-  /** Takes an event back that nothing is pending on. */
+  /** Takes back an event on which no command is pending. */
   void giveBack(long event) {
     idle.add(event);
   }

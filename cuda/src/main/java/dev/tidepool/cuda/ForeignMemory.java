@@ -20,8 +20,8 @@ final class ForeignMemory {
   /**
    * Checks memory. The context is current.
    *
-   * @throws IllegalArgumentException if the driver does not know all of it, or it is the host's or
-   *     another device's or context's
+   * @throws IllegalArgumentException if the driver does not know all of the memory, or if the
+   *     memory is the host's or another device's or context's
    */
   static void check(CudaDevice device, NativeHandle memory) {
     String id = device.info().id();
@@ -33,7 +33,7 @@ final class ForeignMemory {
               + "; copy it to the host, and adopt that as HOST_POINTER");
     }
     long end = memory.address() + memory.byteSize();
-    // What is mapped piece by piece is known to the driver piece by piece.
+    // The driver knows memory that is mapped piece by piece only by its pieces.
     for (long at = memory.address(); at < end; ) {
       at = checkPiece(device, id, memory, at);
     }
@@ -64,7 +64,7 @@ final class ForeignMemory {
           "the memory at %#x is of CUDA device %s, and this manager's is %s; adopt it with a manager of its device"
               .formatted(at, ordinal, id));
     }
-    // Memory of pools, and mapped memory, are of no context.
+    // Memory of pools and mapped memory belong to no context.
     long context = attribute(CU_POINTER_ATTRIBUTE_CONTEXT, at).orElse(0);
     if (context != 0 && context != device.context().handle()) {
       throw new IllegalArgumentException(
@@ -78,7 +78,7 @@ final class ForeignMemory {
         : memory.address() + memory.byteSize();
   }
 
-  /** An attribute that not all memory has. */
+  /** Returns an attribute that not all memory has. */
   private static OptionalLong attribute(int attribute, long address) {
     try {
       return OptionalLong.of(Cuda.cuPointerGetAttribute(attribute, address));

@@ -4,14 +4,16 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
 
-/** A stream of code outside of Tidepool, which that code destroys after Tidepool let it go. */
+/**
+ * A stream of code outside of Tidepool, which destroys the stream after Tidepool has released it.
+ */
 final class ForeignStream implements NativeQueue {
-  /** The last of the handles that stand for default streams: the null stream, LEGACY, this. */
+  /** The last of the handles of default streams: the null stream, LEGACY, this. */
   private static final long CU_STREAM_PER_THREAD = 2;
 
   /**
-   * Where its events are recorded, as far as queues may rely on it: its owner can destroy a stream
-   * whose commands are under way, and the driver gives the handle to another one.
+   * The stream of its events, as far as queues may rely on it: the owner can destroy a stream whose
+   * commands are running, and the driver may give its handle to another stream.
    */
   private static final long OF_NO_STREAM = 0;
 
@@ -90,7 +92,7 @@ final class ForeignStream implements NativeQueue {
     context.run(() -> Cuda.cuStreamSynchronize(stream));
   }
 
-  /** The stream is its owner's. */
+  /** Does nothing: the owner destroys the stream. */
   @Override
   public void close() {}
 }

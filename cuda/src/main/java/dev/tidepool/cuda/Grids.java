@@ -3,14 +3,15 @@ package dev.tidepool.cuda;
 import dev.tidepool.LaunchRange;
 import java.util.List;
 
-/** How many blocks of threads cover a range. */
+/** Computes how many blocks of threads cover a range. */
 final class Grids {
   private Grids() {}
 
   /**
-   * Returns the blocks in each dimension; the last of a dimension may reach beyond the range.
+   * Returns the number of blocks in each dimension; the last of a dimension may reach beyond the
+   * range.
    *
-   * @throws IllegalArgumentException if the device does not run so many
+   * @throws IllegalArgumentException if the device does not support so many
    */
   static long[] of(LoadedKernel kernel, LaunchRange range, long[] block) {
     List<Long> most = kernel.device().properties().maxGrid();

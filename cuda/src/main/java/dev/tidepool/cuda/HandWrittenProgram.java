@@ -15,13 +15,13 @@ import java.util.Optional;
 
 /**
  * CUDA C++ or compiled code that a user wrote. Its arrays are pointers to the first byte of each
- * argument, whatever the offset of the slice. Each item of the range is one thread, and a group one
- * block; there is no thread beyond the range.
+ * argument, whatever the offset of the slice. Each item of the range is one thread, and each group
+ * is one block; there is no thread beyond the range.
  */
 final class HandWrittenProgram extends CudaProgram {
-  // Blocks beyond this size gain little and leave registers for fewer of them.
+  // Larger blocks gain little, and registers suffice for fewer of them.
   private static final int GROUP = 256;
-  // What a multiprocessor runs at once: a smaller block leaves the rest of it idle.
+  // A multiprocessor runs this many threads at once: a smaller block leaves the rest of it idle.
   private static final int WARP = 32;
   // Every parameter has room for the largest scalar.
   private static final long VALUE_BYTES = 16;
@@ -62,7 +62,7 @@ final class HandWrittenProgram extends CudaProgram {
     }
   }
 
-  /** The driver tells the sizes of the parameters, not their types. */
+  /** Checks the number and sizes of the parameters; the driver does not report their types. */
   private static void requireDeclared(
       LoadedKernel kernel, List<Long> sizes, List<KernelParameter> parameters) {
     if (sizes.size() != parameters.size()) {
@@ -105,12 +105,12 @@ final class HandWrittenProgram extends CudaProgram {
     }
   }
 
-  /** An array is passed as a pointer. */
+  /** Returns the bytes in which a parameter is passed; an array is passed as a pointer. */
   private static long bytesOf(KernelParameter parameter) {
     return parameter.access().isArray() ? Long.BYTES : parameter.type().byteSize();
   }
 
-  /** Returns whether the first line that is no comment is PTX's first directive. */
+  /** Returns whether the first line that is no comment is the first directive of PTX. */
   private static boolean isPtx(String source) {
     return source
         .lines()
@@ -121,7 +121,7 @@ final class HandWrittenProgram extends CudaProgram {
         .isPresent();
   }
 
-  /** A driver before CUDA 12.4 does not tell how many bytes of a value the code reads. */
+  /** A driver before CUDA 12.4 does not report how many bytes of a value the code reads. */
   @Override
   long overread() {
     return checked ? 0 : KernelArguments.LARGEST_PARAMETER;

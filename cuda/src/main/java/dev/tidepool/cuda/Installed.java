@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /**
- * What the driver of this machine offers: its devices, and a line for each thing that is absent or
- * in the way.
+ * The CUDA driver of this machine: its devices, and a note about each part that is absent or
+ * unusable.
  *
- * @param devices those that can be opened, in the driver's order, which has the fastest first
+ * @param devices the devices that can be opened, in the driver's order, which has the fastest first
  * @param driver its version, in words
  */
 record Installed(List<DeviceProperties> devices, String driver, List<String> notes) {
@@ -29,7 +29,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
   private static final String UNUSABLE = "the CUDA driver cannot be used: ";
 
   /**
-   * Returns what the driver's library is called on a system; nothing where NVIDIA has no driver.
+   * Returns the names of the driver's library on a system; empty if NVIDIA has no driver for it.
    */
   static List<String> usualNames(OperatingSystem system) {
     return switch (system) {
@@ -51,7 +51,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
         : "on a machine with an NVIDIA GPU, install NVIDIA's driver";
   }
 
-  /** Asks the driver; never throws. */
+  /** Queries the driver; never throws. */
   static Installed look() {
     return look(DeviceNodes.ofThisSystem());
   }
@@ -81,7 +81,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
       return nothing(
           switch (refused.code()) {
             case ErrorCodes.CUDA_ERROR_NO_DEVICE -> NO_DEVICE + nodes.whyNone();
-            // So it answers where it may open some of its files and not all.
+            // The driver answers this if it may open some of its files, but not all.
             case ErrorCodes.CUDA_ERROR_OPERATING_SYSTEM, ErrorCodes.CUDA_ERROR_UNKNOWN ->
                 UNUSABLE + refused.getMessage() + nodes.whyDenied();
             default -> UNUSABLE + refused.getMessage();
@@ -91,7 +91,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
     }
   }
 
-  /** The CUDA version that the driver is made for; empty where there is none to ask. */
+  /** Returns the CUDA version of the driver; empty if there is no driver. */
   static OptionalInt driverVersion() {
     try {
       return DRIVER.isPresent() ? OptionalInt.of(Cuda.cuDriverGetVersion()) : OptionalInt.empty();
@@ -126,7 +126,7 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
     return devices;
   }
 
-  /** 12.4 for 12040. */
+  /** Returns 12.4 for 12040. */
   static String words(int version) {
     return version / 1000 + "." + version % 1000 / 10;
   }

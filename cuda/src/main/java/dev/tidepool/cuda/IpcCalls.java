@@ -11,8 +11,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The driver's functions for plain memory of other processes, by a handle of bytes that travels by
- * any means. As {@link Cuda} says of its own; apart from them as {@link VirtualMemoryCalls} are.
+ * The driver's functions for plain memory of other processes, which a handle of bytes identifies.
+ * They follow the rules of {@link Cuda}, and are separate for the reason given in {@link
+ * VirtualMemoryCalls}.
  */
 final class IpcCalls {
   static final int HANDLE_BYTES = 64;
@@ -31,7 +32,7 @@ final class IpcCalls {
 
   private IpcCalls() {}
 
-  /** Returns what other processes open a whole allocation of {@code cuMemAlloc} by. */
+  /** Returns the handle by which other processes open a whole allocation of {@code cuMemAlloc}. */
   static byte[] cuIpcGetMemHandle(long address) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment handle = arena.allocate(HANDLE);
@@ -40,7 +41,7 @@ final class IpcCalls {
     }
   }
 
-  /** Returns the address of another process's memory; not of what this one has made. */
+  /** Returns the address of another process's memory; fails for memory of this process. */
   static long cuIpcOpenMemHandle(byte[] handle) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment value = arena.allocate(HANDLE).copyFrom(MemorySegment.ofArray(handle));

@@ -14,22 +14,23 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Device memory that processes share where the driver cannot export it as a descriptor: plain
- * memory of {@code cuMemAlloc}, which other processes open by a handle. It belongs to the process
- * that made it. Memory that is freed while other processes have it open would fail there. So it is
- * not freed before the last of them has closed it or has ended, which a {@link LivenessPipe} tells.
- * Until then a thread waits, and the log names the processes. If the process that made the memory
- * ends, the memory ends with it.
+ * Device memory that processes share if the driver cannot export it as a descriptor: plain memory
+ * of {@code cuMemAlloc}, which other processes open by a handle. It belongs to the process that
+ * allocated it. If that process freed the memory while others have it open, their accesses would
+ * fail. It therefore frees the memory only after the last of them has closed it or has ended, which
+ * a {@link LivenessPipe} reports. Until then a thread waits, and the log names the processes. If
+ * the process that allocated the memory ends, the memory is gone.
  *
- * <p>A process cannot open memory that it made itself, nor open other memory twice. So this class
- * knows all shared memory of the process by its tickets, and counts the users.
+ * <p>A process cannot open memory that it allocated itself, nor open other memory twice. This class
+ * therefore keeps all shared memory of the process by its tickets, and counts the users.
  *
  * <p><b>Locking.</b> The class's monitor guards all fields. It is held while a handle is opened or
- * closed, so that no thread opens one that is being closed. It is taken with no context pushed.
+ * closed, so that no thread opens a handle that is being closed. It is acquired with no context
+ * pushed.
  */
 final class IpcMemory {
   private static final System.Logger LOG = System.getLogger(IpcMemory.class.getName());
-  // The driver cuts smaller allocations out of larger blocks, which would be shared whole.
+  // The driver takes smaller allocations from larger blocks, which would be shared as a whole.
   private static final long GRANULE = 2L << 20;
   // Processes that close the memory within this time are not reported.
   private static final int GRACE_MILLIS = 1000;
@@ -63,7 +64,10 @@ final class IpcMemory {
     this.descriptor = descriptor;
   }
 
-  /** Returns whether this system and the driver can share memory so; a device may still refuse. */
+  /**
+   * Returns whether this system and the driver support this kind of sharing; a device may still
+   * refuse.
+   */
   static boolean isSupported() {
     return DescriptorExchange.isSupported()
         && Installed.DRIVER.has("cuIpcGetMemHandle")
@@ -73,8 +77,8 @@ final class IpcMemory {
   /**
    * Memory that other processes can open.
    *
-   * @param address where it begins
-   * @param ticket what they open it by, once they have the descriptor
+   * @param address its start
+   * @param ticket identifies the memory to processes that have the descriptor
    * @param descriptor keeps the memory; the receiver closes it
    */
   record Exported(long address, String ticket, int descriptor) {}
@@ -124,7 +128,7 @@ final class IpcMemory {
   /**
    * Opens memory that another process, or this one, has made; no context is pushed.
    *
-   * @param descriptor came with the ticket; the caller keeps it
+   * @param descriptor the descriptor that belongs to the ticket; the caller keeps it
    * @return the address
    * @throws TransferException if the process that made the memory has ended
    */
@@ -184,7 +188,7 @@ final class IpcMemory {
     forget(memory);
     Closing.surviving(() -> memory.context.run(() -> IpcCalls.cuIpcCloseMemHandle(memory.address)));
     Closing.surviving(memory.context::release);
-    // Closed last: it tells the process that made the memory that it is not open here.
+    // Closed last: this shows the process that made the memory that the memory is not open here.
     DescriptorExchange.discard(memory.descriptor);
     return null;
   }
@@ -194,7 +198,7 @@ final class IpcMemory {
     if (others.isOver(0)) {
       freeUnused();
     } else {
-      // No daemon thread: a program that ends waits for the other processes too.
+      // Not a daemon thread: a program that ends also waits for the other processes.
       Thread.ofPlatform()
           .daemon(false)
           .name("tidepool-share-end")

@@ -17,21 +17,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The arguments of one launch, in the order of the kernel's parameters, by one thread with the
- * device's context current.
+ * The arguments of one launch, in the order of the kernel's parameters. Used by one thread, with
+ * the device's context current.
  *
- * <p>Bytes that begin within an element, which a device cannot read, are staged: copied to memory
- * of their own before the kernel, and back after it if the kernel writes them, in the stream's
- * order. Arguments that are the same bytes share one stage.
+ * <p>A device cannot read bytes that begin within an element. Such bytes are staged: copied to
+ * memory of their own before the kernel, and back after it if the kernel writes them, in the
+ * stream's order. Arguments with the same bytes share one stage.
  */
 final class KernelArguments implements AutoCloseable {
   /** Bytes of the largest parameter that code may have, since CUDA 12.1. */
   static final long LARGEST_PARAMETER = 32764;
 
-  // What a kernel reads that has more parameters than were declared: zeros, not what lies about.
+  // A kernel with more parameters than were declared reads zeros instead of arbitrary memory.
   private static final int UNDECLARED = 64;
   private static final MemorySegment ZEROS = Arena.global().allocate(LARGEST_PARAMETER, 16);
-  // The values of most launches are one allocation of the system's.
+  // The values of most launches fit into one allocation.
   private static final long ROOM = 1024;
 
   private final CudaDevice device;
@@ -44,7 +44,7 @@ final class KernelArguments implements AutoCloseable {
   private final List<MemorySegment> values = new ArrayList<>();
   private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
 
-  /** A copy that stands in for an argument's bytes. */
+  /** A copy that replaces an argument's bytes. */
   private static final class Stage {
     final long address;
     boolean filled;
@@ -60,10 +60,10 @@ final class KernelArguments implements AutoCloseable {
   }
 
   /**
-   * Creates a list that is empty.
+   * Creates an empty list.
    *
-   * @param overread bytes behind a value that the driver may read too: it reads as many as the code
-   *     of the kernel declares
+   * @param overread how many bytes after a value the driver may also read: it reads as many as the
+   *     code of the kernel declares
    */
   KernelArguments(CudaDevice device, long stream, Submission submission, long overread) {
     this.device = device;
@@ -73,7 +73,7 @@ final class KernelArguments implements AutoCloseable {
     this.room = arena.allocate(ROOM + overread, 16);
   }
 
-  /** Memory for values until the launch. */
+  /** Returns the memory for values until the launch. */
   SegmentAllocator scratch() {
     return this::allocate;
   }
@@ -99,7 +99,10 @@ final class KernelArguments implements AutoCloseable {
     values.add(scratch().allocateFrom(JAVA_INT, value));
   }
 
-  /** The address of the bytes, or of a copy where that is no multiple of an element's alignment. */
+  /**
+   * Adds the address of the bytes, or of a copy if the address is no multiple of an element's
+   * alignment.
+   */
   void addArray(KernelArgument.Array array, long alignment, Access access) {
     long address = address(array);
     boolean isInPlace = array.bytes() == 0 || address % alignment == 0;
@@ -119,9 +122,9 @@ final class KernelArguments implements AutoCloseable {
     return stage.address;
   }
 
-  /** Runs the kernel, and sends back what it writes to stages. */
+  /** Runs the kernel, and copies back what it writes to stages. */
   void run(LoadedKernel kernel, long[] grid, long[] block, long sharedBytes) {
-    // Apart from the values: what a kernel reads behind them is zero.
+    // Separate from the values: a kernel must read zeros after them.
     SegmentAllocator apart = overread > 0 ? arena : scratch();
     MemorySegment parameters = apart.allocate(ADDRESS, values.size() + (long) UNDECLARED);
     for (int i = 0; i < values.size(); i++) {

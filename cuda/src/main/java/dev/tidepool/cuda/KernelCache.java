@@ -7,13 +7,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compiled kernels on disk, in a folder that only its owner may enter: a user that can write there
- * decides what runs on the device.
+ * Compiled kernels on disk, in a folder that only its owner may enter: users who can write there
+ * control what runs on the device.
  *
- * @param folder null keeps nothing
+ * @param folder null to keep nothing
  */
 record KernelCache(@Nullable Path folder) {
-  /** Returns the cache in the folder that the settings name, or in the user's cache folder. */
+  /** Returns the cache that the settings name, or the user's. */
   static KernelCache ofThisUser() {
     return of(Settings.cache(), System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }
@@ -28,7 +28,7 @@ record KernelCache(@Nullable Path folder) {
             : CacheFolder.named("cuda", environment, home).path());
   }
 
-  /** Returns what was kept under a key, if it is whole. */
+  /** Returns the code kept under a key, if it is complete. */
   Optional<byte[]> get(String key) {
     return new CacheFolder(folder).get(key);
   }

@@ -14,12 +14,12 @@ import java.util.OptionalLong;
 /**
  * One kernel function of code that the driver has loaded for one device.
  *
- * @param device where it runs
+ * @param device the device on which it runs
  * @param entry its name
- * @param module what it is a part of
+ * @param module the module that contains it
  * @param function its handle
- * @param maxThreads of one block that it can have on the device
- * @param ownSharedBytes shared memory that its code declares
+ * @param maxThreads the most threads of one block on the device
+ * @param ownSharedBytes the shared memory that its code declares
  */
 record LoadedKernel(
     CudaDevice device, String entry, long module, long function, int maxThreads, int ownSharedBytes)
@@ -29,7 +29,7 @@ record LoadedKernel(
    * Loads code.
    *
    * @param image a cubin, a fat binary or PTX
-   * @throws KernelCompilationException if it is not for this device, or has no such entry
+   * @throws KernelCompilationException if the code is not for this device, or has no such entry
    */
   static LoadedKernel load(CudaDevice device, byte[] image, String entry) {
     return device.context().call(() -> loaded(device, image, entry));
@@ -63,7 +63,7 @@ record LoadedKernel(
     return new GroupSizes(entry, device.name(), maxThreads, device.properties().maxBlock());
   }
 
-  /** Bytes of each parameter, in their order; empty where the driver does not tell them. */
+  /** Returns the bytes of each parameter, in order; empty if the driver does not report them. */
   Optional<List<Long>> parameterSizes() {
     return Cuda.hasCuFuncGetParamInfo()
         ? device.context().call(this::knownSizes)
@@ -85,7 +85,7 @@ record LoadedKernel(
   }
 
   /**
-   * Allows launches to have so much shared memory. The device's context is current.
+   * Allows launches to use an amount of shared memory. The device's context is current.
    *
    * @throws IllegalArgumentException if the device lacks it
    */
@@ -104,7 +104,7 @@ record LoadedKernel(
               + "'");
     }
     if (bytes > properties.sharedBytes() - ownSharedBytes) {
-      // Always all of it: launches of several threads then do not undo each other's.
+      // Always the maximum, so that launches of several threads do not undo each other's setting.
       Cuda.cuFuncSetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most);
     }
   }

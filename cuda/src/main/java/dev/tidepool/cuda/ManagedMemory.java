@@ -9,8 +9,8 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Memory whose pages go where they are used: how much of it there may be, and what the driver is
- * told of it. Thread-safe; its calls want the device's context.
+ * Memory whose pages move to where they are used. This class limits its amount and gives the driver
+ * hints. Thread-safe; its calls need the device's context.
  */
 final class ManagedMemory {
   private final String name;
@@ -21,8 +21,8 @@ final class ManagedMemory {
   /**
    * Creates it for one device.
    *
-   * @param name what messages call the device
-   * @param allowed whether the user's settings do
+   * @param name the device's name in messages
+   * @param allowed whether the user's settings allow managed memory
    */
   ManagedMemory(String name, DeviceProperties device, boolean allowed) {
     this.name = name;
@@ -34,7 +34,7 @@ final class ManagedMemory {
     return device.managed() && allowed;
   }
 
-  /** Bytes of the largest block: with concurrent access its pages may lie elsewhere. */
+  /** Returns the bytes of the largest block; with concurrent access its pages may be elsewhere. */
   long largest() {
     return isThere() && device.concurrentManaged() ? Long.MAX_VALUE : device.totalMemory();
   }
@@ -44,10 +44,10 @@ final class ManagedMemory {
   }
 
   /**
-   * Checks that there may be so much more.
+   * Checks that so many more bytes may be allocated.
    *
    * @throws UnsupportedOperationException if there is no managed memory
-   * @throws OutOfDeviceMemoryException if it would have to lie beyond the card
+   * @throws OutOfDeviceMemoryException if they would need more memory than the card has
    */
   void require(long bytes) {
     if (!isThere()) {
@@ -77,7 +77,7 @@ final class ManagedMemory {
     }
   }
 
-  /** Notes a block, and tells the driver how it will be used. */
+  /** Records a block, and gives the driver hints about its use. */
   void allocated(long address, long bytes, Placement placement) {
     used.addAndGet(bytes);
     if (!device.concurrentManaged()) {
@@ -88,7 +88,7 @@ final class ManagedMemory {
     }
     if (placement.mostlyDevice()) {
       advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_PREFERRED_LOCATION);
-      // Pages that left because there was no room are then reached where they are.
+      // Pages that were evicted for lack of room are then accessed where they are.
       advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
     }
     if (placement.mostlyHost()) {
@@ -101,12 +101,12 @@ final class ManagedMemory {
     }
   }
 
-  /** Notes that a block is gone. */
+  /** Records that a block was freed. */
   void freed(long bytes) {
     used.addAndGet(-bytes);
   }
 
-  /** Hints are wishes: a driver that refuses one has allocated all the same. */
+  /** Gives a hint. If a driver refuses it, the memory is allocated anyway. */
   private void advise(long address, long bytes, int advice) {
     advise(address, bytes, advice, device.handle());
   }

@@ -19,16 +19,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * Device memory that is mapped piece by piece into one segment of reserved addresses.
  *
- * <p>A block asks for its memory whole. Where the device has no such piece left, it takes smaller
- * ones, down to the driver's granularity (2 MiB), and maps them side by side: what is free here and
- * there becomes one block, and fragmentation costs no memory. The segment is reserved once, {@value
- * #ROOM} times as large as the card, and only grows by what is mapped in it: no block ever moves,
- * and none is copied to free memory. PyTorch's expandable segments do the same.
+ * <p>A block requests its memory in one piece. If the device has no such piece left, the block
+ * takes smaller ones, down to the driver's granularity (2 MiB), and maps them side by side.
+ * Scattered free memory thus becomes one block, and fragmentation costs no memory. The segment is
+ * reserved once, {@value #ROOM} times as large as the card, and only grows by what is mapped in it:
+ * no block ever moves, and none is copied to free memory. PyTorch's expandable segments do the
+ * same.
  *
- * <p>No memory is kept: what blocks give up is the driver's again, and free for all processes.
- * Handles are released once mapped, because the mapping holds the memory.
+ * <p>No memory is kept: the memory of freed blocks is returned to the driver, and is free for all
+ * processes. Handles are released after mapping, because the mapping holds the memory.
  *
- * <p>Thread-safe. Nothing that locks is done with a context pushed.
+ * <p>Thread-safe. No lock is taken with a context pushed.
  */
 final class MappedMemory {
   private static final int ROOM = 4;
@@ -37,7 +38,7 @@ final class MappedMemory {
   private final Context context;
   private final long granularity;
   private final AddressRange addresses;
-  // The devices that reach the memory, this one included.
+  // The devices that can access the memory, this one included.
   private final Set<Integer> reachedBy = new CopyOnWriteArraySet<>();
   // The pieces of each block, by its address.
   private final Map<Long, List<Long>> blocks = new ConcurrentHashMap<>();
@@ -50,7 +51,7 @@ final class MappedMemory {
     reachedBy.add(device);
   }
 
-  /** Reserves the segment; null where the driver refuses that. The context is current. */
+  /** Reserves the segment; null if the driver refuses it. The context is current. */
   static @Nullable MappedMemory reserve(DeviceProperties device, Context context) {
     try {
       long granularity = VirtualMemoryCalls.cuMemGetAllocationGranularity(device.handle());
@@ -65,13 +66,14 @@ final class MappedMemory {
     }
   }
 
-  /** Returns whether pieces of the driver's granularity fit such a block. */
+  /** Returns whether a block has at least the driver's granularity. */
   boolean serves(long bytes) {
     return bytes >= granularity;
   }
 
   /**
-   * Returns whether rounding to the granularity wastes an eighth at most, which a pool may as well.
+   * Returns whether rounding to the granularity wastes at most an eighth, as much as a pool may
+   * waste.
    */
   boolean suits(long bytes) {
     return serves(bytes) && up(bytes, granularity) - bytes <= bytes / 8;
@@ -81,7 +83,7 @@ final class MappedMemory {
    * Maps memory for a block; no context is pushed.
    *
    * @return its address
-   * @throws AcceleratorException if there is not so much memory, however scattered
+   * @throws AcceleratorException if there is not so much memory, even in small pieces
    */
   long allocate(long bytes, long alignment) {
     long size = up(bytes, granularity);
@@ -97,7 +99,7 @@ final class MappedMemory {
     return address;
   }
 
-  /** Undoes what a failure left mapped. Where the driver refuses, the addresses stay in use. */
+  /** Undoes the mappings of a failed call. If the driver refuses, the addresses stay in use. */
   private void abandon(long address, long size, List<Long> pieces) {
     Closing.surviving(
         () -> {
@@ -108,22 +110,21 @@ final class MappedMemory {
         });
   }
 
-  /** Memory that processes share. */
+  /** Creates memory that processes share. */
   @FunctionalInterface
   private interface Handle {
-    /** Returns a handle, which is released once it is mapped. */
+    /** Returns a handle, which is released after it is mapped. */
     long of(long bytes);
   }
 
   /**
-   * Memory in one piece that a descriptor stands for, which is the caller's to close; no context is
-   * pushed.
+   * Memory in one piece, with a descriptor that the caller closes.
    *
-   * @param address where it is mapped
+   * @param address the start of its mapping
    */
   record Exported(long address, int descriptor) {}
 
-  /** Memory of this device that other processes can have. */
+  /** Allocates memory of this device that other processes can import; no context is pushed. */
   Exported export(long bytes) {
     AtomicInteger descriptor = new AtomicInteger(-1);
     try {
@@ -149,7 +150,7 @@ final class MappedMemory {
     }
   }
 
-  /** Memory that another process has; its address. */
+  /** Maps memory that another process has exported; returns its address. */
   long importFrom(int descriptor, long bytes) {
     return whole(bytes, _ -> VirtualMemoryCalls.cuMemImportFromShareableHandle(descriptor));
   }
@@ -177,7 +178,7 @@ final class MappedMemory {
     VirtualMemoryCalls.cuMemSetAccess(address, size, new TreeSet<>(reachedBy));
   }
 
-  /** Maps memory, whose handle is released whatever comes of that. */
+  /** Maps memory and releases its handle, also if mapping fails. */
   private static void map(long address, long size, long memory) {
     try {
       VirtualMemoryCalls.cuMemMap(address, size, memory);
@@ -190,10 +191,10 @@ final class MappedMemory {
     return addresses.claim(size, alignment).orElseThrow(() -> full("cuMemAddressReserve"));
   }
 
-  /** Notes each piece once it is mapped. */
+  /** Records each piece once it is mapped. */
   private void mapPieces(long address, long size, List<Long> pieces) {
     if (Cuda.cuMemGetInfo()[0] < size) {
-      // Else all that is left would be taken for a moment, piece by piece, for nothing.
+      // Otherwise all remaining memory would be taken for a moment, piece by piece, for nothing.
       throw full("cuMemCreate");
     }
     long piece = size;
@@ -204,7 +205,7 @@ final class MappedMemory {
     letIn(address, size);
   }
 
-  /** Maps the largest piece there is of at most some bytes; how many it has. */
+  /** Maps the largest available piece of at most a number of bytes; returns its bytes. */
   private long create(long address, long most) {
     long piece = most;
     for (; ; ) {
@@ -225,8 +226,8 @@ final class MappedMemory {
   }
 
   /**
-   * Gives a block's memory back; no context is pushed. Where the driver refuses, the addresses are
-   * not used again.
+   * Frees a block's memory; no context is pushed. If the driver refuses, the addresses are not used
+   * again.
    */
   void free(long address) {
     List<Long> pieces = Objects.requireNonNull(blocks.remove(address), "a block of this memory");
@@ -250,7 +251,7 @@ final class MappedMemory {
     }
   }
 
-  /** Lets another device reach the blocks that come, or not; those there are stay as they are. */
+  /** Lets another device access future blocks, or not; existing blocks stay as they are. */
   void share(int peer, boolean reachable) {
     if (reachable) {
       reachedBy.add(peer);
@@ -259,7 +260,7 @@ final class MappedMemory {
     }
   }
 
-  /** Ends the segment; its blocks are gone. */
+  /** Frees the segment; its blocks are gone. */
   void close() {
     Closing.surviving(
         () -> VirtualMemoryCalls.cuMemAddressFree(addresses.start(), addresses.bytes()));

@@ -18,11 +18,11 @@ import java.util.List;
 
 /** A Java method as generated CUDA C++. */
 final class MethodProgram extends CudaProgram {
-  // A multiple of the warp; enough of them fit on a multiprocessor to hide the memory's latency.
+  // A multiple of the warp; enough blocks fit on a multiprocessor to hide the memory's latency.
   private static final int BLOCK = 256;
   // A thread has 512 KiB of local memory; a part is left for variables.
   private static final long ITEM_MEMORY = 500 << 10;
-  // What each block has without asking for more.
+  // The shared memory of each block by default.
   private static final long GROUP_MEMORY = 48 << 10;
 
   private final MethodText text;
@@ -50,7 +50,7 @@ final class MethodProgram extends CudaProgram {
         parameters);
   }
 
-  /** Returns what each device of CUDA has. */
+  /** Returns the limits of every CUDA device. */
   static DeviceLimits limits(String name) {
     return new DeviceLimits(true, true, true, ITEM_MEMORY, GROUP_MEMORY, name);
   }
@@ -99,7 +99,7 @@ final class MethodProgram extends CudaProgram {
   private static void addArray(
       KernelArguments arguments, KernelArgument.Array array, int size, Access access) {
     arguments.addArray(array, size, access);
-    // The address is that of the first element already.
+    // The address is already that of the first element.
     arguments.addLong(0);
   }
 }

@@ -9,8 +9,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Calls the driver's functions, which come in few shapes. Return codes become exceptions here, live
- * objects are counted here, and calls are refused here once the virtual machine shuts down: the
+ * Calls the driver's functions, which have a few shapes. This class converts return codes to
+ * exceptions, counts live objects, and refuses calls once the virtual machine shuts down: the
  * driver is torn down then, and its memory goes with the process.
  */
 final class NativeCall {
@@ -26,7 +26,7 @@ final class NativeCall {
     check(function, code(function, code));
   }
 
-  /** Returns the code itself, for functions that answer with it. */
+  /** Returns the code itself, for functions whose result it is. */
   static int code(String function, DriverCall.Code code) {
     requireRunning(function);
     return DriverCall.invoke(function, code);
@@ -47,12 +47,12 @@ final class NativeCall {
     return handle;
   }
 
-  /** A release that fails is an error all the same; one during shutdown does nothing. */
+  /** Releases an object. A failed release is an error; a release during shutdown does nothing. */
   static void release(String function, ObjectKind kind, DriverCall.Code code) {
     if (Shutdown.hasBegun()) {
       return;
     }
-    // An object that the driver fails to release is lost to this process all the same.
+    // An object that the driver fails to release is nevertheless lost to this process.
     ObjectKind.LIVE.released(kind);
     check(function, DriverCall.invoke(function, code));
   }

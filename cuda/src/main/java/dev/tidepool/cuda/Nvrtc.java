@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The functions of NVRTC, NVIDIA's compiler of CUDA C++ as a library, by the names that it exports.
- * It needs no device. From version 11.2 on it makes code for a given device, not only PTX.
+ * The functions of NVRTC, NVIDIA's compiler library for CUDA C++, by their exported names. NVRTC
+ * needs no device. From version 11.2 on it generates code for a given device, not only PTX.
  */
 final class Nvrtc {
   static final String ADVICE =
@@ -71,12 +71,18 @@ final class Nvrtc {
     return NativeLibrary.absent("NVRTC", "no NVRTC " + where + "; " + ADVICE);
   }
 
-  /** The major version that the driver is made for; without a driver all are the same. */
+  /**
+   * Returns the major version of CUDA for which the driver is made; without a driver, a number
+   * greater than all versions.
+   */
   static int driverMajor() {
     return Installed.driverVersion().orElse(Integer.MAX_VALUE) / 1000;
   }
 
-  /** NVRTC looks for its other half by name alone, and does not find it beside itself. */
+  /**
+   * Loads NVRTC's second library. NVRTC looks for it only by name, and does not find it in its own
+   * folder.
+   */
   private static void loadBuiltins(Path library) {
     Path folder = library.getParent();
     if (folder != null) {
@@ -86,12 +92,12 @@ final class Nvrtc {
     }
   }
 
-  /** Why there is no NVRTC; empty when there is. */
+  /** Returns why there is no NVRTC; empty if there is one. */
   static Optional<String> absence() {
     return LIBRARY.isPresent() ? Optional.empty() : Optional.of(LIBRARY.absence());
   }
 
-  /** Two functions: how many bytes, and the bytes. */
+  /** An output, read by two functions: one for its size and one for its bytes. */
   private static final class Output {
     private final String function;
     private final MethodHandle size;
@@ -114,7 +120,7 @@ final class Nvrtc {
     }
   }
 
-  /** Major and minor. */
+  /** Returns the major and the minor version. */
   static int[] nvrtcVersion() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment version = arena.allocate(JAVA_INT, 2);
@@ -125,7 +131,7 @@ final class Nvrtc {
     }
   }
 
-  /** Returns the devices that it makes code for: 90 for compute capability 9.0; ascending. */
+  /** Returns the devices for which it generates code, ascending: 90 for compute capability 9.0. */
   static int[] nvrtcGetSupportedArchs() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment count = arena.allocate(JAVA_INT);
@@ -136,7 +142,7 @@ final class Nvrtc {
     }
   }
 
-  /** Returns a program of one file, which {@link #nvrtcDestroyProgram} ends. */
+  /** Returns a program of one file, which {@link #nvrtcDestroyProgram} destroys. */
   static long nvrtcCreateProgram(String source, String fileName) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment program = arena.allocate(JAVA_LONG);
@@ -149,7 +155,10 @@ final class Nvrtc {
     }
   }
 
-  /** Compiles; whether the source is right, which {@link #nvrtcGetProgramLog} tells more of. */
+  /**
+   * Compiles a program. Returns whether the source is right; {@link #nvrtcGetProgramLog} has the
+   * details.
+   */
   static boolean nvrtcCompileProgram(long program, List<String> options) {
     try (Arena arena = Arena.ofConfined()) {
       List<MemorySegment> texts = new ArrayList<>();

@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where NVRTC may lie: a toolkit, what the system's loader finds, a Python environment with
- * NVIDIA's packages. Nothing is run and nothing loaded to find out.
+ * Where NVRTC may be: a toolkit, what the system's loader finds, a Python environment with NVIDIA's
+ * packages. The search runs no program and loads no library.
  *
  * @param environment the process's variables
  * @param home the user's folder
@@ -37,7 +37,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     return new NvrtcPlaces(System.getenv(), Path.of(System.getProperty("user.home", ".")));
   }
 
-  /** Files, and names for the loader, in the order in which they are tried. */
+  /** Returns files, and names for the loader, in the order in which they are tried. */
   List<String> candidates() {
     Set<String> candidates = new LinkedHashSet<>();
     toolkits("CUDA_HOME", "CUDA_PATH").forEach(folder -> addFrom(folder, candidates));
@@ -51,8 +51,8 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
   }
 
   /**
-   * Returns the candidates with those last that are of a newer major version than a driver. Such a
-   * driver refuses their PTX and promises nothing about their code for its own device.
+   * Returns the candidates; those of a newer major version than the driver come last. Such a driver
+   * refuses their PTX and promises nothing about their code for its own device.
    */
   static List<String> fitting(List<String> candidates, int driverMajor) {
     return candidates.stream()
@@ -60,12 +60,12 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
         .toList();
   }
 
-  /** As the file's name tells it; 0 if it does not. */
+  /** Returns the major version in a file's name; 0 if it has none. */
   private static long major(Path file) {
     return Math.max(0, version(file)) / 1000;
   }
 
-  /** The libraries that a file or a folder is meant to name. */
+  /** Returns the libraries that a named file or folder may mean. */
   static List<String> candidatesIn(Path named) {
     if (!Files.isDirectory(named)) {
       return List.of(named.toString());
@@ -102,13 +102,13 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
                     packageFolders(root).flatMap(NvrtcPlaces::nvidiaFolders)));
   }
 
-  /** Returns the roots of the Pythons that commands would run. */
+  /** Returns the roots of the Pythons that a command would run. */
   private Stream<Path> pythons() {
     return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
         .filter(entry -> !entry.isEmpty())
         .map(entry -> Path.of(entry, "python3"))
         .filter(Files::isExecutable)
-        // A virtual environment's is a link to the Python that it was made with.
+        // The python3 of a virtual environment is a link to the Python that created it.
         .flatMap(python -> Stream.concat(rootOf(python.toAbsolutePath()), target(python)));
   }
 
@@ -167,7 +167,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
       return -1;
     }
     if (name.group(3) != null) {
-      // 120 is 12.0 there.
+      // In these names 120 is 12.0.
       return Long.parseLong(name.group(3)) * 100;
     }
     return number(name.group(1)) * 1000 + number(name.group(2));
@@ -177,7 +177,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     return digits == null ? 0 : Long.parseLong(digits);
   }
 
-  /** Returns what lies in a folder; nothing if there is none or it cannot be read. */
+  /** Returns the files in a folder; empty if there is no folder or it cannot be read. */
   static List<Path> list(Path folder, String glob) {
     List<Path> found = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder, glob)) {

@@ -2,7 +2,7 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.spi.support.LiveObjects;
 
-/** The kinds of objects that the driver makes and expects back. */
+/** The kinds of objects that the driver creates and that must be released. */
 enum ObjectKind {
   CONTEXT,
   STREAM,

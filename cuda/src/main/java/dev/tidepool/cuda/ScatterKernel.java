@@ -18,26 +18,30 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The kernel that takes staged pieces to their places on the device or fetches them from there,
- * compiled when a device first needs it.
+ * The kernel that copies staged pieces to their places on the device, or back, compiled when a
+ * device first needs it.
  *
- * <p>A kernel reaches page-locked memory of the host by its address, at the link's speed. It takes
- * about as long as one copy of all bytes, where the driver takes one to three microseconds for each
+ * <p>A kernel accesses page-locked memory of the host by its address, at the link's speed. It takes
+ * about as long as one copy of all bytes, while the driver takes one to three microseconds for each
  * piece, one by one or in a batch.
  *
- * <p>Each block of threads copies one row: in words of 16 bytes where both ends lie the same way to
- * such a word, byte by byte before and behind them, and throughout where they do not. The rows are
- * an argument of the launch, so that nothing has to be kept until it has ended.
+ * <p>Each block of threads copies one row. It copies words of 16 bytes if both ends have the same
+ * alignment to such words, with single bytes before and after them; otherwise it copies single
+ * bytes. The rows are an argument of the launch, so no memory has to be kept until the launch has
+ * ended.
  *
  * <p>The monitor lets one thread compile; threads that wait for it need the kernel anyway.
  */
 final class ScatterKernel {
-  /** Rows of one launch at most: arguments have 4 KiB. */
+  /** The most rows of one launch: arguments have 4 KiB. */
   static final int MOST_ROWS = 240;
 
   private static final int THREADS = 128;
 
-  /** The place among the staged bytes, and the count of bytes in 16 bits above the other place. */
+  /**
+   * The longs of a row: the offset in the staged bytes; and the offset in the block, with the
+   * number of bytes in the 16 bits above it.
+   */
   private static final long ROW_LONGS = 2;
 
   private static final int COUNT_SHIFT = 48;
@@ -74,9 +78,9 @@ final class ScatterKernel {
   private volatile @Nullable LoadedKernel loaded;
 
   /**
-   * Compiles nothing yet.
+   * Creates a kernel that is not compiled yet.
    *
-   * @param wanted whether it may be used at all
+   * @param wanted whether the kernel may be used at all
    */
   ScatterKernel(CudaDevice device, boolean wanted) {
     this.device = device;
@@ -84,8 +88,8 @@ final class ScatterKernel {
   }
 
   /**
-   * Returns whether there is a kernel, which reaches memory of the host that is page-locked, and it
-   * is worth launching for these pieces; compiles it first.
+   * Returns whether there is a kernel and it is worth launching for these pieces; compiles it
+   * first. The kernel reaches only page-locked memory of the host.
    */
   boolean reaches(MemorySegment staged, List<Piece> pieces) {
     int blocks = PieceRows.blocksOf(pieces);
@@ -95,7 +99,7 @@ final class ScatterKernel {
         && kernel().isPresent();
   }
 
-  /** Returns the kernel; nothing where it cannot be compiled. */
+  /** Returns the kernel; empty if it cannot be compiled. */
   private synchronized Optional<LoadedKernel> kernel() {
     if (!tried) {
       tried = true;
@@ -117,8 +121,8 @@ final class ScatterKernel {
   }
 
   /**
-   * Submits the way to the pieces' places, or from there, where the kernel {@link #reaches} them.
-   * The device's context is current, so this takes no lock.
+   * Submits the copies to the pieces' places, or from them, if the kernel {@link #reaches} them.
+   * The device's context is current, so this method takes no lock.
    */
   void submit(
       Submission submission,

@@ -8,12 +8,12 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What a user may set, by system properties or environment variables (see {@link Setting}).
+ * The user's settings, from system properties or environment variables (see {@link Setting}).
  *
- * @param deviceMemory where device memory comes from
+ * @param deviceMemory the source of device memory
  * @param managed whether managed memory may serve UNIFIED
  * @param mapping when device memory is mapped piece by piece
- * @param releaseThreshold bytes that the driver's pool keeps when they are freed
+ * @param releaseThreshold how many freed bytes the driver's pool keeps
  * @param batches when copies of many pieces are one call of the driver
  */
 record Settings(
@@ -24,15 +24,15 @@ record Settings(
     StagedCopies.Batches batches) {
   /** When device memory is mapped piece by piece. */
   enum Mapping {
-    /** Where the driver's other way has no room. */
+    /** If the driver's other way has no room. */
     AUTO,
-    /** Wherever that wastes little. */
+    /** Whenever that wastes little. */
     ALWAYS,
     /** Never. */
     NONE
   }
 
-  /** Reads the settings; a value that is none of those allowed is noted and left aside. */
+  /** Reads the settings; a value that is not allowed is noted and ignored. */
   static Settings read(List<String> notes) {
     return new Settings(
         switch (Setting.word("tidepool.cuda.memory", List.of("auto", "current", "plain"), notes)) {
@@ -50,23 +50,23 @@ record Settings(
                 .toUpperCase(Locale.ROOT)));
   }
 
-  /** These settings without what a Tidepool does not want. */
+  /** Returns these settings without the features that a Tidepool's options disable. */
   Settings within(DeviceOptions options) {
     return new Settings(
         deviceMemory, managed && options.managedMemory(), mapping, releaseThreshold, batches);
   }
 
-  /** Returns the driver library's file, when one is named. */
+  /** Returns the driver library's file, if one is named. */
   static Optional<String> library() {
     return Setting.text("tidepool.cuda.library");
   }
 
-  /** NVRTC's file or the folder that it is in, when one is named. */
+  /** Returns NVRTC's file or its folder, if one is named. */
   static Optional<Path> nvrtc() {
     return Setting.text("tidepool.nvrtc").map(Path::of);
   }
 
-  /** Where compiled kernels are kept; {@code none} keeps none. */
+  /** Returns the folder where compiled kernels are kept; {@code none} keeps none. */
   static Optional<String> cache() {
     return Setting.text("tidepool.cuda.cache");
   }

@@ -14,24 +14,24 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies of one device between a staging block and many places, where no {@link ScatterKernel} does
- * them: by one call of the driver where it has {@code cuMemcpyBatchAsync}, else by a call for each.
+ * Copies of one device between a staging block and many places, for pieces that no {@link
+ * ScatterKernel} copies. The copies are one call of the driver if it has {@code
+ * cuMemcpyBatchAsync}, else a call for each piece.
  *
  * <p>Sources of a batch are read in the stream's order. The other orders let the driver read them
- * before: what a kernel still writes would be copied too early. A batch that the driver refuses is
- * copied piece by piece, whatever part of it was accepted, and the device is asked for no more
- * batches.
+ * earlier, before a kernel has written them. If the driver refuses a batch, its pieces are copied
+ * one by one, whatever part of the batch was accepted, and the device gets no more batches.
  *
  * <p>Safe for use by any thread; holds no lock.
  */
 final class StagedCopies {
   /** Whether batches are used. */
   enum Batches {
-    /** Where there is no kernel, and no driver is known that goes wrong. */
+    /** If there is no kernel, and the driver is not known to fail. */
     AUTO,
-    /** Wherever the driver has them, and no kernel. */
+    /** Whenever the driver has them; without a kernel. */
     ALWAYS,
-    /** Never, and no kernel either. */
+    /** Never; without a kernel, too. */
     NONE
   }
 
@@ -40,14 +40,14 @@ final class StagedCopies {
 
   private final String device;
   private final boolean wanted;
-  // Looked up at the first use: many a process has none, and linking takes time.
+  // Looked up on first use: many processes never need it, and linking takes time.
   private volatile @Nullable MemorySegment function;
 
   /**
-   * Makes no call.
+   * Creates the copies; makes no call.
    *
    * @param device its name, for messages
-   * @param computeCapability the major number of the device's
+   * @param computeCapability the major number of the device's compute capability
    */
   StagedCopies(String device, int computeCapability, Batches batches) {
     this.device = device;
@@ -55,7 +55,7 @@ final class StagedCopies {
     this.wanted = batches == Batches.ALWAYS || (batches == Batches.AUTO && computeCapability < 10);
   }
 
-  /** Returns the function that copies so many pieces of staged bytes one way, for messages. */
+  /** Returns the function that copies a number of staged pieces in one direction, for messages. */
   String command(MemorySegment staged, int pieces, boolean toDevice) {
     return usesBatches(staged, pieces)
         ? "cuMemcpyBatchAsync"
@@ -65,7 +65,7 @@ final class StagedCopies {
   /**
    * Submits the copies; the device's context is current.
    *
-   * @param address where a piece is on the device
+   * @param address returns the address of a piece on the device
    */
   void submit(
       Submission submission,
@@ -78,7 +78,7 @@ final class StagedCopies {
     left.removeIf(piece -> piece.bytes() == 0);
     while (usesBatches(staged, left.size())) {
       List<Piece> batch = left.subList(0, Math.min(left.size(), MOST_IN_A_BATCH));
-      // Copies of a batch may be under way though it was refused.
+      // Copies of a refused batch may have started.
       submission.mayHaveBegun();
       if (!accepts(staged, batch, address, toDevice, stream)) {
         break;
@@ -95,7 +95,10 @@ final class StagedCopies {
     }
   }
 
-  /** Pageable memory is copied as before: the driver may not take it in a batch. */
+  /**
+   * Returns whether batches are used. Pageable memory is copied piece by piece: the driver may not
+   * accept it in a batch.
+   */
   private boolean usesBatches(MemorySegment staged, int pieces) {
     return wanted
         && pieces > 1

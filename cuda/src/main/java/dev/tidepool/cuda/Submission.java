@@ -1,24 +1,24 @@
 package dev.tidepool.cuda;
 
 /**
- * Commands that are submitted to a stream one after another, of which any may be refused. For one
- * thread.
+ * Commands that are submitted to a stream one after another; any of them may be refused. Used by
+ * one thread.
  */
 final class Submission {
   private boolean begun;
 
-  /** Submits a command; its failure says that this one is not under way. */
+  /** Submits a command; if this throws, the command has not started. */
   void add(Runnable command) {
     command.run();
     begun = true;
   }
 
-  /** Notes that a command may be under way. */
+  /** Records that a command may have started. */
   void mayHaveBegun() {
     begun = true;
   }
 
-  /** Returns whether a command may be under way. */
+  /** Returns whether a command may have started. */
   boolean hasBegun() {
     return begun;
   }

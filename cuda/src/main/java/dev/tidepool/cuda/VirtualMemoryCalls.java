@@ -12,9 +12,9 @@ import java.lang.invoke.MethodHandle;
 import java.util.Collection;
 
 /**
- * The driver's functions for virtual memory, where addresses, memory and access are three things.
- * As {@link Cuda} says of its own; apart from them, since many a process never calls one and
- * linking takes time.
+ * The driver's functions for virtual memory, which treat addresses, memory and access separately.
+ * They follow the rules of {@link Cuda}, and are separate because many processes never call them
+ * and linking takes time.
  */
 final class VirtualMemoryCalls {
   private static final int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
@@ -51,7 +51,7 @@ final class VirtualMemoryCalls {
 
   private VirtualMemoryCalls() {}
 
-  /** Sizes of memory and mappings of a device are multiples of this, in bytes. */
+  /** Returns the unit of the sizes of memory and mappings of a device, in bytes. */
   static long cuMemGetAllocationGranularity(int device) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment properties = properties(device, CU_MEM_HANDLE_TYPE_NONE, arena);
@@ -63,7 +63,7 @@ final class VirtualMemoryCalls {
     }
   }
 
-  /** Addresses that no other caller gets, without memory. */
+  /** Reserves addresses, without memory, that no other caller gets. */
   static long cuMemAddressReserve(long bytes) {
     return NativeCall.create(
         "cuMemAddressReserve",
@@ -79,9 +79,9 @@ final class VirtualMemoryCalls {
   }
 
   /**
-   * Memory of a device, without addresses.
+   * Allocates memory of a device, without addresses.
    *
-   * @param exportable whether other processes can have it too
+   * @param exportable whether other processes can import it
    */
   static long cuMemCreate(int device, long bytes, boolean exportable) {
     try (Arena arena = Arena.ofConfined()) {
@@ -97,14 +97,14 @@ final class VirtualMemoryCalls {
     }
   }
 
-  /** Lets memory go; it stays while it is mapped somewhere. */
+  /** Releases memory; it stays allocated while it is mapped. */
   static void cuMemRelease(long handle) {
     release("cuMemRelease", ObjectKind.PHYSICAL_MEMORY, () -> (int) RELEASE.invokeExact(handle));
   }
 
   /**
-   * Returns a descriptor that stands for memory in any process, and keeps it; the caller's to
-   * close.
+   * Returns a descriptor of memory that is valid in any process and keeps the memory; the caller
+   * closes it.
    */
   static int cuMemExportToShareableHandle(long handle) {
     return (int)
@@ -116,10 +116,7 @@ final class VirtualMemoryCalls {
                         descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0L));
   }
 
-  /**
-   * Returns the memory that a descriptor of any process stands for; the descriptor stays the
-   * caller's.
-   */
+  /** Returns the memory of a descriptor from any process; the caller keeps the descriptor. */
   static long cuMemImportFromShareableHandle(int descriptor) {
     return NativeCall.create(
         "cuMemImportFromShareableHandle",
@@ -130,18 +127,18 @@ final class VirtualMemoryCalls {
                     handle, (long) descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
   }
 
-  /** Puts all of some memory behind addresses; no device may access it yet. */
+  /** Maps all of some memory at addresses; no device may access it yet. */
   static void cuMemMap(long address, long bytes, long handle) {
     call("cuMemMap", () -> (int) MAP.invokeExact(address, bytes, 0L, handle, 0L));
     ObjectKind.LIVE.created(ObjectKind.MAPPING);
   }
 
-  /** Ends one mapping. */
+  /** Removes one mapping. */
   static void cuMemUnmap(long address, long bytes) {
     release("cuMemUnmap", ObjectKind.MAPPING, () -> (int) UNMAP.invokeExact(address, bytes));
   }
 
-  /** Lets devices read and write what is mapped at addresses. */
+  /** Lets devices read and write the memory that is mapped at addresses. */
   static void cuMemSetAccess(long address, long bytes, Collection<Integer> devices) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment access = arena.allocate(ACCESS_BYTES * devices.size(), Integer.BYTES);

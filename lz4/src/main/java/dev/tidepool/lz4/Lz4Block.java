@@ -9,20 +9,20 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * Raw LZ4 blocks, after the <i>LZ4 Block Format Description</i>: aircompressor decodes them, and
+ * Raw LZ4 blocks, as in the <i>LZ4 Block Format Description</i>: aircompressor decodes them, and
  * this class measures them without decoding.
  *
- * <p>A block is a list of sequences: a token with two lengths of four bits, more bytes of a length
- * that is 15, literal bytes, an offset of two bytes back into what is decoded, and the length of
- * the match that is copied from there. The last sequence ends after its literals.
+ * <p>A block is a list of sequences. A sequence has a token with two lengths of four bits, more
+ * bytes for a length that is 15, literal bytes, an offset of two bytes back into the decoded bytes,
+ * and the length of the match that is copied from there. The last sequence ends after its literals.
  *
  * <p>Thread-safe: there is no state.
  */
 final class Lz4Block {
-  /** How far back a match may reach, in bytes. */
+  /** How many bytes back a match may reach. */
   static final int WINDOW = 65_535;
 
-  /** A block decodes to at most so many times its own bytes: to 255 for each byte of a length. */
+  /** The most decoded bytes for each byte of a block: 255 for a byte of a length. */
   static final int MOST_EXPANSION = 255;
 
   private static final ValueLayout.OfShort OFFSET =
@@ -30,11 +30,11 @@ final class Lz4Block {
   private static final int LONGEST_IN_TOKEN = 15;
   private static final int SHORTEST_MATCH = 4;
 
-  /** What else the decoders check. */
+  /** The message about a check that only the decoders make. */
   private static final String NOT_ENDED =
       "its last match is nearer to its end than the format allows";
 
-  /** The C library where aircompressor brings it for the platform, else its Java code. */
+  /** The C library if aircompressor includes it for the platform, else its Java code. */
   private static final Lz4Decompressor DECODER = Lz4Decompressor.create();
 
   private Lz4Block() {}
@@ -43,11 +43,12 @@ final class Lz4Block {
    * Decodes an independent block.
    *
    * @param block its compressed bytes and nothing else
-   * @param room takes the bytes; what stands behind them is undefined then. Like {@code block} it
-   *     is this module's own memory, native or a byte array: the decoder does not use checked
-   *     accesses, so memory must not vanish under it
+   * @param room receives the bytes; the bytes after them are undefined then. Like {@code block} it
+   *     is this module's own memory, native or a byte array: the decoder's accesses are not
+   *     checked, so the memory must not be released meanwhile
    * @return how many bytes were decoded
-   * @throws Lz4FormatException if the block is damaged, or has more bytes than there is room for
+   * @throws Lz4FormatException if the block is damaged, or decodes to more bytes than there is room
+   *     for
    */
   static long decode(MemorySegment block, MemorySegment room) {
     return decode(DECODER, block, room);
@@ -56,7 +57,7 @@ final class Lz4Block {
   /**
    * Like {@link #decode(MemorySegment, MemorySegment)}, with a given decoder. The block is measured
    * first: some decoders copy undefined bytes for a match of the offset 0, and this check of each
-   * length does not depend on theirs.
+   * length does not depend on the decoder's checks.
    */
   static long decode(Lz4Decompressor decoder, MemorySegment block, MemorySegment room) {
     long size = decodedSize(block, 0);
@@ -75,8 +76,7 @@ final class Lz4Block {
   }
 
   /**
-   * Returns how many bytes a block decodes to, found without decoding it: in a fraction of the
-   * time.
+   * Returns how many bytes a block decodes to, without decoding it and in a fraction of the time.
    *
    * @param block its compressed bytes and nothing else
    * @param history how many bytes before the block its matches may reach back to
@@ -127,7 +127,8 @@ final class Lz4Block {
   }
 
   /**
-   * Returns what the bytes after a token add to a length: as many as are 255, and one that is not.
+   * Returns what the bytes after a token add to a length: any number of bytes that are 255, and one
+   * that is not.
    */
   private static long moreLength(MemorySegment block, long from) {
     long sum = 0;

@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The decoded blocks of an LZ4 file that are in use or were used lately.
  *
- * <p>A thread decodes a missing block that it needs. If another thread is decoding that block, it
- * decodes one of the next blocks meanwhile, because readers go forward. Blocks that need those
- * before them are decoded by {@link Lz4LinkedBlocks}, one thread at a time.
+ * <p>A thread that needs a missing block decodes it. If another thread is decoding that block, the
+ * thread meanwhile decodes one of the next blocks, because readers go forward. {@link
+ * Lz4LinkedBlocks} decodes blocks that depend on earlier ones, one thread at a time.
  *
- * <p>Locking: the map, the memory that is free and the users of a slot are guarded by this object's
- * monitor, which no thread holds while a block is read, decoded or waited for. A slot's bytes are
- * written by the one thread that made it, before it is {@link Slot#ready}.
+ * <p>Locking: this object's monitor guards the map, the free memory and the users of a slot. No
+ * thread holds the monitor while it reads, decodes or waits for a block. Only the thread that
+ * created a slot writes its bytes, before the slot is {@link Slot#ready}.
  */
 final class Lz4BlockCache {
   private static final long KEPT_BYTES = 32L << 20;
@@ -30,12 +30,12 @@ final class Lz4BlockCache {
   private final int readers = Runtime.getRuntime().availableProcessors();
   private final int kept;
 
-  /** By block, the one that was used least recently first. */
+  /** By block, the least recently used first. */
   private final Map<Integer, Slot> slots = new LinkedHashMap<>(16, 0.75f, true);
 
   private final ArrayDeque<MemorySegment> free = new ArrayDeque<>();
 
-  /** A block's place, and its bytes as soon as they are ready. */
+  /** The memory of a block, with its bytes as soon as they are ready. */
   static final class Slot {
     private final int block;
     private final CountDownLatch ready = new CountDownLatch(1);
@@ -53,7 +53,7 @@ final class Lz4BlockCache {
       return block;
     }
 
-    /** Returns what the block decodes to; for users of a slot that is ready. */
+    /** Returns the decoded bytes; for users of a slot that is ready. */
     MemorySegment bytes() {
       return room.asSlice(0, size);
     }
@@ -71,8 +71,8 @@ final class Lz4BlockCache {
   }
 
   /**
-   * Copies bytes of a block, from its byte {@code from} on, as many as it has and the destination
-   * takes; returns how many.
+   * Copies bytes of a block, from its byte {@code from} on: as many as the block has and the
+   * destination takes. Returns their number.
    */
   long copy(int block, long from, MemorySegment destination) throws IOException {
     Slot slot = hold(block);
@@ -137,14 +137,17 @@ final class Lz4BlockCache {
 
   private Slot add(int block) {
     MemorySegment room = free.poll();
-    // Memory of the collector's: a reader that runs while the file is closed finds it in place.
+    // Garbage-collected memory: a reader that runs while the file is closed can still use it.
     Slot slot =
         new Slot(block, room == null ? Arena.ofAuto().allocate(index.largestBlock(), 64) : room);
     slots.put(block, slot);
     return slot;
   }
 
-  /** Decodes the first block behind {@code block} that no thread has begun, if it is near. */
+  /**
+   * Decodes the first independent block after {@code block} that no thread has begun, if it is
+   * near.
+   */
   private void decodeAhead(int block) {
     Slot ahead = null;
     synchronized (this) {
@@ -162,7 +165,7 @@ final class Lz4BlockCache {
     }
   }
 
-  /** Decodes a block into a slot that this thread made. A failure stays with the slot. */
+  /** Decodes a block into a slot that this thread created. A failure is kept in the slot. */
   private void fill(Slot slot) {
     try {
       slot.size =

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 
 /** Lets {@code dev.tidepool.memory} read LZ4 files; found as a service. */
 public final class Lz4Codec implements FileCodec {
-  /** For {@link java.util.ServiceLoader}. */
+  /** Creates a codec, for {@link java.util.ServiceLoader}. */
   public Lz4Codec() {}
 
   @Override

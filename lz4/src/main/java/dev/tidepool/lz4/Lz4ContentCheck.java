@@ -4,13 +4,13 @@ import java.io.IOException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Compares what the frames of an LZ4 file decode to with the checksums that they end with.
+ * Compares the decoded bytes of an LZ4 file's frames with the checksums at the ends of the frames.
  *
- * <p>Such a checksum takes all bytes in order, but readers come in any. So blocks are added up when
- * they are decoded and it is their turn, and what was never decoded in turn is decoded again at the
- * end. Readers that go through the file side by side leave little of that.
+ * <p>Such a checksum takes all bytes in order, but readers read in any order. A decoded block is
+ * therefore added when it is its turn, and blocks that were never decoded in turn are decoded again
+ * at the end. Readers that go through the file in parallel leave few of them.
  *
- * <p>Locking: everything is under {@link #turn}, which readers take only if it is free.
+ * <p>Locking: {@link #turn} guards the sum and the progress. Readers acquire it only if it is free.
  */
 final class Lz4ContentCheck {
   private final Lz4Index index;
@@ -26,7 +26,7 @@ final class Lz4ContentCheck {
     this.cache = cache;
   }
 
-  /** Adds up the blocks whose turn it is and that are decoded, unless another thread does. */
+  /** Adds the decoded blocks whose turn it is, unless another thread does. */
   void advance() throws IOException {
     Lz4BlockCache.Slot slot = cache.holdIfReady(next);
     while (slot != null) {
@@ -49,8 +49,9 @@ final class Lz4ContentCheck {
   }
 
   /**
-   * Blocks were decoded where no thread adds them up: the checksums of blocks that have one each
-   * will do, and only other frames are still compared with their own.
+   * Reports that blocks were decoded where no thread adds them. The checksums of blocks then
+   * suffice for frames that have them; only other frames are still compared with their content
+   * checksums.
    */
   void leaveToBlocks() {
     leftToBlocks = true;
@@ -62,7 +63,7 @@ final class Lz4ContentCheck {
   }
 
   /**
-   * Decodes and adds up what was not, to the end.
+   * Decodes and adds the remaining blocks, to the end.
    *
    * @throws Lz4FormatException if a checksum is wrong
    */
@@ -96,7 +97,7 @@ final class Lz4ContentCheck {
     checkFrames();
   }
 
-  /** Compares the sums of the frames that end where the next block begins. */
+  /** Compares the checksums of the frames that end where the next block begins. */
   private void checkFrames() throws IOException {
     while (checkedFrames < index.frames().size()) {
       Lz4Index.Frame frame = index.frames().get(checkedFrames);

@@ -3,11 +3,11 @@ package dev.tidepool.lz4;
 import dev.tidepool.transfer.TransferCalibration.Cost;
 
 /**
- * What it takes to bring compressed bytes to a device, decoded; decides where they are decoded.
+ * The costs of bringing compressed bytes to a device and decoding them; decides where to decode.
  *
- * @param link what it costs to send page-locked memory of the host to the device
- * @param hostBytesPerSecond how fast the host decodes, counted in decoded bytes
- * @param deviceBytesPerSecond how fast the device does, its start included
+ * @param link the cost of sending page-locked memory of the host to the device
+ * @param hostBytesPerSecond how fast the host decodes, in decoded bytes
+ * @param deviceBytesPerSecond how fast the device decodes, including the start
  */
 public record Lz4Costs(Cost link, double hostBytesPerSecond, double deviceBytesPerSecond) {
 
@@ -20,12 +20,15 @@ public record Lz4Costs(Cost link, double hostBytesPerSecond, double deviceBytesP
     }
   }
 
-  /** Nanoseconds until bytes that the host decodes are on the device. */
+  /** Returns the nanoseconds until bytes that the host decodes are on the device. */
   public double hostNanos(long decodedBytes) {
     return decodedBytes * 1e9 / hostBytesPerSecond + link.nanos(decodedBytes);
   }
 
-  /** Nanoseconds until bytes that travel compressed, and a table of them, are decoded there. */
+  /**
+   * Returns the nanoseconds until bytes that are sent compressed, with a table of the blocks, are
+   * decoded on the device.
+   */
   public double deviceNanos(long compressedBytes, long decodedBytes) {
     return link.nanos(0) + link.nanos(compressedBytes) + decodedBytes * 1e9 / deviceBytesPerSecond;
   }

@@ -21,8 +21,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Decodes independent blocks on an accelerator, one work item for each. A block that is damaged
- * stops at the place, writes nothing beside its room, and is reported; the others are decoded.
+ * Decodes independent blocks on an accelerator, one work item for each. A damaged block stops at
+ * the damage, writes nothing outside of its room, and is reported; the others are decoded.
  *
  * <p>Safe for use by any thread.
  */
@@ -34,12 +34,12 @@ public final class Lz4DeviceDecoder {
     KernelParameter.out("sizes", ElementType.LONG)
   };
 
-  /** Numbers that say where a block is. */
+  /** The number of longs that describe a block. */
   private static final int COLUMNS = 5;
 
   private static final long DAMAGED = -1;
 
-  /** C code that serves OpenCL and CUDA. It checks each length against the bytes that are left. */
+  /** C code that serves OpenCL and CUDA. It checks each length against the remaining bytes. */
   private static final String FUNCTIONS =
       """
       FUNCTION int more_length(GLOBAL const u8* in, i64* at, i64 end, i64* length) {
@@ -121,10 +121,10 @@ public final class Lz4DeviceDecoder {
   /**
    * A block among others.
    *
-   * @param source where its compressed bytes begin
-   * @param bytes how many they are
-   * @param target where what it decodes to begins
-   * @param room how many bytes that may be
+   * @param source the offset of its compressed bytes
+   * @param bytes the number of its compressed bytes
+   * @param target the offset of its decoded bytes
+   * @param room the most bytes that it may decode to
    * @param stored whether its bytes are not compressed
    */
   public record Block(long source, long bytes, long target, long room, boolean stored) {}
@@ -133,7 +133,10 @@ public final class Lz4DeviceDecoder {
     this.kernel = kernel;
   }
 
-  /** Returns the decoder of a manager's accelerator; empty if that runs no hand-written code. */
+  /**
+   * Returns the decoder of a manager's accelerator; empty if the accelerator runs no hand-written
+   * code.
+   */
   public static Optional<Lz4DeviceDecoder> of(UnifiedMemoryManager memory) {
     return source(memory.accelerator()).map(source -> new Lz4DeviceDecoder(memory.compile(source)));
   }
@@ -163,14 +166,14 @@ public final class Lz4DeviceDecoder {
     long room = number(blocks, at + 3);
     long size = DAMAGED;
     if (number(blocks, at + 4) == 0) {
-      // The codec gets copies, because a buffer's bytes may be a mapped file.
+      // The codec gets copies, because the bytes of a buffer may be a mapped file.
       long most = Math.min(room, Lz4Block.MOST_EXPANSION * source.byteSize());
       MemorySegment decoded = MemorySegment.ofArray(new byte[Math.toIntExact(most)]);
       try {
         size = Lz4Block.decode(MemorySegment.ofArray(source.toArray(JAVA_BYTE)), decoded);
         MemorySegment.copy(decoded, 0, item.array(2), from, size);
       } catch (Lz4FormatException _) {
-        // The size tells it. Decode the block on the host to learn more.
+        // The size reports it. Decode the block on the host to learn more.
       }
     } else if (source.byteSize() <= room) {
       size = source.byteSize();
@@ -184,12 +187,14 @@ public final class Lz4DeviceDecoder {
   }
 
   /**
-   * Decodes blocks; returns when done. What is no block's room in {@code target} stays.
+   * Decodes blocks; returns when they are done. Bytes of {@code target} outside of the rooms of
+   * blocks do not change.
    *
    * @param compressed the bytes of all blocks
-   * @param target takes what they decode to; the rooms of blocks do not overlap
-   * @return for each block how many bytes it decodes to, or -1 if it is damaged or has no room
-   * @throws IndexOutOfBoundsException if a block is beside the buffers
+   * @param target receives the decoded bytes; the rooms of blocks do not overlap
+   * @return for each block how many bytes it decodes to, or -1 if it is damaged or has too little
+   *     room
+   * @throws IndexOutOfBoundsException if a block is not within the buffers
    */
   public long[] decode(
       UnifiedBuffer<byte[]> compressed, List<Block> blocks, UnifiedBuffer<byte[]> target) {

@@ -21,14 +21,17 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Brings blocks of a compressed file to an accelerator as they are, and decodes them there. Used
- * where that was measured to be faster than to decode on the host: over a slow link to a device
- * with memory of its own. Safe for use by any thread.
+ * Sends blocks of a compressed file to an accelerator as they are, and decodes them there. Used if
+ * that was measured to be faster than decoding on the host: over a slow link to a device with
+ * memory of its own. Safe for use by any thread.
  */
 final class Lz4DeviceSource {
   private static final String TAG = "compressed transfer";
 
-  /** Blocks that decode to more than so many times what is wanted take too much of the device. */
+  /**
+   * Blocks that decode to more than this many times the requested bytes take too much device
+   * memory.
+   */
   private static final int MOST_WASTE = 2;
 
   private final UnifiedMemoryManager memory;
@@ -44,7 +47,7 @@ final class Lz4DeviceSource {
   }
 
   /**
-   * Returns the way to a manager's accelerator; empty if there is no transfer, or no code to
+   * Returns the source for a manager's accelerator; empty if there is no transfer, or no code to
    * decode.
    */
   static Optional<Lz4DeviceSource> to(UnifiedMemoryManager memory) {
@@ -58,15 +61,15 @@ final class Lz4DeviceSource {
                   Lz4Measurement.of(memory, decoder)
                       .map(costs -> new Lz4DeviceSource(memory, decoder, costs)));
     } catch (TidepoolException | UnsupportedOperationException _) {
-      return Optional.empty(); // What matters of this fails again in the work itself.
+      return Optional.empty(); // A failure that matters occurs again in the work itself.
     }
   }
 
   /**
-   * Fills a buffer with decoded bytes, from {@code position} of all that the file decodes to on.
+   * Fills a buffer with decoded bytes, from {@code position} of the whole decoded content on.
    *
-   * @return false if the host decodes faster, or has to, a block turns out damaged on the device,
-   *     or the device fails or has no room for the blocks
+   * @return false if the host decodes faster or has to, if a block turns out to be damaged on the
+   *     device, or if the device fails or has no room for the blocks
    * @throws Lz4FormatException if a block is found damaged before it is sent
    */
   boolean load(Lz4Index index, long position, UnifiedBuffer<byte[]> destination)
@@ -98,11 +101,11 @@ final class Lz4DeviceSource {
       return costs.favoursDevice(compressed, decoded)
           && decode(index, first, blocks, compressed, decoded, position - start, destination);
     } catch (OutOfDeviceMemoryException _) {
-      return false; // The host needs none there but the destination.
+      return false; // The host needs only the destination there.
     } catch (Lz4FormatException e) {
       throw e;
     } catch (AcceleratorException | TransferException _) {
-      return false; // Its next command fails too, and is told as a failure of the accelerator.
+      return false; // The accelerator's next command fails, too, and is reported.
     }
   }
 
@@ -129,7 +132,7 @@ final class Lz4DeviceSource {
           return false;
         }
       }
-      // Blocks begin and end where they like: what was asked for is somewhere in them.
+      // Blocks begin and end anywhere: the requested bytes are somewhere within them.
       copy.execute(
           Arguments.of("from", target.slice(skipped, destination.length()), "to", destination));
       return true;

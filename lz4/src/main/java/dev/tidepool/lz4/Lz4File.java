@@ -11,13 +11,13 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What an LZ4 file decodes to, read at positions by several threads. Blocks are decoded when they
- * are first wanted, and kept for a while.
+ * The decoded content of an LZ4 file, which several threads read at positions. Blocks are decoded
+ * when they are first needed, and kept for a while.
  *
- * <p>Every failure names the file, and the block where it is one's.
+ * <p>Every failure names the file, and the block if the failure is a block's.
  */
 final class Lz4File implements ByteSource {
-  /** What decodes to less is over before the ways to an accelerator are measured. */
+  /** Files that decode to less are read before the ways to an accelerator are measured. */
   private static final long WORTH_MEASURING = 64L << 20;
 
   private final Path path;
@@ -70,7 +70,10 @@ final class Lz4File implements ByteSource {
     }
   }
 
-  /** Finds the block of a byte. Decodes the blocks before it, which a sequential reader needs. */
+  /**
+   * Finds the block of a byte. First decodes the unknown blocks before it if they are few: a
+   * sequential reader needs them.
+   */
   private int find(long position) throws IOException {
     long near = cache.keptBytes() / 2;
     for (int block = index.nextUnknown(position, near);

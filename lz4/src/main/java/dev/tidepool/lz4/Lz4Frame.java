@@ -6,13 +6,13 @@ import java.nio.ByteOrder;
 import java.util.OptionalLong;
 
 /**
- * What the header of an LZ4 frame says, as the <i>LZ4 Frame Format Description</i> has it.
+ * The header of an LZ4 frame, as in the <i>LZ4 Frame Format Description</i>.
  *
- * @param independent whether each block is decoded without those before it
+ * @param independent whether each block can be decoded without those before it
  * @param blockChecksums whether each block is followed by the checksum of its bytes in the file
- * @param contentChecksum whether the frame ends with the checksum of all that it decodes to
- * @param contentSize how many bytes it decodes to, if it says so
- * @param blockBytes the most that one block decodes to: 64 KiB, 256 KiB, 1 MiB or 4 MiB
+ * @param contentChecksum whether the frame ends with the checksum of its decoded bytes
+ * @param contentSize the number of its decoded bytes, if the header has it
+ * @param blockBytes the most bytes that one block decodes to: 64 KiB, 256 KiB, 1 MiB or 4 MiB
  */
 public record Lz4Frame(
     boolean independent,
@@ -21,18 +21,20 @@ public record Lz4Frame(
     OptionalLong contentSize,
     int blockBytes) {
 
-  /** What a frame begins with, as a little-endian number. */
+  /** The number at the start of a frame; little-endian. */
   private static final int MAGIC = 0x184D2204;
 
-  /** What frames of other data begin with, in all but the last four bits; readers skip them. */
+  /**
+   * The number at the start of frames of other data, without its last four bits; readers skip them.
+   */
   private static final int SKIPPABLE_MAGIC = 0x184D2A50;
 
   private static final int LEGACY_MAGIC = 0x184C2102;
 
-  /** The longest that a header can be. */
+  /** The most bytes of a header. */
   public static final int LONGEST_HEADER = 19;
 
-  /** In front of a block stands its size; the highest bit says that it is not compressed. */
+  /** The bit in the size before a block that marks the block as not compressed. */
   static final int STORED = 1 << 31;
 
   private static final int VERSION = 1 << 6;
@@ -46,7 +48,7 @@ public record Lz4Frame(
   private static final int SMALLEST_BLOCK_CODE = 4;
   private static final int LARGEST_BLOCK_CODE = 7;
 
-  /** Checks that the blocks have a size that the format knows. */
+  /** Checks that the format has the block size, and that the content size is not negative. */
   public Lz4Frame {
     if (blockBytes != blockBytes(code(blockBytes))) {
       throw new IllegalArgumentException(
@@ -58,25 +60,26 @@ public record Lz4Frame(
   }
 
   /**
-   * Independent blocks of 64 KiB, which suit decoding on a device, with a checksum of the whole.
+   * Returns a header for independent blocks of 64 KiB, which suit decoding on a device, with a
+   * checksum of the content.
    *
-   * @param contentSize how many bytes it will decode to
+   * @param contentSize the number of decoded bytes
    */
   public static Lz4Frame of(long contentSize) {
     return new Lz4Frame(true, false, true, OptionalLong.of(contentSize), 64 << 10);
   }
 
-  /** This frame with blocks of at most so many bytes. */
+  /** Returns this header with blocks of at most a number of bytes. */
   public Lz4Frame withBlockBytes(int bytes) {
     return new Lz4Frame(independent, blockChecksums, contentChecksum, contentSize, bytes);
   }
 
-  /** This frame with or without a checksum after each block. */
+  /** Returns this header with or without a checksum after each block. */
   public Lz4Frame withBlockChecksums(boolean present) {
     return new Lz4Frame(independent, present, contentChecksum, contentSize, blockBytes);
   }
 
-  /** This frame with or without a checksum of its content. */
+  /** Returns this header with or without a checksum of the content. */
   public Lz4Frame withContentChecksum(boolean present) {
     return new Lz4Frame(independent, blockChecksums, present, contentSize, blockBytes);
   }
@@ -86,9 +89,10 @@ public record Lz4Frame(
   }
 
   /**
-   * Bytes of the frame that begins here if it is one of other data, which readers skip.
+   * Returns the bytes of the frame that begins here, if it is a frame of other data, which readers
+   * skip.
    *
-   * @throws Lz4FormatException if it is cut within its header
+   * @throws Lz4FormatException if the frame is cut within its header
    */
   public static OptionalLong skippableBytes(ByteBuffer start) {
     ByteBuffer bytes = start.slice().order(ByteOrder.LITTLE_ENDIAN);
@@ -101,7 +105,7 @@ public record Lz4Frame(
     return OptionalLong.of(2 * Integer.BYTES + (bytes.getInt() & 0xffff_ffffL));
   }
 
-  /** Bytes of this header. */
+  /** Returns the bytes of this header. */
   public int headerBytes() {
     return 7 + (contentSize.isPresent() ? Long.BYTES : 0);
   }
@@ -109,8 +113,9 @@ public record Lz4Frame(
   /**
    * Reads a header.
    *
-   * @param start the first bytes of a frame, {@link #LONGEST_HEADER} or as many as there are
-   * @throws Lz4FormatException if it is no header, is cut or damaged, or uses what is not supported
+   * @param start the first bytes of a frame, {@link #LONGEST_HEADER} or all that there are
+   * @throws Lz4FormatException if the bytes are no header, are cut or damaged, or use unsupported
+   *     features
    */
   public static Lz4Frame parse(ByteBuffer start) {
     ByteBuffer bytes = start.slice().order(ByteOrder.LITTLE_ENDIAN);
@@ -174,7 +179,7 @@ public record Lz4Frame(
     return bytes.put(check(bytes, bytes.position())).array();
   }
 
-  /** Returns the byte that checks what stands between the magic number and {@code end}. */
+  /** Returns the byte that checks the bytes between the magic number and {@code end}. */
   private static byte check(ByteBuffer bytes, int end) {
     byte[] described = new byte[end - Integer.BYTES];
     bytes.get(Integer.BYTES, described);

@@ -9,8 +9,8 @@ import java.nio.ByteOrder;
 import java.nio.channels.WritableByteChannel;
 
 /**
- * Writes one LZ4 frame of independent blocks; for one thread. Without {@link #end} the frame is
- * cut, and every reader says so.
+ * Writes one LZ4 frame of independent blocks. Used by one thread. Without {@link #end} the frame is
+ * cut, and every reader reports that.
  *
  * <pre>{@code
  * try (FileChannel file = FileChannel.open(path, WRITE, CREATE_NEW)) {
@@ -32,9 +32,9 @@ public final class Lz4FrameWriter {
   private boolean hasEnded;
 
   /**
-   * Writes the header.
+   * Creates a writer, and writes the header.
    *
-   * @param channel blocking; stays open
+   * @param channel a blocking channel, which stays open
    * @throws IllegalArgumentException if the frame's blocks are not independent
    */
   public Lz4FrameWriter(WritableByteChannel channel, Lz4Frame frame) throws IOException {
@@ -89,9 +89,9 @@ public final class Lz4FrameWriter {
   }
 
   /**
-   * Writes what is left, and the end of the frame.
+   * Writes the remaining bytes and the end of the frame.
    *
-   * @throws IllegalStateException if the frame's header says another number of bytes, or the frame
+   * @throws IllegalStateException if the frame's header has another number of bytes, or the frame
    *     has ended
    */
   public void end() throws IOException {

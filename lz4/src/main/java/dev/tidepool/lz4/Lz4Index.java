@@ -13,21 +13,21 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Where the blocks of an LZ4 file are, and which bytes each decodes to.
+ * The positions of the blocks of an LZ4 file, and the bytes that each decodes to.
  *
- * <p>The index reads at once where the blocks are in the file: a few bytes of each block. The file
- * does not say how many bytes a block holds, and each may hold less than the frame's maximum. A
- * thread that decodes a block reports its size. Other sizes are found when they are needed, by
- * walking over blocks without decoding them.
+ * <p>The index first reads the positions of the blocks in the file: a few bytes of each block. The
+ * file does not say how many bytes a block decodes to, and each may have less than the frame's
+ * maximum. A thread that decodes a block reports its size. Other sizes are computed when they are
+ * needed, by walking over blocks without decoding them.
  *
- * <p>Locking: {@link #decodedSizes}, and {@link #starts} up to {@link #known}, are under this
- * object's monitor; all else is immutable.
+ * <p>Locking: this object's monitor guards {@link #known}, {@link #decodedSizes}, {@link
+ * #measured}, and {@link #starts} up to {@link #known}. All other state is immutable.
  */
 final class Lz4Index {
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-  /** A frame, which of the file's blocks are its own, and where the checksum of them all stands. */
+  /** A frame, the range of its blocks in the file, and the position of its content checksum. */
   record Frame(Lz4Frame header, int firstBlock, int endBlock, long checksumPosition) {}
 
   private final ByteSource file;
@@ -37,19 +37,19 @@ final class Lz4Index {
   private int[] sizes = new int[16];
   private int[] frameOf = new int[16];
 
-  /** Where the blocks begin in what is decoded; the next one's where they end. */
+  /** The offsets of the blocks in the decoded content; a block ends where the next one begins. */
   private final long[] starts;
 
   private int known;
 
-  /** What blocks decode to, as far as that was told; -1 for others. */
+  /** The decoded sizes of blocks, as far as they were reported; -1 for others. */
   private final int[] decodedSizes;
 
   private final MemorySegment measured;
   private final int largestBlock;
 
   /**
-   * Reads where the blocks are.
+   * Reads the positions of the blocks.
    *
    * @throws Lz4FormatException if the file is cut, or damaged in its headers
    */
@@ -79,7 +79,7 @@ final class Lz4Index {
     this.measured = Arena.ofAuto().allocate(largest);
   }
 
-  /** Reads where the blocks of a frame are; returns where the frame ends. */
+  /** Reads the positions of the blocks of a frame; returns the end of the frame. */
   private long readFrame(long position, long end, Lz4Frame header) throws IOException {
     int first = blocks;
     long at = position + header.headerBytes();
@@ -138,7 +138,7 @@ final class Lz4Index {
     return blocks;
   }
 
-  /** Returns the most that one block of any frame decodes to. */
+  /** Returns the most bytes that one block of any frame decodes to. */
   int largestBlock() {
     return largestBlock;
   }
@@ -151,7 +151,7 @@ final class Lz4Index {
     return frames.get(frameOf[block]);
   }
 
-  /** Returns how many bytes all blocks decode to, or, where a frame does not say, at most. */
+  /** Returns how many bytes all blocks decode to; the most possible if a frame does not say it. */
   long mostBytes() {
     long bytes = 0;
     for (Frame frame : frames) {
@@ -171,13 +171,13 @@ final class Lz4Index {
     return sizes[block] & Integer.MAX_VALUE;
   }
 
-  /** Returns whether a block is decoded without others, and found right or wrong by itself. */
+  /** Returns whether a block can be decoded and checked without others. */
   boolean isCheckedAlone(int block) {
     Lz4Frame header = frame(block).header();
     return header.independent() && (header.blockChecksums() || !header.contentChecksum());
   }
 
-  /** Reads a block's bytes as they are in the file, and looks whether their checksum is right. */
+  /** Reads a block's bytes as they are in the file, and checks their checksum if there is one. */
   MemorySegment read(int block, MemorySegment scratch) throws IOException {
     MemorySegment bytes = scratch.asSlice(0, compressedBytes(block));
     file.read(positions[block], bytes);
@@ -188,7 +188,7 @@ final class Lz4Index {
     return bytes;
   }
 
-  /** Returns the checksum of all that a frame decodes to. */
+  /** Returns the checksum of a frame's decoded bytes. */
   int contentChecksum(Frame frame) throws IOException {
     return readInt(frame.checksumPosition());
   }
@@ -199,14 +199,14 @@ final class Lz4Index {
     return bytes.get(INT, 0);
   }
 
-  /** Takes note of what a block decodes to. */
+  /** Records the decoded size of a block. */
   synchronized void learn(int block, long size) {
     decodedSizes[block] = (int) size;
   }
 
   /**
-   * The block that is to be decoded to learn where a byte is that soon follows what is known; -1 if
-   * that is known, or too far away for that.
+   * Returns the next block to decode in order to find the block of a byte, if the byte is near the
+   * end of the known blocks; -1 if its block is known or too far away.
    */
   synchronized int nextUnknown(long position, long near) throws IOException {
     while (known < blocks && starts[known] <= position && decodedSizes[known] >= 0) {
@@ -216,7 +216,7 @@ final class Lz4Index {
     return unknown && position - starts[known] < near ? known : -1;
   }
 
-  /** Returns the block that holds a decoded byte; {@link #blocks()} if there are fewer bytes. */
+  /** Returns the block that contains a decoded byte; {@link #blocks()} if there are fewer bytes. */
   synchronized int find(long position) throws IOException {
     while (known < blocks && starts[known] <= position) {
       measure();
@@ -230,7 +230,7 @@ final class Lz4Index {
     return block < known ? block : blocks;
   }
 
-  /** Where a block begins in what is decoded. */
+  /** Returns the offset of a block in the decoded content. */
   synchronized long start(int block) throws IOException {
     while (known < block) {
       measure();
@@ -238,7 +238,7 @@ final class Lz4Index {
     return starts[block];
   }
 
-  /** Finds where the first block ends of which that is not known. */
+  /** Computes the end of the first block whose end is not known. */
   private void measure() throws IOException {
     int block = known;
     Frame frame = frame(block);

@@ -11,20 +11,20 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decodes blocks whose matches reach into those before them, so that they have to be decoded in
- * order. Every now and then the bytes that a next block may reach back to are kept; a reader that
+ * Decodes blocks whose matches reach into earlier blocks, and which therefore have to be decoded in
+ * order. At intervals this class keeps the bytes that a next block may reach back to. A reader that
  * goes back, or far ahead, begins there.
  *
- * <p>The codec decodes independent blocks only. So the history is put before the block, as a
- * sequence of its own: its bytes as literals, the last four of them moved to the front, and a match
- * that copies these four behind the others. What that decodes to is four bytes, the history, and
- * the block.
+ * <p>The codec decodes only independent blocks. So the history is put before the block, as a
+ * sequence of its own: its bytes as literals, with the last four of them moved to the front, and a
+ * match that copies these four behind the others. The result is four bytes, the history, and the
+ * block.
  *
- * <p>Locking: everything is under this object's monitor, held while blocks are decoded, because
- * only one thread at a time can decode in order.
+ * <p>Locking: everything is under this object's monitor. It is held while blocks are decoded,
+ * because only one thread at a time can decode in order.
  */
 final class Lz4LinkedBlocks {
-  /** Blocks are decoded again from at most so many places. */
+  /** The most places from which blocks are decoded again. */
   private static final int MOST_PLACES = 256;
 
   private static final long BYTES_BETWEEN = 4L << 20;
@@ -38,26 +38,28 @@ final class Lz4LinkedBlocks {
   /** A token, the length of the literals, the history and an offset. */
   private static final int LONGEST_PREFIX = 1 + Lz4Block.WINDOW / 255 + 1 + Lz4Block.WINDOW + 2;
 
-  /** A shorter block has literals only, and the codec takes no sequence that so little follows. */
+  /**
+   * A shorter block has only literals, and the codec refuses a sequence that so few bytes follow.
+   */
   private static final int SHORTEST_WITH_MATCH = 6;
 
   private final Lz4Index index;
 
-  /** By block, what the bytes before it are. */
+  /** By block, the bytes before it. */
   private final TreeMap<Integer, byte[]> places = new TreeMap<>();
 
   private @Nullable MemorySegment input;
   private @Nullable MemorySegment output;
   private int next;
 
-  /** The bytes before the next block, as many as a match may reach back to; not changed. */
+  /** The bytes before the next block, as many as a match may reach back to; never modified. */
   private byte[] history = {};
 
   Lz4LinkedBlocks(Lz4Index index) {
     this.index = index;
   }
 
-  /** Decodes a block to the front of a segment; returns how many bytes it has. */
+  /** Decodes a block to the start of a segment; returns its number of bytes. */
   synchronized long decode(int block, MemorySegment target) throws IOException {
     if (input == null || output == null) {
       Arena arena = Arena.ofAuto();
@@ -74,13 +76,13 @@ final class Lz4LinkedBlocks {
     }
   }
 
-  /** Continues at the nearest block at or before one whose history is known. */
+  /** Moves to the nearest block, at or before a given one, whose history is known. */
   private void moveTo(int block) {
     int first = index.frame(block).firstBlock();
     Integer place = places.floorKey(block);
     int begin = place == null ? first : Math.max(first, place);
     if (next <= block && next > begin) {
-      return; // It is nearer to go on.
+      return; // To continue is shorter.
     }
     next = begin;
     byte[] before = begin == first ? null : places.get(begin);
@@ -89,7 +91,7 @@ final class Lz4LinkedBlocks {
 
   private MemorySegment decodeNext(MemorySegment from, MemorySegment to) throws IOException {
     int block = next;
-    next = -1; // A failure leaves no place to go on from.
+    next = -1; // After a failure, there is no place to continue from.
     MemorySegment decoded;
     try {
       decoded = index.isStored(block) ? index.read(block, to) : decodeCompressed(block, from, to);
@@ -114,7 +116,7 @@ final class Lz4LinkedBlocks {
     return to.asSlice(before, size - before);
   }
 
-  /** Writes the sequence that decodes to the history; returns how many bytes it has. */
+  /** Writes the sequence that decodes to the history; returns the length of the sequence. */
   private long writeHistory(MemorySegment to) {
     int missing = Math.max(0, MATCH - history.length);
     int length = missing + history.length;

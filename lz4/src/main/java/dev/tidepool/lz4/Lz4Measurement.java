@@ -15,9 +15,10 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 
 /**
- * Finds the {@link Lz4Costs} of an accelerator: what its link costs is calibrated, how fast both
- * sides decode is measured with four megabytes of made up data. Takes some tenths of a second. The
- * fastest of a few tries counts. What the accelerator decoded is compared with the data.
+ * Finds the {@link Lz4Costs} of an accelerator. The cost of its link is calibrated. The decoding
+ * speeds of both sides are measured with four megabytes of generated data; the fastest of a few
+ * tries counts. This takes some tenths of a second. The accelerator's decoded bytes are compared
+ * with the data.
  */
 public final class Lz4Measurement {
   private static final int BLOCKS = 64;
@@ -28,9 +29,9 @@ public final class Lz4Measurement {
   private Lz4Measurement() {}
 
   /**
-   * Measures the way to a manager's accelerator, and both ways to decode.
+   * Measures the link to a manager's accelerator, and the decoding on both sides.
    *
-   * @return empty if no page-locked memory can be sent there, or the accelerator decodes wrongly
+   * @return empty if no page-locked memory can be sent there, or if the accelerator decodes wrongly
    */
   public static Optional<Lz4Costs> of(UnifiedMemoryManager memory, Lz4DeviceDecoder decoder) {
     Optional<Cost> link = memory.transfers().calibrate().cost(Leg.PINNED_UP);
@@ -80,7 +81,7 @@ public final class Lz4Measurement {
     return true;
   }
 
-  /** Words that come back after a while, as in much data that is compressed. */
+  /** Returns bytes that repeat after a while, as in much data that is compressed. */
   private static byte[] sample() {
     SplittableRandom random = new SplittableRandom(1);
     byte[] plain = new byte[BLOCK_BYTES];

@@ -7,11 +7,12 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * The checksum of LZ4 frames, of bytes that come piece by piece; for one thread at a time.
+ * The checksum of LZ4 frames, over bytes that arrive piece by piece. Used by one thread at a time.
  *
  * <p>It is Yann Collet's XXH32 (<a
  * href="https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md">specification</a>) with the
- * seed 0: four sums run over 16 bytes at a time and are folded at the end, with what is left over.
+ * seed 0: four sums run over 16 bytes at a time, and are folded at the end with the remaining
+ * bytes.
  */
 final class XxHash32 {
   private static final ValueLayout.OfInt INT =
@@ -23,7 +24,7 @@ final class XxHash32 {
   private static final int PRIME_5 = 0x165667B1;
   private static final int STRIPE = 16;
 
-  /** The first two primes added up, as 32 bits have it. */
+  /** The sum of the first two primes, in 32 bits. */
   private int sum1 = 0x24234428;
 
   private int sum2 = PRIME_2;
@@ -43,7 +44,7 @@ final class XxHash32 {
     return hash.value();
   }
 
-  /** Adds the bytes that come next. */
+  /** Adds the next bytes. */
   void update(MemorySegment bytes) {
     long at = 0;
     long end = bytes.byteSize();

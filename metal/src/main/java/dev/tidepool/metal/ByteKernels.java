@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies and fills of any bytes. Metal's own take multiples of 4 alone; what is left is done by two
- * small kernels, which are compiled when they are first needed.
+ * Copies and fills of any bytes. Metal's own commands take only multiples of 4. Two small kernels,
+ * which are compiled on first use, process the rest.
  */
 final class ByteKernels implements AutoCloseable {
   private static final long UNIT = 4;
@@ -70,7 +70,7 @@ final class ByteKernels implements AutoCloseable {
     this.device = device;
   }
 
-  /** Copies bytes between buffers of the device, or within one where the ranges are apart. */
+  /** Copies bytes between buffers of the device, or within one if the ranges do not overlap. */
   void copy(Commands to, long source, long from, long target, long offset, long bytes) {
     if (bytes == 0) {
       return;
@@ -142,7 +142,10 @@ final class ByteKernels implements AutoCloseable {
     return made(fill, "tp_fill");
   }
 
-  /** Waits for no other thread, since an autorelease pool of this one may have begun. */
+  /**
+   * Returns a kernel, compiled on first use. Waits for no other thread, since an autorelease pool
+   * of this one may have begun.
+   */
   private CompiledKernel made(AtomicReference<@Nullable CompiledKernel> kernel, String entry) {
     CompiledKernel known = kernel.get();
     if (known != null) {

@@ -21,7 +21,7 @@ final class CommandErrors {
   /**
    * Returns the exception for a command that failed.
    *
-   * @param command what was encoded
+   * @param command the encoded command
    */
   static AcceleratorException failure(String command, Foundation.Failure failure) {
     int code = (int) failure.code();
@@ -51,7 +51,10 @@ final class CommandErrors {
     };
   }
 
-  /** Queues go on after a failed command, unless the process or the device has lost the other. */
+  /**
+   * Returns the kind of an error. Queues continue after a failed command, unless the process has
+   * lost the device.
+   */
   private static AcceleratorException.Kind kindOf(int code, String description) {
     return switch (code) {
       case OUT_OF_MEMORY -> AcceleratorException.Kind.TRANSIENT;

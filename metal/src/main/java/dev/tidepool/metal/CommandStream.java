@@ -12,26 +12,26 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command queue of a device, Tidepool's or of other code, with a timeline that says how far its
- * commands are. Safe for use by any thread.
+ * A command queue of a device, Tidepool's or of other code, with a timeline that shows the progress
+ * of its commands. Safe for use by any thread.
  *
- * <p>Apple says of a wait for an event that it holds up what follows in its command buffer. So each
- * later command waits again, until the event is there.
+ * <p>According to Apple, a wait for an event delays the rest of its command buffer. So each later
+ * command waits again, until the event has the awaited value.
  */
 final class CommandStream {
   private final MetalDevice device;
   private final long queue;
   private final Timeline timeline;
-  // Guards the fields behind it. It is taken before an autorelease pool begins: a virtual thread
-  // that
-  // waited for a lock within one could go on on another carrier, and the pool is the first one's.
+  // Guards the fields below. It is acquired before an autorelease pool begins: a virtual thread
+  // that waits for a lock within a pool could continue on another carrier, but the pool belongs to
+  // the first one.
   private final ReentrantLock lock = new ReentrantLock();
   private final List<MetalEvent.Wait> waits = new ArrayList<>();
-  // The number of the last command: numbers are given in the order of the commits.
+  // The number of the last command: numbers are assigned in the order of the commits.
   private long last;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  /** Creates a stream over a queue, which stays the caller's. */
+  /** Creates a stream over a queue, which remains the caller's. */
   CommandStream(MetalDevice device, long queue) {
     this.device = device;
     this.queue = queue;
@@ -45,7 +45,7 @@ final class CommandStream {
   /**
    * Submits commands.
    *
-   * @param command what they are, for messages
+   * @param command its name, for messages
    */
   MetalEvent submit(
       String command, Consumer<Commands> encoding, MetalEvent.@Nullable LastStep lastStep) {
@@ -84,7 +84,10 @@ final class CommandStream {
     commands.waitFor(waits);
   }
 
-  /** What is submitted from now on, by any code, begins when a command of any queue has ended. */
+  /**
+   * Lets commands that are submitted from now on, by any code, begin only after a command of any
+   * queue has ended.
+   */
   void after(Event event) {
     requireOpen();
     MetalEvent.Wait wait = wait(event);
@@ -104,8 +107,8 @@ final class CommandStream {
   }
 
   /**
-   * Returns a wait for a command, which the caller closes; null if it has ended, or is ahead in
-   * this very queue.
+   * Returns a wait for a command, which the caller closes; null if the command has ended, or is
+   * ahead in this same queue.
    */
   MetalEvent.@Nullable Wait wait(Event event) {
     if (!(event instanceof MetalEvent awaited)) {
@@ -126,7 +129,7 @@ final class CommandStream {
     }
   }
 
-  /** Ends the stream after its commands. */
+  /** Closes the stream after its commands have ended. */
   void close() {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;

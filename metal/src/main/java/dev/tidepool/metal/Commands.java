@@ -6,9 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command buffer that is being filled, by one thread within an autorelease pool. It has one
- * encoder at a time, for copies or for kernels. Closed before its {@link #commit}, it is dropped:
- * the device does not get it.
+ * A command buffer that one thread fills within an autorelease pool. It has one encoder at a time,
+ * for copies or for kernels. If it is closed before its {@link #commit}, it is dropped: the device
+ * does not receive it.
  */
 final class Commands implements AutoCloseable {
   private enum Encoder {
@@ -33,13 +33,13 @@ final class Commands implements AutoCloseable {
     return device;
   }
 
-  /** Takes over a buffer that commands use; Metal keeps it until those that are committed end. */
+  /** Takes ownership of a buffer that commands use; Metal keeps it until committed commands end. */
   long keep(long made) {
     kept.add(made);
     return made;
   }
 
-  /** What is encoded from now on waits for commands of other queues. */
+  /** Makes commands that are encoded from now on wait for commands of other queues. */
   void waitFor(List<MetalEvent.Wait> waits) {
     endEncoding();
     waits.forEach(wait -> wait.encode(buffer));
@@ -73,16 +73,16 @@ final class Commands implements AutoCloseable {
   }
 
   /**
-   * Hands the commands to the device.
+   * Submits the commands to the device.
    *
-   * @param command what they are, for messages
-   * @param number what the timeline reaches behind them
+   * @param command their name, for messages
+   * @param number the number that the timeline reaches after them
    */
   MetalEvent commit(
       String command, Timeline timeline, long number, MetalEvent.@Nullable LastStep lastStep) {
     endEncoding();
     Metal.encodeSignalEvent(buffer, timeline.event(), number);
-    // Made first, so that the end of every command that is committed can be awaited.
+    // Created first, so that the end of every committed command can be awaited.
     MetalEvent event = new MetalEvent(command, buffer, timeline, number, lastStep);
     try {
       Metal.commit(buffer);

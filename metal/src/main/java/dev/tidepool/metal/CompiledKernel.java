@@ -17,13 +17,13 @@ import java.util.stream.Collectors;
 /**
  * One function of a source that Metal compiled for one device.
  *
- * @param device where it runs
+ * @param device the device on which it runs
  * @param entry its name
  * @param pipeline the {@code id<MTLComputePipelineState>}
- * @param maxItems of one group
- * @param width how many items the device runs at once
+ * @param maxItems the most items of one group
+ * @param width the number of items that the device runs at once
  * @param ownGroupMemory bytes of group memory that the code declares
- * @param bindings its parameters, as Metal tells them
+ * @param bindings its parameters, as Metal reports them
  */
 record CompiledKernel(
     MetalDevice device,
@@ -38,19 +38,19 @@ record CompiledKernel(
   /**
    * A parameter.
    *
-   * @param isGroupMemory whether it is memory of the group; else it is a pointer to memory of the
-   *     device, or a reference
-   * @param index its place among those of its kind
-   * @param dataBytes what it points to has so many bytes
-   * @param dataType {@code MTLDataType} of that
+   * @param isGroupMemory true for memory of the group; false for a pointer to memory of the device,
+   *     or a reference
+   * @param index its index among those of its kind
+   * @param dataBytes the bytes of the type to which it points
+   * @param dataType the {@code MTLDataType} to which it points
    */
   record Binding(String name, boolean isGroupMemory, int index, long dataBytes, long dataType) {}
 
   /**
-   * Compiles; may take seconds.
+   * Compiles a source; may take seconds.
    *
-   * @throws KernelCompilationException with the compiler's log if it refuses the source, or if the
-   *     source has no such entry
+   * @throws KernelCompilationException if the compiler refuses the source, with the compiler's log,
+   *     or if the source has no such entry
    */
   static CompiledKernel compile(MetalDevice device, String source, String entry) {
     return ObjectiveC.pooled(
@@ -68,7 +68,7 @@ record CompiledKernel(
     long options = Metal.newSafeCompileOptions();
     try {
       Metal.Made made = Metal.newLibrary(device.handle(), Foundation.string(source), options);
-      // An error beside a library is a warning.
+      // An error together with a library is a warning.
       if (made.object() != 0) {
         return made.object();
       }
@@ -157,7 +157,7 @@ record CompiledKernel(
     return bindings;
   }
 
-  /** Returns what groups the kernel runs in. */
+  /** Returns the group sizes in which the kernel runs. */
   GroupSizes groups() {
     return new GroupSizes(entry, device.name(), maxItems, device.properties().maxGroup());
   }

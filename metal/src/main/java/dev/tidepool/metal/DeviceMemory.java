@@ -10,8 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A device's memory: where each kind of block lies, and how much is taken. Metal tells what this
- * process has of a device, and how much it should have at most.
+ * The memory of a device. This class chooses where each kind of block is allocated, and how much
+ * may be in use. Metal reports how much memory of a device this process uses, and how much it
+ * should use at most.
  *
  * <p>Safe for use by any thread.
  */
@@ -19,7 +20,7 @@ final class DeviceMemory {
   /** The pages of Apple's processors; other Macs have smaller ones. */
   static final long PAGE = 16 << 10;
 
-  // What Metal aligns the contents of every buffer to at least.
+  // The least alignment of the contents of any buffer.
   private static final long ALIGNMENT = 16;
 
   private final String name;
@@ -40,7 +41,7 @@ final class DeviceMemory {
         };
   }
 
-  /** Returns whether DEVICE blocks are in memory that the host reaches. */
+  /** Returns whether DEVICE blocks are in memory that the host can access. */
   boolean isShared() {
     return shared;
   }
@@ -56,7 +57,7 @@ final class DeviceMemory {
         total, Math.max(0, total - Metal.currentAllocatedSize(device.handle())), true);
   }
 
-  /** Allocates. */
+  /** Allocates a block. */
   MetalBlock allocate(long bytes, long alignment, BlockKind kind) {
     if (bytes < 1 || Long.bitCount(alignment) != 1) {
       throw new IllegalArgumentException(
@@ -86,7 +87,7 @@ final class DeviceMemory {
         });
   }
 
-  /** Makes a block of an owned buffer, which is released if that fails. */
+  /** Creates a block of an owned buffer; releases the buffer if that fails. */
   private static MetalBlock blockOf(long buffer, Supplier<MetalBlock> steps) {
     try {
       return steps.get();
@@ -102,13 +103,14 @@ final class DeviceMemory {
     return block;
   }
 
-  /** Returns a buffer that the host reaches, which the caller releases. */
+  /** Returns a buffer that the host can access, which the caller releases. */
   long staging(long bytes) {
     return buffer(bytes, 0, Metal.SHARED);
   }
 
   /**
-   * Returns what copies use without a staging buffer: made by the first queue that has room for it.
+   * Returns the reserve for copies without a staging buffer. Creates it if there is room; otherwise
+   * returns null.
    */
   synchronized @Nullable StagingReserve reserve() {
     if (reserve == null) {
@@ -121,19 +123,19 @@ final class DeviceMemory {
     return reserve;
   }
 
-  /** Gives back what it holds itself, when no queue is left. */
+  /** Releases the reserve; called when no queue is left. */
   synchronized void close() {
     if (reserve != null) {
       reserve.close();
     }
   }
 
-  /** Returns a buffer for kernels alone, which the caller releases. */
+  /** Returns a buffer that only kernels access, which the caller releases. */
   long scratch(long bytes) {
     return buffer(bytes, 0, shared ? Metal.SHARED : Metal.PRIVATE);
   }
 
-  /** Returns the bytes of a buffer that the host reaches, without a scope. */
+  /** Returns the bytes of a buffer that the host can access, without a scope. */
   MemorySegment contents(long buffer, long bytes) {
     long address = Metal.contents(buffer);
     if (address == 0) {
@@ -148,7 +150,7 @@ final class DeviceMemory {
   /**
    * Returns a buffer.
    *
-   * @param spare bytes besides, for an aligned start
+   * @param spare additional bytes, for an aligned start
    */
   private long buffer(long bytes, long spare, long storage) {
     if (bytes > device.maxBuffer() - spare) {
@@ -191,7 +193,7 @@ final class DeviceMemory {
         -1);
   }
 
-  /** Returns a block over a buffer of other code, which is held until the block is freed. */
+  /** Returns a block over a buffer of other code, which is retained until the block is freed. */
   MetalBlock adopt(long buffer, long bytes) {
     Foundation.retain(buffer);
     ObjectKind.LIVE.created(ObjectKind.BUFFER);
@@ -204,8 +206,8 @@ final class DeviceMemory {
   }
 
   /**
-   * A block over memory of the host that stays until the block is freed; null if Metal cannot use
-   * it in place, which wants whole pages.
+   * Returns a block over memory of the host that stays until the block is freed; null if Metal
+   * cannot use the memory in place, which requires whole pages.
    */
   @Nullable MetalBlock over(MemorySegment memory) {
     long bytes = memory.byteSize();

@@ -3,14 +3,14 @@ package dev.tidepool.metal;
 import java.util.List;
 
 /**
- * What a device says of itself, read once. Sizes are in bytes.
+ * The properties that a device reports, read once. Sizes are in bytes.
  *
  * @param handle the {@code id<MTLDevice>}, owned
- * @param unified whether host and device have one memory
- * @param maxBuffer the most that one buffer may have
- * @param workingSet what can be in use at once and stay fast; the largest buffer where the device
- *     does not tell
- * @param groupMemory what one group may share
+ * @param unified whether host and device share one memory
+ * @param maxBuffer the largest size of one buffer
+ * @param workingSet the memory that can be in use at once without loss of speed; the largest buffer
+ *     if the device does not report it
+ * @param groupMemory the memory that one group may share
  * @param maxGroup the most items of a group in each dimension
  */
 record DeviceProperties(

@@ -11,29 +11,29 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signals for commands that failed. A command buffer with an error does not signal its shared
- * event, and a queue that waits for it would wait forever.
+ * Signals the end of commands that failed. A command buffer with an error does not signal its
+ * shared event, and a queue that waits for the event would wait forever.
  *
  * <p>A command is watched from the moment when another queue is to wait for it. One thread waits
- * for the watched commands, in that order. None of them can wait for a later one: what a command
- * waits for was watched before that command was submitted.
+ * for the watched commands, in that order. None of them can wait for a later one: the commands for
+ * which a command waits were watched before that command was submitted.
  */
 final class FailureWatch implements AutoCloseable {
   private static final long RETRY_NANOS = 1_000_000;
 
-  /** A command that another queue waits for. */
+  /** A command for which another queue waits. */
   interface Command extends AutoCloseable {
-    /** Waits for its end, and signals it where the command did not. May be called again. */
+    /** Waits for the command's end, and signals it if the command did not. May be called again. */
     void signalEnd();
 
-    /** Ends the watching of the command. */
+    /** Ends the watch of the command. */
     @Override
     void close();
   }
 
   private final String name;
   private final ThreadFactory threads;
-  // An empty one ends the thread.
+  // An empty entry ends the thread.
   private final LinkedBlockingQueue<Optional<Command>> watched = new LinkedBlockingQueue<>();
   private @Nullable Thread thread;
   private boolean closed;
@@ -48,8 +48,8 @@ final class FailureWatch implements AutoCloseable {
   }
 
   /**
-   * Signals for a command when it has ended without doing so. If this throws, the command is not
-   * watched.
+   * Watches a command, and signals its end if the command has ended without doing so. If this
+   * throws, the command is not watched.
    */
   synchronized void add(Command command) {
     if (closed) {
@@ -84,8 +84,8 @@ final class FailureWatch implements AutoCloseable {
   }
 
   /**
-   * Where the heap or the stack does not suffice, this tries again: without the signal the other
-   * queue would wait forever.
+   * Signals the end of a command. If the heap or the stack is exhausted, this tries again: without
+   * the signal the other queue would wait forever.
    */
   private static void signalEnd(Command command) {
     while (true) {
@@ -98,7 +98,7 @@ final class FailureWatch implements AutoCloseable {
     }
   }
 
-  /** Ends when all that is watched has ended. */
+  /** Returns when all watched commands have ended. */
   @Override
   public void close() {
     Thread running;

@@ -3,16 +3,16 @@ package dev.tidepool.metal;
 import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 
-/** Checks of buffers that code outside of Tidepool made, before commands use them. */
+/** Checks of buffers that code outside of Tidepool created, before commands use them. */
 final class ForeignMemory {
   private ForeignMemory() {}
 
   /**
-   * Returns a block over a buffer of the device, which leaves it alone when it is freed.
+   * Returns a block over a buffer of the device; freeing the block does not free the buffer.
    *
-   * @param handle begins at offset 0
-   * @throws IllegalArgumentException if it is of another device, is smaller than the handle says,
-   *     or its memory has no storage mode that Tidepool knows
+   * @param handle a handle whose memory begins at offset 0
+   * @throws IllegalArgumentException if the buffer is of another device, is smaller than the handle
+   *     says, or has a storage mode that Tidepool does not support
    */
   static MetalBlock adopt(MetalDevice device, NativeHandle handle) {
     if (handle.kind() != NativeKind.METAL_BUFFER) {

@@ -6,7 +6,7 @@ import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.Closing;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A command queue of code outside of Tidepool; held until this is closed. */
+/** A command queue of code outside of Tidepool; retained until this is closed. */
 final class ForeignQueue implements NativeQueue {
   private final CommandStream stream;
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -15,7 +15,7 @@ final class ForeignQueue implements NativeQueue {
     this.stream = stream;
   }
 
-  /** Holds a queue, which must be of the device. */
+  /** Retains a queue, which must be of the device. */
   static ForeignQueue of(MetalDevice device, long queue) {
     if (queue == 0) {
       throw new IllegalArgumentException(

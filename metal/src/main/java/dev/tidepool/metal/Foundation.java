@@ -80,7 +80,7 @@ final class Foundation {
     }
   }
 
-  /** Returns the characters of a text; none if there is no text. */
+  /** Returns the characters of a text; an empty string if there is no text. */
   static String text(long string) {
     if (string == 0) {
       return "";
@@ -110,7 +110,7 @@ final class Foundation {
         .toList();
   }
 
-  /** Returns what an error says; of none, that nothing was said. */
+  /** Returns the content of an error; a placeholder if there is no error. */
   static Failure failure(long error) {
     if (error == 0) {
       return new Failure("none", 0, "Metal says no more");
@@ -127,7 +127,7 @@ final class Foundation {
     return new Failure(text(domain), code, text(description).strip());
   }
 
-  /** Returns whether the operating system is of a version, or newer. */
+  /** Returns whether the operating system has a version, or a newer one. */
   static boolean isSystemAtLeast(long major, long minor) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment version = arena.allocateFrom(JAVA_LONG, major, minor, 0);

@@ -2,17 +2,17 @@ package dev.tidepool.metal;
 
 import dev.tidepool.LaunchRange;
 
-/** How many groups of items cover a range. */
+/** Computes how many groups of items cover a range. */
 final class Groups {
-  // Of one dimension: items in all, and groups in a row of a long line.
+  // The most items of one dimension, and the most groups in a row.
   private static final long MOST_ITEMS = 0xffffffffL;
   private static final long ROW = 1 << 20;
 
   private Groups() {}
 
   /**
-   * Returns the groups that cover so many items in rows. A kernel finds its item by the numbers of
-   * row and group, since no dimension of a grid has room for more than 2^32 items.
+   * Returns the groups, in rows, that cover a number of items. A kernel finds its item by the
+   * numbers of row and group, since no dimension of a grid has room for more than 2^32 items.
    */
   static long[] inLine(long items, long group) {
     long groups = Math.addExact(items, group - 1) / group;
@@ -23,7 +23,7 @@ final class Groups {
   /**
    * Returns the groups in each dimension; the last of a dimension may reach beyond the range.
    *
-   * @throws IllegalArgumentException if the device does not run so many
+   * @throws IllegalArgumentException if the device does not support so many
    */
   static long[] of(CompiledKernel kernel, LaunchRange range, long[] group) {
     long[] groups = {1, 1, 1};

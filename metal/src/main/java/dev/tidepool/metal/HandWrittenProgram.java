@@ -14,10 +14,10 @@ import dev.tidepool.spi.support.DeclaredParameters;
  * thread beyond the range.
  */
 final class HandWrittenProgram extends MetalProgram {
-  // Larger groups gain little and leave registers for fewer of them.
+  // Larger groups gain little, and registers suffice for fewer of them.
   private static final long GROUP = 256;
-  // What a pointer in constant memory must be a multiple of, on Apple's own devices and on cards;
-  // only arrays that are read can be there.
+  // The alignment of a pointer in constant memory, on Apple's own devices and on cards. Only arrays
+  // that are read can be there.
   private static final long CONSTANT_ALIGNMENT = 4;
   private static final long CONSTANT_ALIGNMENT_OF_CARDS = 256;
 

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which of the host's memory is in buffers of a device, so that its commands reach it there. Safe
- * for use by any thread.
+ * Records which memory of the host is in buffers of a device, so that the device's commands can
+ * access it in place. Safe for use by any thread.
  */
 final class HostBuffers {
   private final ConcurrentSkipListMap<Long, MetalBlock> blocks = new ConcurrentSkipListMap<>();
@@ -15,17 +15,17 @@ final class HostBuffers {
   /** Bytes of the host within a block. */
   record Place(MetalBlock block, long offset) {}
 
-  /** From now on these bytes of the host are a block's. */
+  /** Records that bytes of the host belong to a block. */
   void add(MemorySegment memory, MetalBlock block) {
     blocks.put(memory.address(), block);
   }
 
-  /** What was added at that address is there no longer. */
+  /** Removes the bytes that were added at the address of a segment. */
   void remove(MemorySegment memory) {
     blocks.remove(memory.address());
   }
 
-  /** Returns the block that all bytes of a segment lie in; null if there is none. */
+  /** Returns the block that contains all bytes of a segment; null if there is none. */
   @Nullable Place find(MemorySegment bytes) {
     Map.Entry<Long, MetalBlock> before = blocks.floorEntry(bytes.address());
     if (before == null) {

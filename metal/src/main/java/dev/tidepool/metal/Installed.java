@@ -6,16 +6,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What this machine offers: its devices, and a line for each thing that is absent or in the way.
+ * The Metal devices of this machine, and a note about each part that is absent or unusable.
  *
  * @param devices handles, owned by the caller; the default device first
  * @param system the version of macOS in words
  */
 record Installed(List<Long> devices, String system, List<String> notes) {
-  /** The oldest macOS: what Metal tells of a kernel's parameters is new with it. */
+  /** The oldest supported macOS: the first that reports the parameters of a kernel. */
   static final int OLDEST = 13;
 
-  /** Asks Metal; never throws. */
+  /** Queries Metal; never throws. */
   static Installed look() {
     NativeLibrary library = MetalLibrary.INSTALLED;
     if (!library.isPresent()) {

@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The arguments of one launch, in the order of the kernel's parameters, by one thread.
+ * The arguments of one launch, in the order of the kernel's parameters. Used by one thread.
  *
- * <p>Generated kernels take arrays as the start of their buffers, and what else they take in one
- * struct behind them. Bytes that begin where no element may are staged: copied to a buffer of their
- * own before the kernel, and back after it if the kernel writes them. Arguments that are the same
+ * <p>Generated kernels take arrays as the start of their buffers, and all other values in one
+ * struct after the arrays. Bytes that begin within an element are staged: copied to a buffer of
+ * their own before the kernel, and back after it if the kernel writes them. Arguments with the same
  * bytes share one stage.
  */
 final class KernelArguments implements AutoCloseable {
@@ -38,7 +38,7 @@ final class KernelArguments implements AutoCloseable {
     record Value(MemorySegment bytes) implements Binding {}
   }
 
-  /** A copy that stands in for an argument's bytes. */
+  /** A copy that replaces an argument's bytes. */
   private static final class Stage {
     final long buffer;
     boolean filled;
@@ -54,12 +54,15 @@ final class KernelArguments implements AutoCloseable {
     this.device = commands.device();
   }
 
-  /** Memory for values until the launch. */
+  /** Returns the memory for values until the launch. */
   Arena scratch() {
     return arena;
   }
 
-  /** Adds the start of an array's buffer, and to the struct how many elements are before it. */
+  /**
+   * Adds the start of an array's buffer; adds to the struct the number of elements before the
+   * array.
+   */
   void addArray(KernelArgument.Array array, int elementBytes, Access access) {
     MetalBlock block = block(array);
     long at = block.at(array.offset());
@@ -108,7 +111,7 @@ final class KernelArguments implements AutoCloseable {
     addMember(arena.allocateFrom(JAVA_INT, value));
   }
 
-  /** Adds the struct, behind all arrays. */
+  /** Adds the struct, after all arrays. */
   void addStruct() {
     long whole = (structBytes + Long.BYTES - 1) / Long.BYTES * Long.BYTES;
     addReference(struct.asSlice(0, whole));
@@ -133,7 +136,7 @@ final class KernelArguments implements AutoCloseable {
     return stage.buffer;
   }
 
-  /** Runs the kernel, and sends back what it writes to stages. */
+  /** Runs the kernel, and copies back what it writes to stages. */
   void run(CompiledKernel kernel, long[] groups, long[] items, long groupMemory) {
     long encoder = commands.compute();
     Metal.setComputePipelineState(encoder, kernel.pipeline());

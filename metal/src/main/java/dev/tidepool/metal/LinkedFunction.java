@@ -6,12 +6,12 @@ import java.lang.invoke.MethodHandle;
 /**
  * A C function of the runtime or of Metal.
  *
- * @param name as it is documented
+ * @param name its documented name
  * @param descriptor its types
- * @param handle calls it; throws where there is no Metal
+ * @param handle calls it; throws if there is no Metal
  */
 record LinkedFunction(String name, FunctionDescriptor descriptor, MethodHandle handle) {
-  /** Returns a function of the installed library. */
+  /** Links an installed function. */
   static LinkedFunction of(String name, FunctionDescriptor descriptor) {
     return new LinkedFunction(name, descriptor, MetalLibrary.INSTALLED.link(name, descriptor));
   }

@@ -3,12 +3,12 @@ package dev.tidepool.metal;
 import java.lang.invoke.MethodHandle;
 
 /**
- * A message: whose it is, its name and its types.
+ * A message: its owner, its name and its types.
  *
- * @param owner the class or protocol that documents it; with a plus sign before it for a message to
- *     a class
+ * @param owner the class or protocol that documents it, after a plus sign if it is a message to a
+ *     class
  * @param name as in {@code newBufferWithLength:options:}
- * @param selector what the runtime calls the name; 0 where there is no runtime
+ * @param selector the runtime's selector of the name; 0 if there is no runtime
  */
 record Message(String owner, String name, long selector, Signature signature) {
   /** Returns a message, with the selector that the runtime registers for its name. */

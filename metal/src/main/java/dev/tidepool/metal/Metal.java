@@ -15,26 +15,28 @@ import java.lang.foreign.SegmentAllocator;
 import java.util.List;
 
 /**
- * Metal's functions and messages that are used, each in a method of its own. Objects are handles;
- * names, numbers and types are those of Apple's documentation of the framework.
+ * Metal's functions and messages that Tidepool uses, each in a method of its own. Objects are
+ * handles; names, numbers and types are those of Apple's documentation of the framework.
  */
 final class Metal {
   private static final MemoryLayout MTL_SIZE = structLayout(JAVA_LONG, JAVA_LONG, JAVA_LONG);
   private static final MemoryLayout NS_RANGE = structLayout(JAVA_LONG, JAVA_LONG);
 
-  /** {@code MTLResourceStorageModeShared}: memory that host and device reach. */
+  /** {@code MTLResourceStorageModeShared}: memory that host and device can access. */
   static final long SHARED = 0;
 
-  /** {@code MTLResourceStorageModePrivate}: memory that only the device reaches. */
+  /** {@code MTLResourceStorageModePrivate}: memory that only the device can access. */
   static final long PRIVATE = 2 << 4;
 
-  /** {@code MTLStorageModePrivate}, as a resource tells it. */
+  /** {@code MTLStorageModePrivate}, as a resource reports it. */
   static final long STORAGE_MODE_PRIVATE = 2;
 
-  /** {@code MTLStorageModeShared}. */
+  /** {@code MTLMathModeSafe}. */
   static final long MATH_MODE_SAFE = 0;
 
   static final long PRECISE_FUNCTIONS = 1;
+
+  /** {@code MTLStorageModeShared}, as a resource reports it. */
   static final long STORAGE_MODE_SHARED = 0;
 
   /** {@code MTLCommandBufferStatusCompleted}; the only greater status is an error. */
@@ -174,7 +176,7 @@ final class Metal {
 
   private Metal() {}
 
-  /** An owned object, or 0 and the error why there is none, which the pool owns. */
+  /** An owned object; or 0 and the error that explains why, which the pool owns. */
   record Made(long object, long error) {}
 
   // Devices
@@ -191,7 +193,7 @@ final class Metal {
     return device;
   }
 
-  /** Returns a list of all devices; the caller releases it, and 0 is an empty one. */
+  /** Returns a list of all devices, which the caller releases; 0 is an empty list. */
   static long copyAllDevices() {
     return NativeCall.answer(
         "MTLCopyAllDevices", () -> (long) COPY_ALL_DEVICES.handle().invokeExact());
@@ -203,7 +205,7 @@ final class Metal {
         NativeCall.answer("name", () -> (long) NAME.handle().invokeExact(object, NAME.selector())));
   }
 
-  /** Returns whether host and device have one memory. */
+  /** Returns whether host and device share one memory. */
   static boolean hasUnifiedMemory(long object) {
     return NativeCall.truth(
         "hasUnifiedMemory",
@@ -211,28 +213,30 @@ final class Metal {
             (byte) HAS_UNIFIED_MEMORY.handle().invokeExact(object, HAS_UNIFIED_MEMORY.selector()));
   }
 
-  /** The most bytes that one buffer may have. */
+  /** Returns the most bytes of one buffer. */
   static long maxBufferLength(long object) {
     return NativeCall.answer(
         "maxBufferLength",
         () -> (long) MAX_BUFFER_LENGTH.handle().invokeExact(object, MAX_BUFFER_LENGTH.selector()));
   }
 
-  /** Returns how many bytes a device can have in use and stay fast; 0 if it is not known. */
+  /**
+   * Returns how many bytes of a device can be in use without loss of speed; 0 if it is not known.
+   */
   static long recommendedMaxWorkingSetSize(long object) {
     return NativeCall.answer(
         "recommendedMaxWorkingSetSize",
         () -> (long) RECOMMENDED.handle().invokeExact(object, RECOMMENDED.selector()));
   }
 
-  /** The bytes that this process has of a device. */
+  /** Returns the bytes of a device that this process uses. */
   static long currentAllocatedSize(long object) {
     return NativeCall.answer(
         "currentAllocatedSize",
         () -> (long) CURRENT_ALLOCATED.handle().invokeExact(object, CURRENT_ALLOCATED.selector()));
   }
 
-  /** The bytes that one group may share. */
+  /** Returns the bytes that one group may share. */
   static long maxThreadgroupMemoryLength(long object) {
     return NativeCall.answer(
         "maxThreadgroupMemoryLength",
@@ -298,7 +302,7 @@ final class Metal {
     return object;
   }
 
-  /** Where the host finds the bytes of a buffer; 0 if it does not reach them. */
+  /** Returns the address of a buffer's bytes on the host; 0 if the host cannot access them. */
   static long contents(long object) {
     return NativeCall.answer(
         "contents", () -> (long) CONTENTS.handle().invokeExact(object, CONTENTS.selector()));
@@ -310,7 +314,7 @@ final class Metal {
         "length", () -> (long) LENGTH.handle().invokeExact(object, LENGTH.selector()));
   }
 
-  /** Which of host and device reach a buffer. */
+  /** Returns the storage mode of a buffer: which of host and device can access it. */
   static long storageMode(long object) {
     return NativeCall.answer(
         "storageMode",
@@ -326,7 +330,7 @@ final class Metal {
 
   // Queues and events
 
-  /** Returns a queue that has so many command buffers under way at most. */
+  /** Returns a queue with at most a number of command buffers in progress. */
   static long newCommandQueue(long object, long count) {
     return NativeCall.create(
         "newCommandQueueWithMaxCommandBufferCount:",
@@ -377,7 +381,7 @@ final class Metal {
     return buffer;
   }
 
-  /** What is encoded behind this waits until an event has a value. */
+  /** Makes commands that are encoded after this wait until an event has a value. */
   static void encodeWaitForEvent(long object, long event, long value) {
     NativeCall.run(
         "encodeWaitForEvent:value:",
@@ -386,7 +390,7 @@ final class Metal {
         });
   }
 
-  /** Sets the value of an event when what was encoded before has ended. */
+  /** Sets the value of an event when the commands encoded before have ended. */
   static void encodeSignalEvent(long object, long event, long value) {
     NativeCall.run(
         "encodeSignalEvent:value:",
@@ -395,7 +399,7 @@ final class Metal {
         });
   }
 
-  /** Hands a command buffer to the device. */
+  /** Submits a command buffer to the device. */
   static void commit(long object) {
     NativeCall.run(
         "commit",
@@ -404,7 +408,7 @@ final class Metal {
         });
   }
 
-  /** Waits until a command buffer has ended, well or not. */
+  /** Waits until a command buffer has ended, successfully or not. */
   static void waitUntilCompleted(long object) {
     NativeCall.run(
         "waitUntilCompleted",
@@ -413,13 +417,13 @@ final class Metal {
         });
   }
 
-  /** How far a command buffer is. */
+  /** Returns the status of a command buffer. */
   static long status(long object) {
     return NativeCall.answer(
         "status", () -> (long) STATUS.handle().invokeExact(object, STATUS.selector()));
   }
 
-  /** Why a command buffer failed; 0 if it did not. */
+  /** Returns the error of a command buffer; 0 if it did not fail. */
   static long error(long object) {
     return NativeCall.answer(
         "error", () -> (long) ERROR.handle().invokeExact(object, ERROR.selector()));
@@ -516,7 +520,7 @@ final class Metal {
         });
   }
 
-  /** Gives each group memory; a multiple of 16 bytes. */
+  /** Sets the memory of each group; a multiple of 16 bytes. */
   static void setThreadgroupMemoryLength(long object, long length, long index) {
     NativeCall.run(
         "setThreadgroupMemoryLength:atIndex:",
@@ -525,7 +529,7 @@ final class Metal {
         });
   }
 
-  /** Runs the kernel for so many groups of so many items, in three dimensions each. */
+  /** Runs the kernel for a number of groups of a number of items, in three dimensions each. */
   static void dispatchThreadgroups(long object, long[] groups, long[] items) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment grid = arena.allocateFrom(JAVA_LONG, groups);
@@ -539,8 +543,8 @@ final class Metal {
   }
 
   /**
-   * Options of the compiler with fast math off, which the caller releases. Since macOS 15 there are
-   * two settings, one for arithmetic and one for functions such as {@code sqrt}.
+   * Returns compiler options with fast math off, which the caller releases. Since macOS 15 there
+   * are two settings, one for arithmetic and one for functions such as {@code sqrt}.
    */
   static long newSafeCompileOptions() {
     long type = ObjectiveC.getClass("MTLCompileOptions");
@@ -599,7 +603,8 @@ final class Metal {
   }
 
   /**
-   * Returns a function made ready to run; {@code reflected} takes what is known of its parameters.
+   * Returns a function that is ready to run; {@code reflected} receives the information about its
+   * parameters.
    */
   static Made newPipeline(long object, long function, MemorySegment reflected) {
     try (Arena arena = Arena.ofConfined()) {
@@ -629,7 +634,7 @@ final class Metal {
         () -> (long) FUNCTION_NAMES.handle().invokeExact(object, FUNCTION_NAMES.selector()));
   }
 
-  /** The most items that a group of a kernel may have. */
+  /** Returns the most items of a group of a kernel. */
   static long maxTotalThreadsPerThreadgroup(long object) {
     return NativeCall.answer(
         "maxTotalThreadsPerThreadgroup",
@@ -650,7 +655,7 @@ final class Metal {
         () -> (long) STATIC_MEMORY.handle().invokeExact(object, STATIC_MEMORY.selector()));
   }
 
-  /** Returns what is known of the parameters of a kernel, a list. */
+  /** Returns a list with information about the parameters of a kernel. */
   static long bindings(long object) {
     return NativeCall.answer(
         "bindings", () -> (long) BINDINGS.handle().invokeExact(object, BINDINGS.selector()));
@@ -664,7 +669,7 @@ final class Metal {
             () -> (long) BINDING_NAME.handle().invokeExact(object, BINDING_NAME.selector())));
   }
 
-  /** Returns what a parameter is: a pointer, or group memory. */
+  /** Returns the kind of a parameter: a pointer, or group memory. */
   static long bindingType(long object) {
     return NativeCall.answer(
         "type", () -> (long) BINDING_TYPE.handle().invokeExact(object, BINDING_TYPE.selector()));
@@ -676,14 +681,14 @@ final class Metal {
         "index", () -> (long) BINDING_INDEX.handle().invokeExact(object, BINDING_INDEX.selector()));
   }
 
-  /** Returns the bytes of what a parameter points to. */
+  /** Returns the bytes of the type to which a parameter points. */
   static long bufferDataSize(long object) {
     return NativeCall.answer(
         "bufferDataSize",
         () -> (long) DATA_SIZE.handle().invokeExact(object, DATA_SIZE.selector()));
   }
 
-  /** Returns the type of what a parameter points to. */
+  /** Returns the type to which a parameter points. */
   static long bufferDataType(long object) {
     return NativeCall.answer(
         "bufferDataType",

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A buffer of a device ({@code id<MTLBuffer>}), or an aligned part of one.
  *
- * <p>A block is freed once, by its owner, when no command uses it any more; a second free is a
- * mistake that is reported and does no harm. Closed before the memory under it ends, where that is
- * not Metal's.
+ * <p>The owner frees a block once, when no command uses it any more. A second free is reported as
+ * an error and does no harm. A block over memory that is not Metal's is freed before that memory is
+ * released.
  */
 final class MetalBlock implements Block {
   private final DeviceMemory owner;
@@ -27,9 +27,9 @@ final class MetalBlock implements Block {
   /**
    * Creates a block that holds a buffer.
    *
-   * @param start the byte of the buffer that it begins at
-   * @param memory its bytes as the host reaches them, without a scope; null if it does not
-   * @param own whether the bytes are Metal's, so that a segment of the block's own covers them
+   * @param start the offset of the block in the buffer
+   * @param memory the bytes as the host accesses them, without a scope; null if it cannot
+   * @param own whether the bytes are Metal's, so that the block has a segment of its own over them
    */
   MetalBlock(
       DeviceMemory owner,
@@ -58,7 +58,7 @@ final class MetalBlock implements Block {
     return buffer;
   }
 
-  /** Where a byte of the block is in its buffer. */
+  /** Returns the offset of a byte of the block in its buffer. */
   long at(long offset) {
     return start + offset;
   }

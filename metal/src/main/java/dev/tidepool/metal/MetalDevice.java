@@ -52,7 +52,7 @@ final class MetalDevice implements Device {
   /**
    * Opens a device that discovery found.
    *
-   * @param handle which the device then owns
+   * @param handle its handle, which the device then owns
    */
   static MetalDevice open(String id, long handle, String system, Settings settings) {
     return new MetalDevice(id, DeviceProperties.of(handle), system, settings);
@@ -60,7 +60,7 @@ final class MetalDevice implements Device {
 
   private static Set<Capability> capabilities(DeviceMemory memory) {
     Set<Capability> capabilities = EnumSet.of(Capability.UNIFIED_MEMORY, Capability.METAL_KERNELS);
-    // Where memory is shared nothing is transferred, and locked pages would gain nothing.
+    // If memory is shared, nothing is transferred, and pinned pages would gain nothing.
     capabilities.add(memory.isShared() ? Capability.SHARED_MEMORY : Capability.PINNED_MEMORY);
     return capabilities;
   }
@@ -82,7 +82,7 @@ final class MetalDevice implements Device {
     return memory.allocate(bytes, alignment, kind);
   }
 
-  /** Commands reach memory of the host in the device's buffers only. */
+  /** Commands access memory of the host only in the device's buffers. */
   @Override
   public boolean prefersStaging(MemorySegment hostBytes) {
     return !isPinned(hostBytes);

@@ -11,15 +11,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The end of a command buffer.
  *
- * <p>Counts its users, so that closing it while another thread waits releases the command buffer
- * after that wait. Some commands have a last step on the host, a copy out of a staging buffer: the
- * first thread that notices the end takes it, and the event is done behind it.
+ * <p>Counts its users, so that a close while another thread waits releases the command buffer after
+ * that wait. Some commands have a last step on the host, a copy out of a staging buffer. The first
+ * thread that notices the end performs this step, and the event is done after it.
  */
 final class MetalEvent implements Event {
   /**
-   * What the host does for a command.
+   * The host's part of a command.
    *
-   * @param afterwards runs when the command has ended well
+   * @param afterwards runs when the command has ended successfully
    * @param release runs when the event is closed
    */
   record LastStep(Runnable afterwards, Runnable release) {}
@@ -36,11 +36,11 @@ final class MetalEvent implements Event {
   private @Nullable Supplier<RuntimeException> failure;
 
   /**
-   * Takes over a command buffer that was committed.
+   * Takes ownership of a committed command buffer.
    *
    * @param command what was encoded, for messages
-   * @param timeline of its queue; in use until this event is released
-   * @param number what the timeline reaches behind it
+   * @param timeline the timeline of its queue; in use until this event is released
+   * @param number the number that the timeline reaches after it
    */
   MetalEvent(
       String command, long buffer, Timeline timeline, long number, @Nullable LastStep lastStep) {
@@ -78,7 +78,7 @@ final class MetalEvent implements Event {
     }
   }
 
-  /** Waits for the end, well or not. */
+  /** Waits for the end, successful or not. */
   void awaitEnd() {
     users.enter();
     try {
@@ -96,8 +96,8 @@ final class MetalEvent implements Event {
   }
 
   /**
-   * Reads how the command ended, once. What an error interrupts, such as one of the heap or the
-   * stack, is done again by the next caller.
+   * Reads the outcome of the command, once. If an error interrupts this, such as an exhausted heap
+   * or stack, the next caller repeats it.
    */
   private synchronized void settle() {
     if (settled) {
@@ -122,8 +122,8 @@ final class MetalEvent implements Event {
   }
 
   /**
-   * Returns a wait for this command, for queues; null if it has ended. It holds what it needs until
-   * {@link Wait#close}, and the watch signals for the command should it fail.
+   * Returns a wait for this command, for queues; null if the command has ended. The wait holds the
+   * timeline until {@link Wait#close}. The watch signals the end if the command fails.
    */
   @Nullable Wait hold(FailureWatch watch) {
     users.enter();
@@ -146,7 +146,7 @@ final class MetalEvent implements Event {
     }
   }
 
-  /** A use of a command by the watch. */
+  /** The watch's use of a command. */
   private record Watched(MetalEvent event) implements FailureWatch.Command {
     @Override
     public void signalEnd() {
@@ -160,7 +160,7 @@ final class MetalEvent implements Event {
     }
   }
 
-  /** A command that a queue waits for, by the number that a timeline reaches. */
+  /** A command for which a queue waits, by the number that a timeline reaches. */
   static final class Wait {
     private final Timeline timeline;
     private final long number;
@@ -171,7 +171,7 @@ final class MetalEvent implements Event {
       timeline.enter();
     }
 
-    /** What is encoded behind this in a command buffer waits. */
+    /** Makes commands that are encoded after this in a command buffer wait. */
     void encode(long commandBuffer) {
       Metal.encodeWaitForEvent(commandBuffer, timeline.event(), number);
     }

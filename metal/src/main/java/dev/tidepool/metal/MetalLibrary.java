@@ -6,15 +6,18 @@ import java.lang.foreign.SymbolLookup;
 import java.util.List;
 import java.util.Optional;
 
-/** The Objective-C runtime and Apple's frameworks, or one library that has what is used of them. */
+/**
+ * The Objective-C runtime and Apple's frameworks, or one library with all of their functions that
+ * are used.
+ */
 final class MetalLibrary {
-  /** What this machine has. */
+  /** The library of this machine. */
   static final NativeLibrary INSTALLED = installed();
 
   private static final String NAME = "Metal";
 
-  // CoreGraphics first: without it a program that is no app gets no default device. The files do
-  // not exist; the loader knows them by their names.
+  // CoreGraphics comes first: without it a program that is no app gets no default device. The files
+  // do not exist; the loader knows them by their names.
   private static final List<String> PARTS =
       List.of(
           "/System/Library/Frameworks/CoreGraphics.framework/CoreGraphics",

@@ -5,8 +5,8 @@ import dev.tidepool.spi.Program;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Code of one device and the knowledge how arguments are handed to it. Safe for use by any thread;
- * closing it is the owner's, when no launch is under way.
+ * Code of one device, which knows how to pass arguments to it. Safe for use by any thread. The
+ * owner closes it when no launch is running.
  */
 abstract sealed class MetalProgram implements Program
     permits ElementwiseProgram, HandWrittenProgram, MethodProgram {
@@ -25,7 +25,7 @@ abstract sealed class MetalProgram implements Program
     return kernel.device().handle() == device.handle();
   }
 
-  /** Encodes everything that a launch needs; the range has at least one item. */
+  /** Encodes all commands of a launch; the range has at least one item. */
   final void encode(Commands commands, Launch launch) {
     if (closed.get()) {
       throw new IllegalStateException(

@@ -14,15 +14,15 @@ import java.util.List;
  * <p>Settings, as system properties or environment variables ({@code TIDEPOOL_METAL_STORAGE}):
  *
  * <ul>
- *   <li>{@code tidepool.metal.storage}: {@code auto} has device memory in the memory that host and
- *       device share, where they do, {@code shared} always, {@code private} in memory that only the
- *       device reaches, with copies between
- *   <li>{@code tidepool.metal.library}: a file that has all functions of the Objective-C runtime
- *       and of Metal that are used, instead of the system's
+ *   <li>{@code tidepool.metal.storage}: {@code auto} allocates device memory in the memory that
+ *       host and device share, if they do; {@code shared} always does so; {@code private} allocates
+ *       it in memory that only the device can access, with copies between
+ *   <li>{@code tidepool.metal.library}: a file with all functions of the Objective-C runtime and of
+ *       Metal that are used, instead of the system's
  * </ul>
  */
 public final class MetalProvider implements AcceleratorProvider {
-  /** Creates a provider for the service loader. It looks for nothing yet. */
+  /** Creates a provider for the service loader; does not search for devices yet. */
   public MetalProvider() {}
 
   @Override

@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A command queue of one device. Each command is a command buffer of its own.
  *
- * <p>Copies reach memory of the host that is in one of the device's buffers. Other memory is copied
- * into such a buffer when it is submitted, or out of one when its event is first seen to be done.
- * Without memory for that buffer they go through the device's {@link StagingReserve}.
+ * <p>Commands copy memory of the host directly if it is in one of the device's buffers. Other
+ * memory is copied into a staging buffer when the command is submitted, or out of one when its
+ * event is first seen to be done. Without memory for a staging buffer, copies go through the
+ * device's {@link StagingReserve}.
  */
 final class MetalQueue implements Queue {
   private static final String COPY = "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:";
@@ -47,7 +48,7 @@ final class MetalQueue implements Queue {
     }
   }
 
-  /** Bytes of a buffer that a copy begins or ends at. */
+  /** A place in a buffer at which a copy begins. */
   private record Bytes(long buffer, long offset) {}
 
   @Override
@@ -118,9 +119,9 @@ final class MetalQueue implements Queue {
   }
 
   /**
-   * Submits what uses a staging buffer, which Metal keeps until that has ended.
+   * Submits a command that uses a staging buffer, which Metal keeps until the command has ended.
    *
-   * @param withoutRoom does it if there is no memory for such a buffer
+   * @param withoutRoom performs the copy if there is no memory for such a buffer
    */
   private Event staged(long bytes, Staged action, Consumer<StagingReserve> withoutRoom) {
     long staging;
@@ -137,7 +138,7 @@ final class MetalQueue implements Queue {
     try {
       return action.submit(staging);
     } finally {
-      // The command may be under way, and its event must reach the caller.
+      // The command may be running, and its event must reach the caller.
       Closing.surviving("release", () -> NativeCall.release(ObjectKind.BUFFER, staging));
     }
   }
@@ -163,7 +164,9 @@ final class MetalQueue implements Queue {
     return new Bytes(block.buffer(), block.at(offset));
   }
 
-  /** One command buffer for all pieces: most of the cost of a small copy is its command buffer. */
+  /**
+   * Uses one command buffer for all pieces: most of the cost of a small copy is its command buffer.
+   */
   @Override
   public Event scatter(MemorySegment staged, List<Piece> pieces) {
     Place place = device.blocks().hostBuffers().find(staged);

@@ -18,7 +18,7 @@ import java.util.List;
 /** A Java method in Metal's language. */
 final class MethodProgram extends MetalProgram {
   private static final long GROUP = 256;
-  // The least that a GPU with these languages has.
+  // The least group memory of a GPU that runs these languages.
   private static final long GROUP_MEMORY = 32 << 10;
 
   private final MethodText text;

@@ -5,23 +5,23 @@ import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.DriverCall;
 
 /**
- * Calls functions and sends messages. Objects are counted here, and calls are refused here once the
- * virtual machine shuts down, when frameworks are torn down too.
+ * Calls functions and sends messages. This class counts objects, and refuses calls once the virtual
+ * machine shuts down, when frameworks are torn down, too.
  */
 final class NativeCall {
-  /** A call that answers with a number or an object. */
+  /** A call that returns a number or an object. */
   @FunctionalInterface
   interface Answer {
     long invoke() throws Throwable;
   }
 
-  /** A call that answers with a truth value, in the lowest byte. */
+  /** A call that returns a truth value, in the lowest byte. */
   @FunctionalInterface
   interface Truth {
     byte invoke() throws Throwable;
   }
 
-  /** A call without an answer. */
+  /** A call without a result. */
   @FunctionalInterface
   interface Command {
     void invoke() throws Throwable;
@@ -59,7 +59,7 @@ final class NativeCall {
   /**
    * Returns an object that the caller owns and releases.
    *
-   * @throws AcceleratorException if the answer is none
+   * @throws AcceleratorException if the call returns none
    */
   static long create(String name, ObjectKind kind, Answer call) {
     long object = answer(name, call);
@@ -70,7 +70,7 @@ final class NativeCall {
     return object;
   }
 
-  /** Returns the error of a message that answers with nothing and says no more. */
+  /** Returns the error of a message that returns no object and does not say why. */
   static AcceleratorException nothing(String name) {
     return new AcceleratorException(
         name,
@@ -80,7 +80,7 @@ final class NativeCall {
         AcceleratorException.Kind.TRANSIENT);
   }
 
-  /** Gives an owned object back; during shutdown this does nothing. */
+  /** Releases an owned object; during shutdown this does nothing. */
   static void release(ObjectKind kind, long object) {
     if (Shutdown.hasBegun()) {
       return;

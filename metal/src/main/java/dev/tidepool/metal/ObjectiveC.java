@@ -30,7 +30,7 @@ final class ObjectiveC {
     }
   }
 
-  /** Returns a selector by its name; 0 where there is no runtime. */
+  /** Returns a selector by its name; 0 if there is no runtime. */
   static long selector(String name) {
     if (!MetalLibrary.INSTALLED.isPresent()) {
       return 0;
@@ -43,7 +43,7 @@ final class ObjectiveC {
     }
   }
 
-  /** Runs an action; objects that messages autorelease in it are released behind it. */
+  /** Runs an action; objects that messages autorelease in it are released after it. */
   static <T> T pooled(Supplier<T> action) {
     long pool =
         NativeCall.answer(

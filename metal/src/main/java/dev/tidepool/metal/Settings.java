@@ -5,22 +5,22 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a user may set, by system properties or environment variables (see {@link Setting}).
+ * The user's settings, from system properties or environment variables (see {@link Setting}).
  *
- * @param storage where device memory lies
+ * @param storage where device memory is allocated
  */
 record Settings(Storage storage) {
-  /** Where device memory lies. */
+  /** Where device memory is allocated. */
   enum Storage {
-    /** Shared where host and device have one memory, otherwise private. */
+    /** Shared if host and device have one memory, otherwise private. */
     AUTO,
-    /** In memory that the host reaches too. */
+    /** In memory that the host can access, too. */
     SHARED,
-    /** In memory that only the device reaches. */
+    /** In memory that only the device can access. */
     PRIVATE
   }
 
-  /** Reads the settings; a value that is none of those allowed is noted and left aside. */
+  /** Reads the settings; a value that is not allowed is noted and ignored. */
   static Settings read(List<String> notes) {
     return new Settings(
         switch (Setting.word(
@@ -31,7 +31,7 @@ record Settings(Storage storage) {
         });
   }
 
-  /** Returns the file that has all functions, when one is named. */
+  /** Returns the file with all functions, if one is named. */
   static Optional<String> library() {
     return Setting.text("tidepool.metal.library");
   }

@@ -7,12 +7,12 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The types of a message, with the handle of {@code objc_msgSend} for them. Two longs come before
- * the arguments: the receiver and the selector. A record in a constant, so that the compiler sees a
- * constant handle.
+ * The types of a message, with the handle of {@code objc_msgSend} for them. Two longs precede the
+ * arguments: the receiver and the selector. Signatures are records in constants, so that the
+ * compiler sees a constant handle.
  */
 record Signature(FunctionDescriptor descriptor, MethodHandle handle) {
-  // Structs of more than 16 bytes are stored by the callee; on x86-64 by a function of its own.
+  // The callee stores structs of more than 16 bytes; on x86-64 such messages need another function.
   private static final boolean IS_X86 = System.getProperty("os.arch", "").matches("amd64|x86_64");
 
   /** Returns the signature of a message without a result. */

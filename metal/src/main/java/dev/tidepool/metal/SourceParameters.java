@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The parameters of a hand-written kernel as its code has them, against those declared. */
+/** Checks the declared parameters of a hand-written kernel against those of its code. */
 final class SourceParameters {
   /** A scalar type of Metal's language. */
   private record Scalar(String name, long bytes, boolean floating) {}
@@ -36,9 +36,9 @@ final class SourceParameters {
   }
 
   /**
-   * Checks that the declared parameters are those of the code.
+   * Checks that the declared parameters match those of the code.
    *
-   * @throws KernelCompilationException if they are not
+   * @throws KernelCompilationException if they do not match
    */
   void check(List<KernelParameter> declared) {
     List<Binding> pointers =

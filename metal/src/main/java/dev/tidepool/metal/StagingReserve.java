@@ -6,11 +6,11 @@ import dev.tidepool.spi.support.Closing;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A small buffer of a device for copies that find no memory for a staging buffer of their size. So
- * bytes can leave a device that is full, and reach one. Such a copy goes piece by piece, and has
- * ended when it returns.
+ * A small buffer of a device for copies that find no memory for a staging buffer of their size. It
+ * lets bytes leave a device that is full, and reach one. Such a copy proceeds piece by piece, and
+ * has ended when the call returns.
  *
- * <p>Safe for use by any thread; one copy at a time has the buffer.
+ * <p>Safe for use by any thread; one copy at a time uses the buffer.
  */
 final class StagingReserve implements AutoCloseable {
   private static final long BYTES = 16 << 10;

@@ -5,8 +5,9 @@ import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The shared event of one queue: it has the number of the last command that ended. Others wait for
- * a number; it is released when its queue is closed and nothing waits any more.
+ * The shared event of one queue. Its value is the number of the last command that has ended. Queues
+ * wait for a number. The event is released when its queue is closed and nothing waits for it any
+ * more.
  */
 final class Timeline {
   private final long event;
@@ -38,9 +39,10 @@ final class Timeline {
   }
 
   /**
-   * Says that a command has ended, which a command that failed does not. A signal of the device
-   * between the two calls here is lost. A command that is awaited is watched, so this is called for
-   * it too, and writes the number again: one call at a time.
+   * Sets the number of a command that has ended, because a command that failed does not. If the
+   * device signals between the two calls here, its signal is overwritten. But a command that is
+   * awaited is watched, so this method is called for it, too, and sets its number again. Calls run
+   * one at a time.
    */
   synchronized void reach(long number) {
     if (!hasReached(number)) {

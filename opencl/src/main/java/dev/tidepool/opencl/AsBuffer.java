@@ -3,8 +3,8 @@ package dev.tidepool.opencl;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A buffer object for the commands of one operation. Closing releases it if it was made for that;
- * OpenCL keeps it until the commands that were enqueued with it have ended.
+ * A buffer object for the commands of one operation. Closing releases the object if it was created
+ * for that operation. OpenCL keeps it until the commands that were enqueued with it have ended.
  *
  * @param buffer the {@code cl_mem}
  * @param owned whether closing releases it
@@ -22,7 +22,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
     };
   }
 
-  /** Creates a buffer object in new memory of the device. */
+  /** Creates device memory. */
   static AsBuffer fresh(Context context, long bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -30,10 +30,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /**
-   * Creates a buffer object in new memory of the device, and copies bytes of the host to it at
-   * once.
-   */
+  /** Creates device memory that begins as a copy of the host's bytes; the copy is made at once. */
   static AsBuffer copyOf(Context context, MemorySegment bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -44,7 +41,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** Creates a buffer object over bytes of the host in place, for a device that can access them. */
+  /** Returns a buffer over the host's bytes in place, for a device that reaches host memory. */
   static AsBuffer over(Context context, MemorySegment bytes) {
     return new AsBuffer(
         OpenCL.clCreateBuffer(
@@ -55,7 +52,7 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
-  /** Creates a buffer object over an aligned part of another. */
+  /** Returns a part of a buffer; the device's alignment must allow its start. */
   static AsBuffer part(long buffer, long offset, long bytes) {
     return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);
   }

@@ -6,30 +6,30 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A buffer object ({@code cl_mem}): the device's own memory, which the host does not reach, or, on
- * a device that shares the host's memory but knows no shared pointers, a buffer over host memory
- * that is mapped for the host's turns.
+ * A buffer object ({@code cl_mem}): the device's own memory, which the host cannot access; or a
+ * buffer over host memory that is mapped while the host uses it, on a device that shares the host's
+ * memory but has no shared pointers.
  */
 final class BufferBlock extends OpenClBlock {
   private final long buffer;
-  // What parts are made of, since a sub-buffer has none of its own, and where the block begins in
-  // it.
+  // The buffer of which parts are made, since a sub-buffer can have none, and the offset of the
+  // block in it.
   private final long whole;
   private final long start;
   private final @Nullable Arena hostMemory;
-  // What acquire mapped; the owner orders acquire and release.
+  // The mapping made by acquire; the owner orders acquire and release.
   private volatile @Nullable MemorySegment mapped;
 
-  /** Memory of the device alone. */
+  /** Creates a block of the device's own memory. */
   BufferBlock(DeviceMemory owner, long byteSize, long buffer) {
     this(owner, byteSize, buffer, buffer, 0);
   }
 
   /**
-   * A buffer, or a sub-buffer.
+   * Creates a block of a buffer, or of a sub-buffer.
    *
-   * @param whole what it is a part of, or it itself
-   * @param start where it begins in that
+   * @param whole the buffer that contains a sub-buffer, or the buffer itself
+   * @param start the block's offset in {@code whole}
    */
   BufferBlock(DeviceMemory owner, long byteSize, long buffer, long whole, long start) {
     super(owner, byteSize, null);
@@ -39,7 +39,7 @@ final class BufferBlock extends OpenClBlock {
     this.hostMemory = null;
   }
 
-  /** Creates a buffer over host memory, whose arena ends with the block. */
+  /** Creates a buffer over host memory, whose arena is closed with the block. */
   BufferBlock(DeviceMemory owner, MemorySegment memory, Arena hostMemory, long buffer) {
     super(owner, memory.byteSize(), memory);
     this.buffer = buffer;
@@ -57,7 +57,7 @@ final class BufferBlock extends OpenClBlock {
     return buffer;
   }
 
-  /** Returns whether a part can begin at a byte. */
+  /** Returns whether a part can begin at an offset. */
   boolean hasPartAt(long offset, long alignment) {
     return (start + offset) % alignment == 0;
   }
@@ -67,7 +67,7 @@ final class BufferBlock extends OpenClBlock {
     return AsBuffer.part(whole, start + offset, bytes);
   }
 
-  /** Enqueues the mapping; its event. */
+  /** Enqueues the mapping; returns its event. */
   long map(long queue) {
     OpenCL.Mapping mapping =
         OpenCL.clEnqueueMapBuffer(
@@ -76,7 +76,7 @@ final class BufferBlock extends OpenClBlock {
     return mapping.event();
   }
 
-  /** Enqueues the end of the mapping; its event. */
+  /** Enqueues the end of the mapping; returns its event. */
   long unmap(long queue) {
     MemorySegment pointer = mapped;
     if (pointer == null) {
@@ -89,7 +89,7 @@ final class BufferBlock extends OpenClBlock {
   /**
    * Releases the buffer object, then the host memory under it. A driver may use that memory until
    * it deletes the object. It does so when no reference is left and all commands that use the
-   * object have ended. Both hold here: a block is freed when its commands have ended, and objects
+   * object have ended. Both hold here: a block is freed after its commands have ended, and objects
    * that were made of it are released before. So no destructor callback is needed.
    */
   @Override

@@ -11,8 +11,8 @@ import java.util.function.LongFunction;
 /**
  * One entry of a program that the driver compiled for one device.
  *
- * <p>A kernel object carries its arguments from their setting to the launch, so two threads cannot
- * use one at the same time: launches borrow one each, and idle ones are kept.
+ * <p>A kernel object holds its arguments from their setting to the launch, so two threads cannot
+ * use one object at the same time. Each launch borrows an object; idle objects are kept.
  */
 final class CompiledKernel implements AutoCloseable {
   private final OpenClDevice device;
@@ -32,10 +32,10 @@ final class CompiledKernel implements AutoCloseable {
   }
 
   /**
-   * Compiles; may take seconds.
+   * Compiles a source; may take seconds.
    *
-   * @throws KernelCompilationException with the compiler's log if it refuses the source, or if the
-   *     source has no such entry
+   * @throws KernelCompilationException if the compiler refuses the source, with the compiler's log,
+   *     or if the source has no such entry
    */
   static CompiledKernel compile(OpenClDevice device, String source, String entry, String options) {
     long program = OpenCL.clCreateProgramWithSource(device.context().handle(), source);
@@ -117,12 +117,12 @@ final class CompiledKernel implements AutoCloseable {
     return new GroupSizes(entry, device.name(), maxGroup, device.properties().maxGroupSizes());
   }
 
-  /** The most work items that one group of this kernel may have on the device. */
+  /** Returns the most work items that one group of this kernel may have on the device. */
   long maxGroup() {
     return maxGroup;
   }
 
-  /** Calls with a kernel object that no other thread uses meanwhile. */
+  /** Calls a function with a kernel object that no other thread uses meanwhile. */
   <T> T borrowed(LongFunction<T> use) {
     if (device.properties().spoilsKernels()) {
       synchronized (this) {

@@ -7,10 +7,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An OpenCL context, within which memory and events of all its devices can be used together.
+ * An OpenCL context, in which memory and events of all its devices can be used together.
  *
- * <p>Every open device holds it once; it is released with the last of them. Holding and letting go
- * happen under the monitor of the {@link Platform}.
+ * <p>Every open device holds the context once; the last of them releases it. Devices hold it and
+ * let it go under the monitor of the {@link Platform}.
  */
 final class Context {
   private static final String POCL_COMPILES =
@@ -18,7 +18,7 @@ final class Context {
           + " all, and keeps the result in ~/.cache/pocl; cpu:0 computes on the same processor"
           + " without that";
 
-  /** LLVM, which many drivers compile with, counts on half of it. */
+  /** LLVM, with which many drivers compile, relies on half of it. */
   private static final long COMPILER_STACK_BYTES = 16L << 20;
 
   private final long handle;
@@ -39,7 +39,7 @@ final class Context {
     return this;
   }
 
-  /** Returns whether this was the last holder; the context is released then. */
+  /** Removes a holder, and releases the context if this was the last; returns whether it was. */
   boolean letGo() {
     if (holders.decrementAndGet() > 0) {
       return false;
@@ -49,9 +49,9 @@ final class Context {
   }
 
   /**
-   * Calls {@link OpenCL#clBuildProgram}, with the signal handlers preserved the first time. The
-   * compiler runs on a thread with a large stack: a source that nests deeply takes more than Java's
-   * threads have as a rule, and would end the process.
+   * Calls {@link OpenCL#clBuildProgram}; the first call preserves the signal handlers. The compiler
+   * runs on a thread with a large stack: a source that nests deeply needs more than Java's threads
+   * usually have, and would end the process.
    */
   int build(long program, DeviceProperties device, String options) {
     FutureTask<Integer> build =

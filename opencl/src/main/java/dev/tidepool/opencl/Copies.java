@@ -3,12 +3,12 @@ package dev.tidepool.opencl;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The commands that move bytes, chosen by what the two ends are. All are asynchronous and happen in
- * the order of the queue.
+ * The commands that copy bytes, chosen by the kinds of source and target. All are asynchronous and
+ * run in the order of the queue.
  *
- * <p>Buffer objects and shared pointers do not meet in any one command of OpenCL, so a shared
- * pointer is made a buffer object for such a copy; host memory on both sides goes through a buffer
- * object of its own.
+ * <p>No command of OpenCL takes both a buffer object and a shared pointer, so the shared pointer is
+ * wrapped in a buffer object for such a copy. A copy between two places in host memory goes through
+ * a buffer object of its own.
  */
 final class Copies {
   private Copies() {}
@@ -71,7 +71,7 @@ final class Copies {
     }
   }
 
-  /** Copies from a block to a buffer object that starts with its bytes. */
+  /** Copies from a block to the start of a buffer object. */
   static void toBuffer(
       Submission submission, OpenClBlock source, long offset, long buffer, long bytes) {
     if (source instanceof PinnedBlock pinned) {
@@ -86,7 +86,7 @@ final class Copies {
     }
   }
 
-  /** Copies from a buffer object that starts with the bytes to a block. */
+  /** Copies from the start of a buffer object to a block. */
   static void fromBuffer(
       Submission submission, long buffer, OpenClBlock target, long offset, long bytes) {
     if (target instanceof PinnedBlock pinned) {

@@ -18,23 +18,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * A device's memory: which of OpenCL's ways to allocate serves which kind of block, and how much is
- * taken. OpenCL does not tell how much is free, so the bytes allocated here are counted; what other
+ * The memory of a device. This class chooses OpenCL's way to allocate each kind of block, and
+ * counts the allocated bytes, because OpenCL does not report how much memory is free. What other
  * processes and the driver itself use is unknown.
  *
  * <p>Thread-safe; holds no lock but that of {@link SerialCommands}.
  */
 final class DeviceMemory {
-  /** Drivers ask for 4 KiB also where the system's pages are smaller. */
+  /** Drivers require 4 KiB even if the system's pages are smaller. */
   private static final long PAGE = Math.max(4096, LibC.pageSize().orElse(4096));
 
-  /** How memory that the host reaches too is made on this device. */
+  /** How this device allocates memory that the host also accesses. */
   enum Sharing {
     /** Fine-grained shared virtual memory. */
     FINE_POINTER,
     /** Coarse-grained shared virtual memory. */
     COARSE_POINTER,
-    /** Buffers over host memory, which a device with the host's memory uses in place. */
+    /** Buffers over host memory, which a device that shares that memory uses in place. */
     HOST_BUFFER,
     /** Not at all. */
     NONE
@@ -88,8 +88,8 @@ final class DeviceMemory {
   }
 
   /**
-   * Returns the bytes of the largest block of a kind, if it is aligned as large blocks are. Shared
-   * pointers need room in their allocation for that.
+   * Returns the bytes of the largest block of a kind with the alignment of large blocks. Shared
+   * pointers need room in their allocation for that alignment.
    */
   long largest(BlockKind kind) {
     boolean isPointer =
@@ -98,15 +98,19 @@ final class DeviceMemory {
     return device.maxAllocation() - (isPointer ? spare(MemoryAllocator.LARGE_ALIGNMENT) : 0);
   }
 
-  /** Drivers align to their largest vector type at most; beyond that a larger block has room. */
+  /**
+   * Returns the extra bytes for an alignment. Drivers align to their largest vector type at most;
+   * for more, a larger block has room.
+   */
   private long spare(long alignment) {
     return alignment > device.baseAlignment() ? alignment : 0;
   }
 
   /**
-   * Allocates.
+   * Allocates a block.
    *
-   * @param service a queue for the commands that make the driver allocate now and not at first use
+   * @param service a queue for the commands that make the driver allocate now instead of at first
+   *     use
    */
   Block allocate(long bytes, long alignment, BlockKind kind, long service) {
     if (bytes < 1 || Long.bitCount(alignment) != 1) {
@@ -144,7 +148,9 @@ final class DeviceMemory {
     };
   }
 
-  /** Returns a buffer object of other code, which is held until the block is freed. */
+  /**
+   * Returns a block for a buffer object of other code, which is retained until the block is freed.
+   */
   BufferBlock adopt(long buffer, long bytes) {
     long whole = OpenCL.clGetMemObjectWhole(buffer);
     long start = whole == 0 ? 0 : OpenCL.clGetMemObjectOffset(buffer);
@@ -154,8 +160,8 @@ final class DeviceMemory {
   }
 
   /**
-   * Shared virtual memory of other code. OpenCL does not tell of what kind it is: the host maps it,
-   * which is right for coarse-grained memory and for fine-grained.
+   * Returns a block for shared virtual memory of other code. OpenCL does not report its kind, so
+   * the host maps it, which is right for coarse-grained memory and for fine-grained.
    */
   SharedPointerBlock adopt(MemorySegment memory) {
     SvmFunctions svm =
@@ -172,7 +178,7 @@ final class DeviceMemory {
     allocated.addAndGet(-block.byteSize());
   }
 
-  /** Returns whether bytes of the host lie in memory that the driver allocated for its copies. */
+  /** Returns whether bytes of the host are in memory that the driver allocated for its copies. */
   boolean isPinned(MemorySegment hostBytes) {
     return pinned.contain(hostBytes);
   }
@@ -217,7 +223,7 @@ final class DeviceMemory {
     return OpenCL.clCreateBuffer(context.handle(), flags, bytes, hostPointer);
   }
 
-  /** Makes a block of a buffer object, which is released if that fails. */
+  /** Creates a block of a buffer object; releases the object if that fails. */
   private <B extends OpenClBlock> B blockOf(long buffer, Supplier<B> steps) {
     try {
       return counted(steps.get());
@@ -243,8 +249,8 @@ final class DeviceMemory {
     return blockOf(
         buffer,
         () -> {
-          // Most drivers allocate at first use; an error is due here, where it can still be
-          // answered.
+          // Most drivers allocate at first use; an error must occur here, where the caller can
+          // still react.
           SerialCommands.of(
               device, () -> waitFor(OpenCL.clEnqueueMigrateMemObject(service, buffer)));
           return new BufferBlock(this, bytes, buffer);
@@ -283,7 +289,7 @@ final class DeviceMemory {
     }
   }
 
-  /** Page-aligned memory in whole pages, as drivers want it for use in place. */
+  /** Allocates page-aligned memory in whole pages, as drivers require for use in place. */
   private MemorySegment hostMemory(Arena arena, long bytes, long alignment) {
     long whole = (bytes + PAGE - 1) / PAGE * PAGE;
     try {
@@ -295,8 +301,9 @@ final class DeviceMemory {
   }
 
   /**
-   * Returns a buffer that the driver allocates in host memory, mapped for good: the portable way to
-   * memory that it can copy from at full speed. Plain memory beyond what one buffer may have.
+   * Returns a buffer that the driver allocates in host memory and that stays mapped: the portable
+   * way to memory from which the driver copies at full speed. A block that is too large for one
+   * buffer is plain memory.
    */
   private PinnedBlock pinned(long bytes, long alignment, long service) {
     long spare = spare(alignment);

@@ -15,14 +15,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a device says of itself, read once. Sizes are in bytes.
+ * The properties that a device reports, read once. Sizes are in bytes.
  *
  * @param handle the {@code cl_device_id}; root devices are never released
  * @param version major * 10 + minor of the OpenCL version
  * @param type the bits of {@code CL_DEVICE_TYPE}
- * @param globalMemory all of the device's memory; OpenCL does not say how much of it is free
- * @param maxAllocation the most that one buffer may have
- * @param baseAlignment what the offset of a sub-buffer must be a multiple of
+ * @param globalMemory the device's whole memory; OpenCL does not report how much of it is free
+ * @param maxAllocation the largest size of one buffer
+ * @param baseAlignment the offset of a sub-buffer must be a multiple of this
  * @param hostUnified whether host and device use the same physical memory
  * @param svmCapabilities the bits of {@code CL_DEVICE_SVM_CAPABILITIES}, 0 before OpenCL 2.0
  * @param fp64 whether it computes in 64-bit floating point
@@ -30,10 +30,10 @@ import java.util.regex.Pattern;
  * @param correctlyRoundedDivideSqrt whether it can round the quotients and roots of floats
  *     correctly
  * @param longAtomics whether it has atomic operations of 64 bits
- * @param localMemory what one group may share
+ * @param localMemory the memory that one group may share
  * @param maxGroup the most work items in a group
  * @param maxGroupSizes the most work items in each dimension of a group
- * @param maker whose driver it is
+ * @param maker the maker of the driver
  */
 record DeviceProperties(
     long handle,
@@ -61,7 +61,7 @@ record DeviceProperties(
     NVIDIA,
     OTHER;
 
-    /** Read from the version, which ends with what the driver is built on. */
+    /** Returns the maker named in the version, which ends with the basis of the driver. */
     static Maker of(String version) {
       String text = version.toLowerCase(Locale.ROOT);
       return text.contains("pocl") ? POCL : text.contains("cuda") ? NVIDIA : OTHER;
@@ -119,7 +119,7 @@ record DeviceProperties(
         Maker.of(string(device, CL_DEVICE_VERSION)));
   }
 
-  /** Why a device cannot be used at all, if it cannot. */
+  /** Returns why a device cannot be used at all; empty if it can. */
   static Optional<String> unusable(long device) {
     if (value(device, CL_DEVICE_AVAILABLE) == 0) {
       return Optional.of("its driver says that it is not available");
@@ -159,15 +159,15 @@ record DeviceProperties(
     return maker == Maker.POCL;
   }
 
-  /** Returns whether two of its kernels at once may end the process. */
+  /** Returns whether two of its kernels that run at once may end the process. */
   boolean runsKernelsAlone() {
     return pocl() && isCpu();
   }
 
   /**
    * Returns whether the driver is used only on request. NVIDIA's (580.159.04) ended the process
-   * under the conformance suite, whose threads launch kernels side by side, in spite of what {@link
-   * #spoilsKernels} and {@link #keepsContext} avoid.
+   * under the conformance suite, whose threads launch kernels concurrently, in spite of the
+   * measures by {@link #spoilsKernels} and {@link #keepsContext}.
    */
   boolean isUnsafe() {
     return maker == Maker.NVIDIA;
@@ -175,27 +175,27 @@ record DeviceProperties(
 
   /**
    * Returns whether each launch needs a new kernel object, one at a time for a program. NVIDIA's
-   * driver (580.159.04) ended the process where several threads set arguments of kernel objects of
-   * their own, and refused launches of objects that had been given both buffers and SVM pointers.
+   * driver (580.159.04) ended the process when several threads set arguments of kernel objects of
+   * their own. It refused launches of objects that had been given both buffers and SVM pointers.
    */
   boolean spoilsKernels() {
     return maker == Maker.NVIDIA;
   }
 
   /**
-   * Returns whether a context is better not released. NVIDIA's driver (580.159.04) does not return
-   * from {@code clReleaseContext} where several threads have used the context.
+   * Returns whether a context should not be released. NVIDIA's driver (580.159.04) does not return
+   * from {@code clReleaseContext} if several threads have used the context.
    */
   boolean keepsContext() {
     return maker == Maker.NVIDIA;
   }
 
   /**
-   * Returns whether two of its commands at once may wait for each other forever. PoCL's driver
-   * {@code basic}, which versions from 4.0 on call {@code cpu-minimal}, has no threads: it runs a
-   * command in the thread that makes it ready, and takes the locks of the device and of an event in
-   * both orders while several threads do so. The driver {@code pthread} ({@code cpu}) has threads
-   * of its own and is not affected.
+   * Returns whether two of its commands that run at once may deadlock. PoCL's driver {@code basic},
+   * which versions from 4.0 on call {@code cpu-minimal}, has no threads: it runs a command in the
+   * thread that makes the command ready. If several threads do so, it takes the locks of the device
+   * and of an event in both orders. The driver {@code pthread} ({@code cpu}) has threads of its own
+   * and is not affected.
    */
   boolean runsCommandsAlone() {
     return runsKernelsAlone() && (name.startsWith("basic") || name.startsWith("cpu-minimal"));
@@ -228,7 +228,9 @@ record DeviceProperties(
     return number(OpenCL.clGetDeviceInfo(device, parameter));
   }
 
-  /** For what a driver may not know or has dropped as deprecated. */
+  /**
+   * Returns a value, or a fallback if the driver does not know it or has dropped it as deprecated.
+   */
   private static long valueOr(long device, int parameter, long fallback) {
     try {
       return value(device, parameter);

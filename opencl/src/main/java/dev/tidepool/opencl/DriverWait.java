@@ -5,7 +5,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Waits for commands whose memory may be used for something else, or freed, afterwards. */
 final class DriverWait {
-  /** A driver that has no memory for a wait may have some a little later. */
+  /** A driver without memory for a wait may have some a little later. */
   private static final int ATTEMPTS = 100;
 
   private static final long PAUSE_NANOS = 1_000_000;
@@ -13,11 +13,10 @@ final class DriverWait {
   private DriverWait() {}
 
   /**
-   * Calls a function that waits for commands. A failure of that call does not say that they have
-   * ended, so this calls it again, but not forever: some failures last.
+   * Calls a function that waits for commands. If the call fails, the commands may not have ended,
+   * so this method calls the function again, but not forever: some failures last.
    *
-   * @throws AcceleratorException if the device is lost, or the driver refuses to wait again and
-   *     again
+   * @throws AcceleratorException if the device is lost, or if the driver repeatedly refuses to wait
    */
   static void untilEnded(Runnable wait) {
     for (int attempt = 1; ; attempt++) {
@@ -26,7 +25,7 @@ final class DriverWait {
         return;
       } catch (AcceleratorException failed) {
         if (failed.code() == ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-          // They have ended, and one of them failed. Its own status says why.
+          // The commands have ended, and one of them failed. Its own status says why.
           return;
         }
         if (failed.kind() == AcceleratorException.Kind.DEVICE_LOST || attempt == ATTEMPTS) {

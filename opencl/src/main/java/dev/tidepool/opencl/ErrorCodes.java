@@ -6,8 +6,8 @@ import dev.tidepool.AcceleratorException;
 import java.util.Map;
 
 /**
- * The return codes of OpenCL by the names that {@code cl.h}, {@code cl_ext.h} and {@code cl_gl.h}
- * give them, so that an error can be looked up in the specification as it stands in the message.
+ * The return codes of OpenCL by their names in {@code cl.h}, {@code cl_ext.h} and {@code cl_gl.h},
+ * so that the name in an error message can be looked up in the specification.
  */
 final class ErrorCodes {
   static final int CL_SUCCESS = 0;
@@ -107,14 +107,12 @@ final class ErrorCodes {
           entry(-1140, "CL_INCOMPATIBLE_COMMAND_QUEUE_KHR"),
           entry(-1141, "CL_INVALID_MUTABLE_COMMAND_KHR"),
           entry(-1142, "CL_INVALID_SEMAPHORE_KHR"),
-          // In no header, but what NVIDIA's driver returns for an illegal access inside a kernel.
+          // In no header; NVIDIA's driver returns it for an illegal access in a kernel.
           entry(NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE, "NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE"));
 
   private ErrorCodes() {}
 
-  /**
-   * Returns the header's name of the code, or the code's number in words when no header names it.
-   */
+  /** Returns the header's name of the code, or a text with its number if no header names it. */
   static String nameOf(int code) {
     String name = NAMES.get(code);
     return name == null ? "OpenCL error " + code : name;
@@ -152,9 +150,7 @@ final class ErrorCodes {
     };
   }
 
-  /**
-   * Returns whether an allocation that returned this code may succeed once memory is given back.
-   */
+  /** Returns whether an allocation that returned this code may succeed once memory is returned. */
   static boolean isOutOfMemory(int code) {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE
         || code == CL_OUT_OF_RESOURCES

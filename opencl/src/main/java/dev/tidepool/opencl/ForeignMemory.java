@@ -11,11 +11,12 @@ final class ForeignMemory {
   private ForeignMemory() {}
 
   /**
-   * Returns a block over memory of the device's context, which leaves it alone when it is freed.
+   * Returns a block over memory of the device's context; freeing the block does not free the
+   * memory.
    *
-   * @param handle begins at offset 0
-   * @throws IllegalArgumentException if it is of another context, is no plain buffer, is smaller
-   *     than the handle says, or commands may not use it so
+   * @param handle a handle whose memory begins at offset 0
+   * @throws IllegalArgumentException if the memory is of another context, is no plain buffer, is
+   *     smaller than the handle says, or if commands may not use it in that way
    */
   static OpenClBlock adopt(DeviceMemory owner, String id, NativeHandle handle, boolean written) {
     return switch (handle.kind()) {

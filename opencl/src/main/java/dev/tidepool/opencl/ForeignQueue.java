@@ -6,7 +6,7 @@ import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.Closing;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A command queue of code outside of Tidepool, in order or not; held until this is closed. */
+/** A command queue of code outside of Tidepool, in order or not; retained until this is closed. */
 final class ForeignQueue implements NativeQueue {
   private final OpenClDevice device;
   private final long queue;
@@ -17,7 +17,7 @@ final class ForeignQueue implements NativeQueue {
     this.queue = queue;
   }
 
-  /** Holds a queue, which must be of the device and its context. */
+  /** Retains a queue, which must be of the device and its context. */
   static ForeignQueue of(OpenClDevice device, long queue) {
     if (queue == 0) {
       throw new IllegalArgumentException(

@@ -16,8 +16,8 @@ import java.util.Set;
 
 /**
  * OpenCL C that a user wrote. Its arrays are pointers to the first byte of each argument, whatever
- * the offset of the slice; a kernel that reads vectors from slices does so with {@code vloadn},
- * since a slice is aligned to its elements only.
+ * the offset of the slice. A slice is aligned only to its elements, so a kernel that reads vectors
+ * from slices uses {@code vloadn}.
  */
 final class HandWrittenProgram extends OpenClProgram {
   private final DeclaredParameters parameters;
@@ -71,7 +71,8 @@ final class HandWrittenProgram extends OpenClProgram {
   }
 
   /**
-   * Blocks that several arguments lie in: those need buffer objects that do not contain another's.
+   * Returns the blocks that contain several arguments: those arguments need buffer objects that do
+   * not contain each other's bytes.
    */
   private static Set<Block> blocksOfSeveral(List<KernelArgument> arguments) {
     IdentityHashMap<Block, Boolean> seen = new IdentityHashMap<>();

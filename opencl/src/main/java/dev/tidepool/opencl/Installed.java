@@ -8,18 +8,18 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * The devices of all platforms of this machine, best first, and a sentence for a person about each
- * platform or device that was left out. Looking for them loads the drivers, which is why it happens
- * once for the process and with the signal handlers preserved. It never fails: what is broken is
- * left out with a note.
+ * The devices of all platforms of this machine, best first, and a sentence for users about each
+ * platform or device that was left out. The search loads the drivers, so it happens once for the
+ * process, with the signal handlers preserved. It never fails: a broken platform or device is left
+ * out with a note.
  *
- * @param devices graphics processors first, then other accelerators, then processors; within a kind
- *     those with more memory first, and equal ones in the driver's order
- * @param notes in the order met
+ * @param devices graphics processors first, then other accelerators, then processors; within a
+ *     kind, those with more memory first, and equal ones in the driver's order
+ * @param notes in the order in which they were found
  */
 record Installed(List<Found> devices, List<String> notes) {
 
-  /** A usable device and the platform it belongs to. */
+  /** A usable device and its platform. */
   record Found(Platform platform, DeviceProperties properties) {}
 
   private static final int CL_PLATFORM_NAME = 0x0902;
@@ -119,7 +119,9 @@ record Installed(List<Found> devices, List<String> notes) {
     return usable;
   }
 
-  /** A listing whose "nothing found" is an error code, which is no news for a person. */
+  /**
+   * Returns a listing. If it fails with the code for "nothing found", it is empty and adds no note.
+   */
   private static long[] orEmpty(
       Supplier<long[]> listing, int nothing, String name, List<String> notes) {
     try {

@@ -16,11 +16,11 @@ import java.util.Map;
 /**
  * The arguments of one launch, bound to one kernel object by one thread.
  *
- * <p>Bytes that a kernel cannot be pointed at (a buffer object's at an offset that the device's
- * alignment forbids, memory that only copies reach) are staged: copied to a buffer of their own
- * before the kernel, and back after it if the kernel writes them, in the queue's order. Arguments
- * that are the same bytes share one stage. Closing releases what the binding made; OpenCL keeps it
- * for the commands under way.
+ * <p>Some bytes cannot be passed to a kernel by pointer: those of a buffer object at an offset that
+ * the device's alignment forbids, and memory that only copies reach. These bytes are staged: copied
+ * to a buffer of their own before the kernel, and back after it if the kernel writes them, in the
+ * queue's order. Arguments with the same bytes share one stage. Closing releases the objects that
+ * the binding created; OpenCL keeps them for running commands.
  */
 final class KernelArguments implements AutoCloseable {
   private final Submission submission;
@@ -30,7 +30,7 @@ final class KernelArguments implements AutoCloseable {
   private final List<AsBuffer> made = new ArrayList<>();
   private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
 
-  /** A copy that stands in for an argument's bytes. */
+  /** A copy that replaces an argument's bytes. */
   private static final class Stage {
     final AsBuffer buffer;
     boolean filled;
@@ -48,9 +48,9 @@ final class KernelArguments implements AutoCloseable {
   }
 
   /**
-   * Sets an argument to the bytes themselves, if the device allows it where they start.
+   * Sets an argument to the bytes themselves, if the device allows their start.
    *
-   * @param alignment what the address must be a multiple of
+   * @param alignment the address must be a multiple of this
    */
   void bindBytes(
       int index, KernelArgument.Array array, long alignment, Access access, boolean alone) {
@@ -76,8 +76,8 @@ final class KernelArguments implements AutoCloseable {
   }
 
   /**
-   * Sets two arguments: a buffer object that the bytes are in, or a pointer to them or to a copy,
-   * and how many elements are before them.
+   * Sets two arguments: a buffer object that contains the bytes, or a pointer to them or to a copy;
+   * and the number of elements before them.
    */
   void bindElements(int index, KernelArgument.Array array, int elementBytes, Access access) {
     OpenClBlock block = block(array);
@@ -97,7 +97,10 @@ final class KernelArguments implements AutoCloseable {
     bindLong(index + 1, before);
   }
 
-  /** Buffer objects have no address, and begin where every element may. */
+  /**
+   * Returns whether bytes are aligned. A buffer object has no address, and its start suits every
+   * element.
+   */
   private static boolean isAligned(OpenClBlock block, KernelArgument.Array array, long alignment) {
     long start = block instanceof SharedPointerBlock pointer ? pointer.address() : 0;
     return (start + array.offset()) % alignment == 0;
@@ -109,7 +112,7 @@ final class KernelArguments implements AutoCloseable {
         .clSetKernelArgSVMPointer(kernel, index, pointer.bytes(array.offset(), array.bytes()));
   }
 
-  /** Sets an argument to a staged copy of the bytes, which starts at the copy's start. */
+  /** Sets an argument to a staged copy, which starts with the bytes. */
   private void bindStage(int index, KernelArgument.Array array, Access access) {
     if (array.bytes() == 0) {
       bindBuffer(index, keep(AsBuffer.fresh(submission.context(), 1)).buffer());
@@ -145,7 +148,7 @@ final class KernelArguments implements AutoCloseable {
     OpenCL.clSetKernelArgLocal(kernel, index, bytes);
   }
 
-  /** Memory for values until the launch. */
+  /** Returns the memory for values until the launch. */
   Arena scratch() {
     return arena;
   }
@@ -156,7 +159,7 @@ final class KernelArguments implements AutoCloseable {
             submission.queue(), kernel, global, group, submission.waits()));
   }
 
-  /** Enqueues, behind the kernel, the way back of what it wrote to stages. */
+  /** Enqueues, after the kernel, the copies of the stages that it wrote back to the arguments. */
   void copyBack() {
     stages.forEach(
         (array, stage) -> {

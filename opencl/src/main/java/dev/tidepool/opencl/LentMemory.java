@@ -13,7 +13,7 @@ final class LentMemory {
   /**
    * Returns a handle of a part of a block.
    *
-   * @param kind null for the one that the block has anyway
+   * @param kind null for the block's own kind
    */
   static NativeMemory of(
       OpenClDevice device, OpenClBlock block, long offset, long bytes, @Nullable NativeKind kind) {
@@ -39,7 +39,7 @@ final class LentMemory {
     };
   }
 
-  /** Returns a buffer object that begins with the part: many libraries know no offsets. */
+  /** Returns a buffer object that begins with the part: many libraries do not support offsets. */
   private static NativeMemory part(
       OpenClDevice device, BufferBlock buffer, long offset, long bytes) {
     checkNotEmpty(bytes);

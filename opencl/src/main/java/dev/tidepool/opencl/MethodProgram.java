@@ -22,15 +22,16 @@ import java.util.List;
  * slice needs no buffer object of its own.
  */
 final class MethodProgram extends OpenClProgram {
-  // Groups of processors: wide enough for vector units, and several for each processor.
+  // Groups on processors: wide enough for vector units, and several for each processor.
   private static final long LARGEST_GROUP = 1024;
   private static final long SMALLEST_GROUP = 8;
   private static final long GROUPS = 16;
   private static final long GPU_GROUP = 256;
 
   /**
-   * A processor's driver keeps what the items of a group have of their own on the stack of one
-   * thread, which has 1 MiB or more, and a stack that overflows ends the process.
+   * The most bytes of a group's items. A processor's driver keeps the own memory of the items of a
+   * group on the stack of one thread. The stack has 1 MiB or more, and an overflow ends the
+   * process.
    */
   private static final long STACK_OF_GROUP = 512 << 10;
 
@@ -126,10 +127,10 @@ final class MethodProgram extends OpenClProgram {
   }
 
   /**
-   * Returns the group that was asked for, or one that suits the device.
+   * Returns the requested group, or one that suits the device.
    *
-   * @throws IllegalArgumentException if the group that was asked for is too large, or if PoCL
-   *     cannot run the kernel in groups of that size
+   * @throws IllegalArgumentException if the requested group is too large, or if PoCL cannot run the
+   *     kernel in groups of that size
    */
   private long[] group(LaunchRange range) {
     boolean isGpu = code().device().properties().isGpu();

@@ -16,8 +16,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Calls OpenCL's functions, which come in few shapes. Return codes become exceptions here, live
- * objects are counted here, and calls are refused here once the virtual machine shuts down: drivers
+ * Calls OpenCL's functions, which have a few shapes. This class converts return codes to
+ * exceptions, counts live objects, and refuses calls once the virtual machine shuts down: drivers
  * are torn down then, and calls crash.
  */
 final class NativeCall {
@@ -33,13 +33,13 @@ final class NativeCall {
     int invoke(MemorySegment event) throws Throwable;
   }
 
-  /** A function that stores a value, or its size when there is no room for it. */
+  /** A function that stores a value, or its size if there is no room for the value. */
   @FunctionalInterface
   interface Query {
     int invoke(long size, MemorySegment value, MemorySegment actualSize) throws Throwable;
   }
 
-  /** A function that stores as many handles as fit, and how many there are. */
+  /** A function that stores as many handles as fit, and the number of all handles. */
   @FunctionalInterface
   interface Listing {
     int invoke(int capacity, MemorySegment handles, MemorySegment count) throws Throwable;
@@ -102,18 +102,18 @@ final class NativeCall {
       }
       MemorySegment handles = arena.allocate(JAVA_LONG, capacity);
       check(function, DriverCall.invoke(function, () -> listing.invoke(capacity, handles, count)));
-      // Some may have come or gone between the two calls.
+      // The number may have changed between the two calls.
       int listed = Math.min(capacity, count.get(JAVA_INT, 0));
       return Arrays.copyOf(handles.toArray(JAVA_LONG), listed);
     }
   }
 
-  /** A release that fails is an error all the same; one during shutdown does nothing. */
+  /** Releases an object. A failed release is an error; a release during shutdown does nothing. */
   static void release(String function, ObjectKind kind, DriverCall.Code code) {
     if (Shutdown.hasBegun()) {
       return;
     }
-    // An object that the driver fails to release is lost to this process all the same.
+    // An object that the driver fails to release is nevertheless lost to this process.
     ObjectKind.LIVE.released(kind);
     check(function, DriverCall.invoke(function, code));
   }

@@ -2,7 +2,7 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.spi.support.LiveObjects;
 
-/** The kinds of objects that OpenCL counts references of, and shared virtual memory. */
+/** The kinds of OpenCL's reference-counted objects, and shared virtual memory. */
 enum ObjectKind {
   CONTEXT,
   QUEUE,

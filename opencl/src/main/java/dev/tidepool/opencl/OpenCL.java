@@ -32,15 +32,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The functions of {@code libOpenCL} that every implementation from 1.2 on has, one method for
- * each. Handles of OpenCL objects are {@code long}s and mean nothing outside the classes that own
- * them; memory is passed as segments, which the call keeps alive for as long as it runs (not for as
- * long as an asynchronous command does).
+ * The functions of {@code libOpenCL} that every implementation has from 1.2 on, one method for
+ * each. Handles of OpenCL objects are {@code long}s and mean nothing outside of the classes that
+ * own them. Memory is passed as segments. A call keeps its segments alive while it runs, but not
+ * while an asynchronous command runs.
  *
- * <p>Return codes are checked in {@link NativeCall#check} alone. Every method may be called from
- * any thread, except that one kernel object's arguments are set and launched by one thread at a
- * time. No method calls the driver once the virtual machine began to shut down: releases do nothing
- * then, the rest throws {@link IllegalStateException}.
+ * <p>Only {@link NativeCall#check} checks return codes. Every method may be called from any thread,
+ * except that one thread at a time sets the arguments of a kernel object and launches it. Once the
+ * virtual machine begins to shut down, no method calls the driver: releases do nothing, and all
+ * others throw {@link IllegalStateException}.
  */
 final class OpenCL {
   static final long CL_DEVICE_TYPE_ALL = 0xFFFFFFFFL;
@@ -88,8 +88,7 @@ final class OpenCL {
   private static final MethodHandle CREATE_CONTEXT =
       LIBRARY.handle("clCreateContext", POINTER, INT, POINTER, POINTER, POINTER, POINTER);
   private static final MethodHandle RELEASE_CONTEXT = LIBRARY.code("clReleaseContext", HANDLE);
-  // Deprecated since 2.0, but the one that every version exports; plain in-order queues need no
-  // more.
+  // Deprecated since 2.0, but exported by every version; plain in-order queues need no more.
   private static final MethodHandle CREATE_COMMAND_QUEUE =
       LIBRARY.handle("clCreateCommandQueue", HANDLE, HANDLE, BITFIELD, POINTER);
   private static final MethodHandle RELEASE_COMMAND_QUEUE =
@@ -164,7 +163,9 @@ final class OpenCL {
     return LIBRARY.code(function, HANDLE, INT, SIZE, POINTER, POINTER);
   }
 
-  /** Every enqueuing function ends with a wait list and the place for the command's event. */
+  /**
+   * Links an enqueuing function; each ends with a wait list and the place for the command's event.
+   */
   static MethodHandle enqueue(String function, MemoryLayout... parameters) {
     MemoryLayout[] all = Arrays.copyOf(parameters, parameters.length + 3);
     all[parameters.length] = INT;
@@ -231,7 +232,7 @@ final class OpenCL {
         error -> (long) CREATE_COMMAND_QUEUE.invokeExact(context, device, 0L, error));
   }
 
-  /** One more release is due afterwards. */
+  /** Retains a queue, which must be released once more. */
   static void clRetainCommandQueue(long queue) {
     call("clRetainCommandQueue", () -> (int) RETAIN_COMMAND_QUEUE.invokeExact(queue));
     ObjectKind.LIVE.created(ObjectKind.QUEUE);
@@ -269,7 +270,7 @@ final class OpenCL {
     call("clFlush", () -> (int) FLUSH.invokeExact(queue));
   }
 
-  /** Blocks until everything enqueued is done. */
+  /** Blocks until all enqueued commands have ended. */
   static void clFinish(long queue) {
     call("clFinish", () -> (int) FINISH.invokeExact(queue));
   }
@@ -296,7 +297,7 @@ final class OpenCL {
     }
   }
 
-  /** One more release is due afterwards. */
+  /** Retains a memory object, which must be released once more. */
   static void clRetainMemObject(long memory) {
     call("clRetainMemObject", () -> (int) RETAIN_MEM_OBJECT.invokeExact(memory));
     ObjectKind.LIVE.created(ObjectKind.MEMORY);
@@ -318,12 +319,12 @@ final class OpenCL {
     return memoryInfo(memory, CL_MEM_CONTEXT, JAVA_LONG).get(JAVA_LONG, 0);
   }
 
-  /** The buffer that a sub-buffer is a part of; 0 of one that is none. */
+  /** Returns the buffer that contains a sub-buffer; 0 if the object is no sub-buffer. */
   static long clGetMemObjectWhole(long memory) {
     return memoryInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, JAVA_LONG).get(JAVA_LONG, 0);
   }
 
-  /** Where a sub-buffer begins. */
+  /** Returns the offset of a sub-buffer. */
   static long clGetMemObjectOffset(long memory) {
     return memoryInfo(memory, CL_MEM_OFFSET, JAVA_LONG).get(JAVA_LONG, 0);
   }
@@ -348,7 +349,7 @@ final class OpenCL {
         () -> (int) RELEASE_MEM_OBJECT.invokeExact(memory));
   }
 
-  // Commands: all are asynchronous unless they say otherwise and return an event that the caller
+  // Commands: unless stated otherwise, all are asynchronous and return an event that the caller
   // releases.
 
   static long clEnqueueReadBuffer(long queue, long buffer, long offset, MemorySegment to) {
@@ -369,7 +370,7 @@ final class OpenCL {
                     queue, buffer, 0, offset, from.byteSize(), from, 0, NULL, event));
   }
 
-  /** A read that is flushed and waited for; it throws what the command failed with. */
+  /** Reads, flushes the queue and waits for the command; throws the failure of the command. */
   static void clEnqueueReadBufferAndWait(long queue, long buffer, long offset, MemorySegment to) {
     awaited(
         "clEnqueueReadBuffer",
@@ -380,7 +381,7 @@ final class OpenCL {
                     queue, buffer, 0, offset, to.byteSize(), to, 0, NULL, event));
   }
 
-  /** A write that is flushed and waited for; it throws what the command failed with. */
+  /** Writes, flushes the queue and waits for the command; throws the failure of the command. */
   static void clEnqueueWriteBufferAndWait(
       long queue, long buffer, long offset, MemorySegment from) {
     awaited(
@@ -414,7 +415,7 @@ final class OpenCL {
     }
   }
 
-  /** Memory that can be reached once the event is done; it has the size asked for and no scope. */
+  /** Memory of the requested size, without a scope, that is accessible once the event is done. */
   record Mapping(MemorySegment memory, long event) {}
 
   static Mapping clEnqueueMapBuffer(long queue, long buffer, long flags, long byteSize) {
@@ -447,7 +448,7 @@ final class OpenCL {
    * Launches over {@code global.length} dimensions.
    *
    * @param group the group's size in each dimension, or an empty array for the driver's choice
-   * @param waits the events that it waits for
+   * @param waits the events for which the launch waits
    */
   static long clEnqueueNDRangeKernel(
       long queue, long kernel, long[] global, long[] group, long... waits) {
@@ -472,7 +473,7 @@ final class OpenCL {
     }
   }
 
-  /** An event that completes when all commands enqueued so far have. */
+  /** Returns an event that completes when all commands enqueued so far have completed. */
   static long clEnqueueMarkerWithWaitList(long queue) {
     return command(
         "clEnqueueMarkerWithWaitList",
@@ -480,8 +481,8 @@ final class OpenCL {
   }
 
   /**
-   * An event that completes when all commands enqueued so far have; nothing enqueued later starts
-   * before.
+   * Returns an event that completes when all commands enqueued so far have completed; no command
+   * enqueued later starts before.
    */
   static long clEnqueueBarrierWithWaitList(long queue) {
     return command(
@@ -489,7 +490,7 @@ final class OpenCL {
         event -> (int) ENQUEUE_BARRIER.invokeExact(queue, 0, NULL, event));
   }
 
-  /** Nothing enqueued later starts before the awaited event has completed. */
+  /** Makes commands that are enqueued later wait until the awaited event has completed. */
   static long clEnqueueBarrierWithWaitList(long queue, long awaited) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment list = arena.allocateFrom(JAVA_LONG, awaited);
@@ -499,7 +500,9 @@ final class OpenCL {
     }
   }
 
-  /** Moves a buffer to the queue's device, contents undefined: what makes drivers allocate it. */
+  /**
+   * Moves a buffer to the queue's device with undefined contents, which makes drivers allocate it.
+   */
   static long clEnqueueMigrateMemObject(long queue, long buffer) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment list = arena.allocateFrom(JAVA_LONG, buffer);
@@ -514,7 +517,7 @@ final class OpenCL {
 
   // Events.
 
-  /** Blocks until the command ended; one that failed is an error here with an undetailed code. */
+  /** Blocks until the command has ended; throws an error with an unspecific code if it failed. */
   static void clWaitForEvents(long event) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment list = arena.allocateFrom(JAVA_LONG, event);
@@ -523,8 +526,9 @@ final class OpenCL {
   }
 
   /**
-   * Submits a command, and waits for its end and says how it failed as an {@link OpenClEvent} does.
-   * Small transfers take little longer than that: so one piece of native memory serves all of it.
+   * Submits a command, waits for its end, and throws its failure as an {@link OpenClEvent} does.
+   * Small transfers take little longer than these calls, so one piece of native memory serves all
+   * of them.
    */
   private static void awaited(String function, long queue, NativeCall.Command command) {
     requireRunning(function);
@@ -547,8 +551,8 @@ final class OpenCL {
   }
 
   /**
-   * Commands that cannot be flushed or waited for have ended, as far as that is possible, before
-   * the caller gets the error: their memory may be reused next.
+   * Flushes the queue and waits for a command. If that fails, waits for the commands as far as
+   * possible before the caller gets the error: the caller may reuse their memory next.
    */
   private static void flushAndWait(long queue, MemorySegment event) {
     try {
@@ -564,7 +568,10 @@ final class OpenCL {
     }
   }
 
-  /** {@link #CL_COMPLETE}, a positive number for a command not yet done, negative for its error. */
+  /**
+   * Returns {@link #CL_COMPLETE}, a positive number for a command that is not done, or a negative
+   * error.
+   */
   static int clGetEventInfoStatus(long event) {
     return eventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS);
   }
@@ -590,7 +597,7 @@ final class OpenCL {
     };
   }
 
-  // An answer of fixed size needs no query for its size, and polling threads call this often.
+  // An answer of fixed size needs no query for its size; polling threads call this often.
   private static int eventInfo(long event, int parameter) {
     try (Arena arena = Arena.ofConfined()) {
       return eventInfo(event, parameter, arena.allocate(JAVA_INT));
@@ -604,7 +611,7 @@ final class OpenCL {
     return value.get(JAVA_INT, 0);
   }
 
-  /** One more release is due afterwards. */
+  /** Retains an event, which must be released once more. */
   static void clRetainEvent(long event) {
     call("clRetainEvent", () -> (int) RETAIN_EVENT.invokeExact(event));
     ObjectKind.LIVE.created(ObjectKind.EVENT);
@@ -629,7 +636,7 @@ final class OpenCL {
     }
   }
 
-  /** Blocks while the driver compiles; returns the code, since a failure has a log to fetch. */
+  /** Blocks while the driver compiles; returns the code, because a failure has a log to fetch. */
   static int clBuildProgram(long program, long device, String options) {
     requireRunning("clBuildProgram");
     try (Arena arena = Arena.ofConfined()) {
@@ -683,7 +690,8 @@ final class OpenCL {
   }
 
   /**
-   * Returns what the source says of a parameter; the program was built with its option for that.
+   * Returns information from the source about a parameter; the program must be built with the
+   * option for that.
    */
   static byte[] clGetKernelArgInfo(long kernel, int index, int parameter) {
     return query(

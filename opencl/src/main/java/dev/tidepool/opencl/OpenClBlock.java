@@ -8,12 +8,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory as OpenCL knows it: a buffer object, a pointer that host and device share, or memory of
- * the host that only copies reach. How a command gets at the bytes depends on which it is, and
- * nothing else does.
+ * Memory in OpenCL: a buffer object, a pointer that host and device share, or host memory that only
+ * copies reach. Only the commands that access the bytes depend on the kind.
  *
- * <p>A block is freed once, by its owner, when no command uses it any more; a second free is a
- * mistake that is reported and does no harm.
+ * <p>The owner frees a block once, when no command uses it any more. A second free is reported as
+ * an error and does no harm.
  */
 abstract sealed class OpenClBlock implements Block
     permits BufferBlock, SharedPointerBlock, PinnedBlock {
@@ -23,9 +22,9 @@ abstract sealed class OpenClBlock implements Block
   private final AtomicBoolean freed = new AtomicBoolean();
 
   /**
-   * Creates a block that counts as allocated from now on.
+   * Creates a block, whose owner counts it as allocated.
    *
-   * @param hostMemory the bytes as the host reaches them, without a scope; null if it cannot
+   * @param hostMemory the bytes as the host accesses them, without a scope; null if it cannot
    */
   OpenClBlock(DeviceMemory owner, long byteSize, @Nullable MemorySegment hostMemory) {
     this.owner = owner;
@@ -58,7 +57,7 @@ abstract sealed class OpenClBlock implements Block
     release();
   }
 
-  /** Gives the driver's objects back; the host can no longer reach the memory. */
+  /** Releases the driver's objects; the host can no longer access the memory. */
   abstract void release();
 
   final Context context() {

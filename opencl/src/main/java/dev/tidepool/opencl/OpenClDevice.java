@@ -27,8 +27,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An opened OpenCL device. It holds the context of its platform and one queue of its own, for the
- * commands that allocation needs; both end with it.
+ * An opened OpenCL device. It holds the context of its platform, and one queue of its own for the
+ * commands of allocations. Both are released with the device.
  */
 final class OpenClDevice implements Device {
   private final DeviceInfo info;
@@ -84,7 +84,7 @@ final class OpenClDevice implements Device {
     if (memory.sharesHostMemory()) {
       capabilities.add(Capability.SHARED_MEMORY);
     } else {
-      // Where memory is shared nothing is transferred, and locked pages would gain nothing.
+      // If memory is shared, nothing is transferred, and pinned pages would gain nothing.
       capabilities.add(Capability.PINNED_MEMORY);
     }
     if (memory.sharing() != DeviceMemory.Sharing.NONE) {
@@ -186,7 +186,7 @@ final class OpenClDevice implements Device {
   }
 
   /**
-   * A wait for another queue would fail with that queue's command, also where only order counts.
+   * A wait for another queue would fail with that queue's command, even if only the order matters.
    */
   @Override
   public LaunchOrder launchOrder() {

@@ -7,11 +7,11 @@ import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The end of one or several commands of one in-order queue: a launch whose arguments were staged is
- * done when its last copy is, and failed when any of them did.
+ * The end of one or several commands of one in-order queue. A launch whose arguments were staged is
+ * done when its last copy is done, and failed if any of its commands failed.
  *
- * <p>Counts its users, so that closing it while another thread waits releases the driver's events
- * after that wait and not under it.
+ * <p>Counts its users, so that a close while another thread waits releases the driver's events
+ * after that wait and not during it.
  */
 final class OpenClEvent implements Event {
   private final Context context;
@@ -20,10 +20,10 @@ final class OpenClEvent implements Event {
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
-   * Takes over events.
+   * Takes ownership of events.
    *
-   * @param context where they mean anything
-   * @param events in the order enqueued, at least one
+   * @param context the context in which they are valid
+   * @param events in the order of their commands, at least one
    */
   OpenClEvent(Context context, long... events) {
     this.context = context;
@@ -36,7 +36,7 @@ final class OpenClEvent implements Event {
     try {
       return OpenCL.clGetEventInfoStatus(last()) <= OpenCL.CL_COMPLETE;
     } catch (AcceleratorException unknown) {
-      // A failed question says nothing of the command. Only a lost device has ended all of them.
+      // A failed query says nothing about the command. Only a lost device has ended all commands.
       return unknown.kind() == AcceleratorException.Kind.DEVICE_LOST;
     } finally {
       leave();
@@ -59,7 +59,7 @@ final class OpenClEvent implements Event {
     }
   }
 
-  /** Waits for the end, well or not. */
+  /** Waits for the end, successful or not. */
   void awaitEnd() {
     users.enter();
     try {

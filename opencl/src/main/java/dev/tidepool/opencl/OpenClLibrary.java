@@ -19,18 +19,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds the system's OpenCL loader and links functions of it. An absent library is a value: {@link
- * #lookup} is empty and {@link #absence} says why, and a function that the library lacks links to a
- * handle that throws, so that classes with {@code static final} handles load on every machine.
+ * Finds the system's OpenCL loader and links its functions. An absent library is a value: {@link
+ * #lookup} is empty and {@link #absence} says why. A function that the library lacks links to a
+ * handle that throws, so classes with {@code static final} handles load on every machine.
  *
- * @param lookup the library's symbols, when it could be opened
- * @param absence why it could not, empty when it could
+ * @param lookup the library's symbols, if it could be opened
+ * @param absence why it could not be opened; empty if it could
  */
 record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
 
-  /**
-   * {@code cl_mem} and its kin, and {@code size_t}: 64 bits on every platform that is supported.
-   */
+  /** {@code cl_mem} and similar types, and {@code size_t}: 64 bits on every supported platform. */
   static final ValueLayout.OfLong HANDLE = JAVA_LONG;
 
   static final ValueLayout.OfLong SIZE = JAVA_LONG;
@@ -47,7 +45,7 @@ record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
         // Never unloaded: drivers start threads that would then run unmapped code.
         return new OpenClLibrary(Optional.of(SymbolLookup.libraryLookup(name, Arena.global())), "");
       } catch (IllegalArgumentException notFound) {
-        // The next name may do; when none does the note below lists them all.
+        // The next name may work; if none does, the note below lists them all.
       } catch (IllegalCallerException denied) {
         return new OpenClLibrary(
             Optional.empty(),
@@ -63,7 +61,9 @@ record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
         Optional.empty(), "no OpenCL library (tried " + String.join(", ", names) + "); " + advice);
   }
 
-  /** Returns what the loader of a system knows OpenCL by; on macOS no file has that path. */
+  /**
+   * Returns the names by which the loader of a system finds OpenCL; on macOS no file has that path.
+   */
   static List<String> usualNames(OperatingSystem system) {
     return switch (system) {
       case MACOS ->

@@ -6,8 +6,8 @@ import dev.tidepool.spi.Shutdown;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Code of one device and the knowledge how arguments are handed to it. Safe for use by any thread;
- * closing it is the owner's, when no launch is under way.
+ * Code of one device, which knows how to pass arguments to it. Safe for use by any thread. The
+ * owner closes it when no launch is running.
  */
 abstract sealed class OpenClProgram implements Program
     permits HandWrittenProgram, ElementwiseProgram, MethodProgram {
@@ -27,7 +27,7 @@ abstract sealed class OpenClProgram implements Program
         && code.device().properties().handle() == device.properties().handle();
   }
 
-  /** Enqueues everything that a launch needs; the range has at least one item. */
+  /** Enqueues all commands of a launch; the range has at least one item. */
   final void enqueue(Submission submission, Launch launch) {
     if (closed.get()) {
       throw new IllegalStateException("kernel '" + code.entry() + "' is launched after its close");

@@ -15,10 +15,10 @@ import java.util.List;
  * tidepool.opencl.library} names the library's file; {@code tidepool.opencl.svm} is {@code auto},
  * {@code fine}, {@code coarse} or {@code none}; {@code tidepool.opencl.sharedMemory=false} treats
  * devices that share the host's memory like graphics cards that do not; {@code
- * tidepool.opencl.nvidia=always} uses NVIDIA's driver, which is left out as a rule.
+ * tidepool.opencl.nvidia=always} uses NVIDIA's driver, which is left out by default.
  */
 public final class OpenClProvider implements AcceleratorProvider {
-  /** Creates a provider for the service loader. It looks for nothing yet. */
+  /** Creates a provider for the service loader; does not search for devices yet. */
   public OpenClProvider() {}
 
   @Override
@@ -47,7 +47,7 @@ public final class OpenClProvider implements AcceleratorProvider {
     return RegisteredDrivers.ofThisMachine().areForTheCpu();
   }
 
-  /** Without the devices of drivers that may end the process. */
+  /** Returns the devices without those of drivers that may end the process. */
   static List<Installed.Found> safe(
       List<Installed.Found> found, Settings settings, List<String> notes) {
     List<Installed.Found> safe = new ArrayList<>();

@@ -15,13 +15,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * An in-order command queue of one device. Every operation is flushed when it is enqueued, so that
- * it starts without a thread that waits for it, and other queues can wait for it without a
+ * An in-order command queue of one device. Every operation is flushed when it is enqueued. It
+ * therefore starts without a thread that waits for it, and other queues can wait for it without a
  * deadlock.
  *
- * <p>OpenCL's enqueuing functions are thread-safe and so is this class; it holds no lock, except
- * for drivers that need one ({@link SerialCommands}). Closing waits for what was enqueued before;
- * enqueuing afterwards is a mistake that is reported.
+ * <p>OpenCL's enqueuing functions are thread-safe, and so is this class; it holds no lock, except
+ * for drivers that need one ({@link SerialCommands}). Closing waits for the commands enqueued
+ * before; enqueuing afterwards is reported as an error.
  */
 final class OpenClQueue implements Queue {
   private final OpenClDevice device;
@@ -146,7 +146,7 @@ final class OpenClQueue implements Queue {
     } finally {
       for (int i = 0; i < retained; i++) {
         long wait = waits[i];
-        // The launch may be under way, and its event must reach the caller.
+        // The launch may be running, and its event must reach the caller.
         Closing.surviving("clReleaseEvent", () -> OpenCL.clReleaseEvent(wait));
       }
     }
@@ -228,9 +228,9 @@ final class OpenClQueue implements Queue {
   }
 
   /**
-   * Submits a kernel. PoCL keeps loaded kernels in a table that two kernels which end at once can
-   * spoil, and then ends the process (seen with 3.1): so its kernels run one after another. Each of
-   * them keeps all processors busy anyway.
+   * Submits a kernel. PoCL keeps loaded kernels in a table that two kernels can corrupt if they end
+   * at once; PoCL then ends the process (seen with 3.1). Its kernels therefore run one after
+   * another. Each of them keeps all processors busy anyway.
    */
   private Event submitKernel(Consumer<Submission> commands) {
     return device.properties().runsKernelsAlone() ? submitAlone(commands) : enqueue(commands);
@@ -243,7 +243,7 @@ final class OpenClQueue implements Queue {
           try {
             EventWait.untilEnded(event);
           } catch (RuntimeException failed) {
-            // Waiting for the event throws it again.
+            // Waiting for the event throws the failure again.
           }
           return event;
         });

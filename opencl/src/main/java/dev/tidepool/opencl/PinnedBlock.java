@@ -4,8 +4,8 @@ import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Host memory that the device's copies reach at full speed. Commands see it as the host's end of a
- * transfer, never as the device's.
+ * Host memory that the device copies at full speed. In commands it is the host's end of a transfer,
+ * never the device's.
  */
 final class PinnedBlock extends OpenClBlock {
   private final MemorySegment memory;
@@ -27,7 +27,7 @@ final class PinnedBlock extends OpenClBlock {
     return HostAccess.DIRECT;
   }
 
-  /** Bytes of it for the driver, without a scope. */
+  /** Returns a part for the driver, without a scope. */
   MemorySegment bytes(long offset, long count) {
     return memory.asSlice(offset, count);
   }

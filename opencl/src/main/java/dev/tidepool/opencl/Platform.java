@@ -5,12 +5,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One driver and the context that its devices share, so that bytes of one device can be copied to
- * another without a detour. A driver that cannot put all its devices into one context gets one for
- * each.
+ * One driver and the context that its devices share, so that bytes can be copied directly from one
+ * device to another. If a driver cannot put all its devices into one context, each gets one of its
+ * own.
  *
- * <p>The shared context exists while at least one device is open, or until the process ends where
- * the driver does not survive its release. The monitor guards which context that is.
+ * <p>The shared context exists while at least one device is open; if the driver cannot release it
+ * safely, it exists until the process ends. The monitor guards the choice of the shared context.
  */
 final class Platform {
   private final long handle;
@@ -28,9 +28,7 @@ final class Platform {
     return handle;
   }
 
-  /**
-   * Returns the context for a device that is being opened, to be given back with {@link #letGo}.
-   */
+  /** Returns the context for a device that is being opened; release it with {@link #letGo}. */
   synchronized Context hold(DeviceProperties device) {
     if (shared != null) {
       return shared.held();

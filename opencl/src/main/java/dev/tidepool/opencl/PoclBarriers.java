@@ -14,14 +14,15 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Finds kernels that PoCL 3.1 compiles to wrong code, or that end the process: those whose barriers
- * stand in conditions and loops at once, or in several conditions, and those whose loops around
- * barriers, or the rounds of these, are left in several ways. The C code of such kernels is right,
- * and other drivers run it. The rules were found with random kernels: the reason is not known, so
- * they refuse some that PoCL would compile right, and may miss others.
+ * Finds kernels that PoCL 3.1 compiles to wrong code, or that end the process. Their barriers are
+ * in conditions and loops at once, or in several conditions; or their loops around barriers, or the
+ * rounds of these loops, are left in several ways. The C code of such kernels is right, and other
+ * drivers run it. The rules were found with random kernels. The reason is not known, so the rules
+ * refuse some kernels that PoCL would compile right, and may miss others.
  *
- * <p>If something that decides about barriers may fail, or all items return together, a loop has
- * one more way out, unless each round comes by a condition of the loop that can have this one, too.
+ * <p>If a statement that decides about barriers may fail, or if all items return together, a loop
+ * has one more way out, unless each round evaluates a condition of the loop that can also have this
+ * way.
  */
 final class PoclBarriers {
   private final Set<Label> left = new HashSet<>();
@@ -35,7 +36,7 @@ final class PoclBarriers {
   /**
    * Refuses such a kernel.
    *
-   * @throws UnsupportedKernelException that says what to change
+   * @throws UnsupportedKernelException if the kernel is refused; the message says what to change
    */
   static void check(KernelTree tree, boolean checked) {
     if (!Walk.any(tree.body(), Statement.Barrier.class::isInstance)) {
@@ -63,11 +64,12 @@ final class PoclBarriers {
   }
 
   /**
-   * Returns whether PoCL compiles a kernel right with optimizations. It does not where a loop
-   * around barriers may have a constant number of rounds, and it stands in another one or another
-   * one in it, conditions have several parts or blocks are left by jumps: LLVM unrolls the loop
-   * then, and moves code across barriers. Nor where a condition has two parts and barriers in one:
-   * if items return at the end of that one, the first item of a group decides for all.
+   * Returns whether PoCL compiles a kernel right with optimizations. It does not in two cases.
+   * First, a loop around barriers may have a constant number of rounds, and it is nested with
+   * another such loop, or there are conditions of several parts or blocks that jumps leave: LLVM
+   * then unrolls the loop and moves code across barriers. Second, a condition has two branches and
+   * only one has barriers: if items return at the end of that branch, the first item of a group
+   * decides for all.
    */
   static boolean mayBeOptimized(KernelTree tree) {
     boolean jumps = Walk.any(tree.body(), PoclBarriers::isLeftByJump);
@@ -90,9 +92,9 @@ final class PoclBarriers {
   }
 
   /**
-   * Returns whether PoCL compiles a kernel right for groups of two items. It copies the code for
-   * each of them then, in place of a loop over the items. If that has barriers and is optimized, it
-   * may end the process.
+   * Returns whether PoCL compiles a kernel right for groups of two items. PoCL then copies the code
+   * for each item instead of writing a loop over the items. If such code has barriers and is
+   * optimized, it may end the process.
    */
   static boolean mayRunInPairs(KernelTree tree) {
     return !Walk.any(tree.body(), Statement.Barrier.class::isInstance) || !mayBeOptimized(tree);
@@ -114,7 +116,7 @@ final class PoclBarriers {
                             && Walk.any(part, Statement.Barrier.class::isInstance)));
   }
 
-  /** Returns whether a loop around barriers ends by a condition that has a constant. */
+  /** Returns whether a loop around barriers ends by a condition with a constant. */
   private static boolean mayBeUnrolled(Statement statement) {
     return statement instanceof Statement.Loop(Label own, List<Statement> body)
         && Walk.any(body, Statement.Barrier.class::isInstance)
@@ -148,11 +150,12 @@ final class PoclBarriers {
   }
 
   /**
-   * Looks at what each barrier stands in. A block that was left by a jump in front of the barrier
-   * is a condition, too.
+   * Records the conditions, loops and blocks around each barrier. A block that a jump in front of
+   * the barrier leaves counts as a condition, too.
    *
-   * @param conditions around the statements
-   * @param blocks around the statements; in a loop, those that stand in the innermost one
+   * @param conditions the number of conditions around the statements
+   * @param blocks the labels of the blocks around the statements; in a loop, of those within the
+   *     innermost loop
    */
   private void visit(List<Statement> list, boolean inLoop, int conditions, Set<Label> blocks) {
     for (Statement statement : list) {
@@ -185,7 +188,7 @@ final class PoclBarriers {
     return around.stream().anyMatch(blocks -> blocks.stream().filter(jumped::contains).count() > 1);
   }
 
-  /** Finds the labels that jumps inside of loops around barriers leave, besides the loop's own. */
+  /** Finds the labels, other than a loop's own, to which jumps leave loops around barriers. */
   private void findJumps(List<Statement> body) {
     Walk.statements(
         body,

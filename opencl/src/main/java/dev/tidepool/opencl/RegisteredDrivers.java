@@ -10,8 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The drivers that are registered with OpenCL's loader on Linux, as its files tell: reading them
- * takes microseconds, loading PoCL a tenth of a second.
+ * The drivers that are registered with OpenCL's loader on Linux, according to its files. Reading
+ * the files takes microseconds; loading PoCL takes a tenth of a second.
  *
  * @param vendors the folder of the loader's {@code .icd} files, each of which names a library
  * @param devices the folder of device nodes
@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 record RegisteredDrivers(
     Path vendors, Path devices, Function<String, @Nullable String> environment) {
-  // Settings of the loader, of PoCL and of ours that may bring in what the files do not tell.
+  // Settings of the loader, of PoCL and of Tidepool that may add drivers that the files do not
+  // show.
   private static final List<String> OVERRIDES =
       List.of(
           "OCL_ICD_VENDORS",
@@ -35,8 +36,8 @@ record RegisteredDrivers(
   }
 
   /**
-   * Returns whether all of them are PoCL, which drives the processor, on a machine that shows no
-   * graphics processor. False where that is not certain.
+   * Returns whether all drivers are PoCL, which drives the processor, and the machine shows no
+   * graphics processor. Returns false if that is not certain.
    */
   boolean areForTheCpu() {
     if (System.getProperty("tidepool.opencl.library") != null
@@ -53,7 +54,7 @@ record RegisteredDrivers(
         any = true;
       }
     } catch (IOException _) {
-      // No such folder, or not for our eyes: loaders look in other places too.
+      // The folder is missing or not readable: loaders also look in other places.
       return false;
     }
     return any;

@@ -15,12 +15,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scattering of one queue: one write of the staged bytes to memory of its own, which a device
- * that is a processor of the host does without, and one launch for each buffer object that they go
- * to. Gathering is the same the other way round, with a read behind the launches.
+ * The scattering and gathering of one queue. Scattering is one write of the staged bytes to a
+ * buffer of this class, and one launch for each buffer object that receives bytes. A device that is
+ * a processor of the host needs no write. Gathering is the reverse, with a read after the launches.
  *
- * <p>That memory is used again without waiting, because the commands of a queue run in order. The
- * monitor keeps the commands of two threads apart; nothing waits under it.
+ * <p>The buffer is reused without waiting, because the commands of a queue run in order. The
+ * monitor keeps the commands of two threads apart; no command is awaited under it.
  */
 final class Scatter implements AutoCloseable {
   private final ScatterKernel kernel;
@@ -33,7 +33,7 @@ final class Scatter implements AutoCloseable {
     this.context = context;
   }
 
-  /** Returns whether there is a kernel and it reaches all the places; compiles it first. */
+  /** Returns whether there is a kernel that reaches all the pieces; compiles it first. */
   boolean reaches(List<Piece> pieces) {
     return PieceRows.blocksOf(pieces) <= PieceRows.MOST_BLOCKS
         && pieces.stream()
@@ -44,7 +44,7 @@ final class Scatter implements AutoCloseable {
         && kernel.get().isPresent();
   }
 
-  /** Enqueues the way to the pieces' places; there is at least one byte. */
+  /** Enqueues the copies to the pieces; there is at least one byte. */
   synchronized void scatter(Submission submission, MemorySegment staged, List<Piece> pieces) {
     try (AsBuffer source = onDevice(staged)) {
       if (!kernel.reachesHostMemory()) {
@@ -54,13 +54,13 @@ final class Scatter implements AutoCloseable {
     }
   }
 
-  /** Enqueues the way from there; there is at least one byte. */
+  /** Enqueues the copies from the pieces; there is at least one byte. */
   synchronized void gather(Submission submission, List<Piece> pieces, MemorySegment staged) {
     long queue = submission.queue();
     try (AsBuffer sink = onDevice(staged)) {
       launch(submission, sink, pieces, true);
       if (kernel.reachesHostMemory()) {
-        // Not before it was mapped is what the kernel wrote there for the host to see.
+        // The host sees what the kernel wrote there only after a mapping.
         OpenCL.Mapping mapping =
             OpenCL.clEnqueueMapBuffer(queue, sink.buffer(), OpenCL.CL_MAP_READ, staged.byteSize());
         submission.add(mapping.event());
@@ -124,7 +124,8 @@ final class Scatter implements AutoCloseable {
   }
 
   /**
-   * Returns the staged bytes where they lie, if the device is a processor of the host; else room.
+   * Returns the staged bytes in place, if the device is a processor of the host; otherwise a buffer
+   * on the device.
    */
   private AsBuffer onDevice(MemorySegment staged) {
     if (kernel.reachesHostMemory()) {

@@ -6,15 +6,18 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The kernel that takes staged pieces to their places or fetches them from there, compiled when a
- * device first needs it.
+ * The kernel that copies staged pieces to their places, or back, compiled when a device first needs
+ * it.
  *
- * <p>Each group of work items copies one row: in words of 16 bytes where both ends lie the same way
- * to such a word, byte by byte before and behind them, and throughout where they do not. The
- * monitor lets one thread compile; threads that wait for it need the kernel anyway.
+ * <p>Each group of work items copies one row. It copies words of 16 bytes if both ends have the
+ * same alignment to such words, with single bytes before and after them; otherwise it copies single
+ * bytes. The monitor lets one thread compile; threads that wait for it need the kernel anyway.
  */
 final class ScatterKernel implements AutoCloseable {
-  /** A row's first byte where it comes from, first byte where it goes to, and count. */
+  /**
+   * The longs of a row: the offset of its source, the offset of its target, and its number of
+   * bytes.
+   */
   static final int ROW_LONGS = 3;
 
   private static final String ENTRY = "tidepool_scatter";
@@ -39,7 +42,7 @@ final class ScatterKernel implements AutoCloseable {
       }
       """;
 
-  /** Work items of a group on a device that runs them side by side. */
+  /** Work items of a group on a device that runs them in parallel. */
   private static final long LANES = 64;
 
   private final OpenClDevice device;
@@ -50,7 +53,7 @@ final class ScatterKernel implements AutoCloseable {
     this.device = device;
   }
 
-  /** Returns the kernel; nothing where the driver refuses it. */
+  /** Returns the kernel; empty if the driver refuses it. */
   synchronized Optional<CompiledKernel> get() {
     if (!tried) {
       tried = true;
@@ -67,7 +70,7 @@ final class ScatterKernel implements AutoCloseable {
     return Optional.ofNullable(compiled);
   }
 
-  /** Work items of one group: a processor's core does a row alone. */
+  /** Returns the work items of one group: a processor's core copies a row alone. */
   long lanes(CompiledKernel kernel) {
     return device.properties().isCpu() ? 1 : Math.min(LANES, kernel.maxGroup());
   }

@@ -25,7 +25,10 @@ final class SerialCommands {
     }
   }
 
-  /** Like {@link #alone}, for all commands of a device; at once if its driver is thread-safe. */
+  /**
+   * Like {@link #alone}, for all commands of a device; runs them directly if its driver is
+   * thread-safe.
+   */
   static <T> T of(DeviceProperties device, Supplier<T> commands) {
     return device.runsCommandsAlone() ? alone(commands) : commands.get();
   }

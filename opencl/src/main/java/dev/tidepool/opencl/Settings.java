@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a user may set for drivers that are in an unusual place or claim more than they can, by
- * system properties or environment variables (see {@link Setting}).
+ * Settings for drivers that are in an unusual place or claim more than they can do, from system
+ * properties or environment variables (see {@link Setting}).
  *
  * @param svm which shared virtual memory to use
- * @param sharedMemory whether a device may be treated as one that shares the host's memory; when
- *     not, its memory is reached by transfers alone, as a graphics card's is
- * @param nvidia whether devices are used that NVIDIA's driver offers
+ * @param sharedMemory whether a device may be treated as one that shares the host's memory; if not,
+ *     its memory is accessed only by transfers, like a graphics card's
+ * @param nvidia whether to use the devices of NVIDIA's driver
  */
 record Settings(Svm svm, boolean sharedMemory, boolean nvidia) {
 
@@ -24,7 +24,7 @@ record Settings(Svm svm, boolean sharedMemory, boolean nvidia) {
     NONE
   }
 
-  /** Reads the settings; a value that is none of those allowed is noted and left aside. */
+  /** Reads the settings; a value that is not allowed is noted and ignored. */
   static Settings read(List<String> notes) {
     Svm svm =
         switch (Setting.word(
@@ -39,12 +39,12 @@ record Settings(Svm svm, boolean sharedMemory, boolean nvidia) {
     return new Settings(svm, shared.equals("auto"), nvidia.equals("always"));
   }
 
-  /** These settings without what a Tidepool does not want. */
+  /** Returns these settings without the features that a Tidepool's options disable. */
   Settings within(DeviceOptions options) {
     return new Settings(svm, sharedMemory && options.zeroCopyBuffers(), nvidia);
   }
 
-  /** Returns the OpenCL library's file, when one is named. */
+  /** Returns the OpenCL library's file, if one is named. */
   static Optional<String> library() {
     return Setting.text("tidepool.opencl.library");
   }

@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shared virtual memory: one pointer for host and device. Fine-grained memory is the host's
- * whenever the device is not using it, coarse-grained memory has to be mapped for the host's turns.
+ * Shared virtual memory: one pointer for host and device. The host may access fine-grained memory
+ * whenever the device does not use it. Coarse-grained memory must be mapped while the host uses it.
  */
 final class SharedPointerBlock extends OpenClBlock {
   private final SvmFunctions svm;
@@ -17,7 +17,7 @@ final class SharedPointerBlock extends OpenClBlock {
   /**
    * Creates a block within an allocation that it frees.
    *
-   * @param allocation what the driver gave; null if it is other code that frees it
+   * @param allocation the driver's allocation; null if other code frees it
    * @param memory the aligned part of it that is the block
    */
   SharedPointerBlock(
@@ -51,14 +51,14 @@ final class SharedPointerBlock extends OpenClBlock {
     return memory.address();
   }
 
-  /** Bytes of it for the driver, without a scope. */
+  /** Returns a part for the driver, without a scope. */
   MemorySegment bytes(long offset, long count) {
     return memory.asSlice(offset, count);
   }
 
   /**
    * Returns a buffer object over the same bytes, for copies from and to buffer objects. The caller
-   * releases it as soon as its commands are enqueued.
+   * releases the object as soon as its commands are enqueued.
    */
   long asBuffer() {
     return OpenCL.clCreateBuffer(

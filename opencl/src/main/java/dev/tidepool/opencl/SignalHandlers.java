@@ -16,14 +16,14 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Keeps the process's signal handlers as the virtual machine set them while a driver is loaded.
- * Drivers install handlers of their own (PoCL one for SIGFPE), and the virtual machine relies on
- * its own: compiled Java code that divides by zero expects SIGFPE to become an {@code
- * ArithmeticException}, and continues with garbage when a driver's handler returns instead.
+ * Preserves the process's signal handlers, as the virtual machine set them, while a driver is
+ * loaded. Drivers install handlers of their own (PoCL one for SIGFPE), but the virtual machine
+ * relies on its own: compiled Java code that divides by zero expects SIGFPE to become an {@code
+ * ArithmeticException}, and continues with garbage if a driver's handler returns instead.
  *
- * <p>Handlers belong to the process, so one thread at a time saves and restores. On a system
+ * <p>Handlers belong to the process, so one thread at a time saves and restores them. On a system
  * without {@code sigaction} (Windows, where no driver can replace the virtual machine's exception
- * filters this way) nothing needs keeping.
+ * filters this way) nothing needs to be preserved.
  */
 final class SignalHandlers {
   /** The standard signals; drivers and the virtual machine use no real-time ones. */
@@ -33,7 +33,7 @@ final class SignalHandlers {
 
   private SignalHandlers() {}
 
-  /** Runs the action, then puts back every handler that it replaced. */
+  /** Runs the action, then restores every handler that it replaced. */
   static synchronized <T> T preserving(Supplier<T> action) {
     if (SIGACTION.isEmpty() || SIGNALS.isEmpty()) {
       return action.get();
@@ -62,7 +62,8 @@ final class SignalHandlers {
     }
   }
 
-  // The handler and its mask come first on every system; padding behind them holds stack garbage.
+  // The handler and its mask come first on every system; the padding after them holds stack
+  // garbage.
   private static boolean differ(MemorySegment one, MemorySegment other, long bytes) {
     return MemorySegment.mismatch(one, 0, bytes, other, 0, bytes) >= 0;
   }

@@ -13,16 +13,16 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parameters of a kernel in its source, as the driver tells them, and whether they are those
- * that were declared. Drivers tell their kinds and types where they were asked to when the kernel
- * was built ({@code -cl-kernel-arg-info}); some tell their number only.
+ * The parameters of a kernel in its source, as the driver reports them, which must match the
+ * declared parameters. Drivers report kinds and types if the kernel was built with {@code
+ * -cl-kernel-arg-info}; some report only the number of parameters.
  */
 final class SourceParameters {
   private static final int CL_KERNEL_ARG_ADDRESS_QUALIFIER = 0x1196;
   private static final int CL_KERNEL_ARG_TYPE_NAME = 0x1198;
   private static final int CL_KERNEL_ARG_NAME = 0x119A;
 
-  /** Scalars of OpenCL C, with their bytes. Others, such as those with typedefs, are unknown. */
+  /** Scalars of OpenCL C with their sizes. Other types, such as typedefs, are unknown. */
   private static final Map<String, Integer> SCALARS =
       Map.ofEntries(
           Map.entry("char", 1),
@@ -41,7 +41,7 @@ final class SourceParameters {
           Map.entry("float", 4),
           Map.entry("double", 8));
 
-  /** Where a parameter points to, or that it is a value. */
+  /** The address space of a pointer parameter, or a value. */
   private enum Kind {
     GLOBAL("__global "),
     LOCAL("__local "),
@@ -105,10 +105,10 @@ final class SourceParameters {
   }
 
   /**
-   * Checks that the declared parameters are those of the source. One more, the last, may be the
-   * pointer to local memory, which launches give.
+   * Checks that the declared parameters match those of the source. The source may have one more,
+   * the last: the pointer to local memory, which launches pass.
    *
-   * @throws KernelCompilationException if they are not
+   * @throws KernelCompilationException if they do not match
    */
   void check(List<KernelParameter> declared) {
     if (count < declared.size() || count > declared.size() + 1 || hasUndeclared(declared.size())) {
@@ -133,7 +133,7 @@ final class SourceParameters {
         });
   }
 
-  /** Returns whether there is one more that is known to be no local memory. */
+  /** Returns whether there is one more parameter that is known not to be local memory. */
   private boolean hasUndeclared(int declared) {
     return count == declared + 1
         && known.filter(all -> all.getLast().kind() != Kind.LOCAL).isPresent();
@@ -161,7 +161,7 @@ final class SourceParameters {
     }
   }
 
-  /** Returns what to do if a value of a type cannot be passed as another; null if it can. */
+  /** Returns the remedy if a value of a type cannot be passed as another; null if it can. */
   private static @Nullable String neededInstead(String actual, ElementType<?> declared) {
     String element = actual.replaceAll("\\d+$", "");
     if (!SCALARS.containsKey(element)) {
@@ -174,8 +174,8 @@ final class SourceParameters {
   }
 
   /**
-   * Returns what to do if a pointer cannot point to elements of a type; null if it can, or if that
-   * is not known. A pointer to vectors is as good as one to their scalars.
+   * Returns the remedy if a pointer cannot point to elements of a type; null if it can, or if that
+   * is not known. A pointer to vectors is treated like one to their scalars.
    */
   private static @Nullable String neededElement(String pointer, ElementType<?> declared) {
     String element =
@@ -188,8 +188,8 @@ final class SourceParameters {
   }
 
   /**
-   * Returns which type to declare if a scalar has another size than the declared one or is another
-   * kind of number; null if it fits, or is unknown. The bits of a half are passed as a short.
+   * Returns the type to declare if a scalar has another size than the declared one, or is another
+   * kind of number; null if it fits or is unknown. The bits of a half are passed as a short.
    */
   private static @Nullable String neededType(String scalar, ElementType<?> declared) {
     Integer bytes = SCALARS.get(scalar);

@@ -4,9 +4,9 @@ import dev.tidepool.spi.support.Closing;
 import java.util.Arrays;
 
 /**
- * The commands of one operation on their way into a queue: an operation that needs several is done
- * when the last is and failed when any is. Used by one thread. Closed before its {@link #end}, it
- * drops the events of what was enqueued already, because a later command was refused.
+ * Enqueues the commands of one operation. An operation with several commands is done when the last
+ * one is done, and failed if any of them failed. Used by one thread. If it is closed before its
+ * {@link #end}, because a command was refused, it drops the events of the commands enqueued before.
  */
 final class Submission implements AutoCloseable {
   private final Context context;
@@ -20,9 +20,9 @@ final class Submission implements AutoCloseable {
   }
 
   /**
-   * Commands on their way into a queue.
+   * Creates a submission to a queue.
    *
-   * @param waits the events that kernels among them wait for; they fail with these
+   * @param waits the events for which its kernels wait; the kernels fail if these events fail
    */
   Submission(Context context, long queue, long[] waits) {
     this.context = context;
@@ -42,7 +42,7 @@ final class Submission implements AutoCloseable {
     return waits;
   }
 
-  /** Takes over the event of a command that was enqueued. */
+  /** Takes ownership of the event of an enqueued command. */
   void add(long event) {
     if (count == events.length) {
       events = Arrays.copyOf(events, count * 2);
@@ -50,7 +50,7 @@ final class Submission implements AutoCloseable {
     events[count++] = event;
   }
 
-  /** Hands the commands to the device; at least one was added. */
+  /** Submits the commands to the device; at least one was added. */
   OpenClEvent end() {
     OpenCL.clFlush(queue);
     OpenClEvent event = new OpenClEvent(context, Arrays.copyOf(events, count));
@@ -58,7 +58,10 @@ final class Submission implements AutoCloseable {
     return event;
   }
 
-  /** Commands of which no caller got an event end here: what they use is their caller's again. */
+  /**
+   * Waits for commands whose event no caller received: afterwards the caller may reuse their
+   * memory.
+   */
   @Override
   public void close() {
     if (count > 0) {

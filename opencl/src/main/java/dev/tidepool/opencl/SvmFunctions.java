@@ -19,8 +19,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Shared virtual memory: the functions of OpenCL 2.0 that a library may lack, all of them or none.
- * Pointers into this memory mean the same on host and device.
+ * Shared virtual memory: functions of OpenCL 2.0 that a library may lack. They are used only if all
+ * are present. Pointers into this memory are the same on host and device.
  */
 final class SvmFunctions {
   static final long CL_MEM_SVM_FINE_GRAIN_BUFFER = 1 << 10;
@@ -58,10 +58,7 @@ final class SvmFunctions {
     return FOUND;
   }
 
-  /**
-   * Returns the memory, or nothing when the driver has none left; it has the size asked for, no
-   * scope.
-   */
+  /** Returns memory of the requested size, without a scope; empty if the driver has none left. */
   Optional<MemorySegment> clSVMAlloc(long context, long flags, long byteSize, int alignment) {
     NativeCall.requireRunning("clSVMAlloc");
     MemorySegment memory;
@@ -102,7 +99,7 @@ final class SvmFunctions {
         event -> (int) ENQUEUE_SVM_UNMAP.invokeExact(queue, memory, 0, NULL, event));
   }
 
-  /** Either side may also be ordinary host memory. */
+  /** Copies bytes; either side may also be ordinary host memory. */
   long clEnqueueSVMMemcpy(long queue, MemorySegment target, MemorySegment source) {
     return command(
         "clEnqueueSVMMemcpy",

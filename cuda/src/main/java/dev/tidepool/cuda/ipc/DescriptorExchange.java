@@ -35,11 +35,11 @@ public final class DescriptorExchange implements AutoCloseable {
   private static final String BEGUN = ".new";
   private static final Pattern OWN = Pattern.compile("[0-9a-f]{16}~[0-9a-f]{16}\\.[a-z]+");
   private static final long PATIENCE_NANOS = 5_000_000_000L;
-  // A process that does not answer by then may be stopped; it is asked again after the others.
+  // A process that does not answer in this time may be stopped; it is asked again after the others.
   private static final long TURN_NANOS = 200_000_000;
   private static final long ENDING_MILLIS = 100;
   private static final long PAUSE_NANOS = 2_000_000;
-  // A socket is renamed within milliseconds; one that is not by then is a killed process's.
+  // A socket is renamed within milliseconds; one that is not renamed by then is a killed process's.
   private static final long BEGUN_MILLIS = 60_000;
 
   private final int descriptor;
@@ -115,7 +115,7 @@ public final class DescriptorExchange implements AutoCloseable {
           try {
             return SocketCalls.receive(connection, Math.min(left, TURN_NANOS));
           } catch (IOException e) {
-            // It was closed a moment ago, or its process is stopped. Try the next.
+            // The socket was closed a moment ago, or its process is stopped. Try the next.
             LOG.log(System.Logger.Level.DEBUG, path + " does not answer", e);
           } finally {
             SocketCalls.close(connection);
@@ -140,7 +140,10 @@ public final class DescriptorExchange implements AutoCloseable {
     SocketCalls.close(descriptor);
   }
 
-  /** Contains a hash instead of the name, because the path of a socket must be short. */
+  /**
+   * Returns the start of sockets' names. It contains a hash of the name, because the path of a
+   * socket must be short.
+   */
   private static String prefix(String name) {
     return hex(UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8))) + "~";
   }
@@ -220,8 +223,8 @@ public final class DescriptorExchange implements AutoCloseable {
   }
 
   /**
-   * Ends the offer and closes the descriptor; a thread that is answering closes it a moment later.
-   * Idempotent, and throws nothing.
+   * Ends the offer and closes the descriptor. A thread that is answering closes the descriptor a
+   * moment later. Idempotent, and throws nothing.
    */
   @Override
   public void close() {

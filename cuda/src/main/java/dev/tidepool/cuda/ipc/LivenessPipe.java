@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Tells the creator of a shared object when no process has the object any more. Each process that
- * has it holds the writing end of a pipe, which it gets as a descriptor ({@link
+ * Reports to the creator of a shared object when no process has the object any more. Each process
+ * that has it holds the writing end of a pipe, which it gets as a descriptor ({@link
  * DescriptorExchange}). The system closes the writing end of a process that dies. When the last one
  * is closed, the creator's reading end reports the end. No byte is written.
  *
@@ -34,7 +34,7 @@ public final class LivenessPipe implements AutoCloseable {
   /**
    * A new pipe.
    *
-   * @param hold tells when every writing end is closed
+   * @param hold reports when every writing end is closed
    * @param descriptor the first writing end; the receiver closes it
    */
   public record Begun(LivenessPipe hold, int descriptor) {}

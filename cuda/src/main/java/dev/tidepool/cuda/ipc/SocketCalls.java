@@ -163,7 +163,7 @@ final class SocketCalls {
       MemorySegment address = address(path, arena);
       int bytes = (int) address.byteSize();
       var _ = checked("bind", state -> (int) BIND.invokeExact(state, socket, address, bytes));
-      // Before the first connection: the process's umask decided the permissions until now.
+      // Before the first connection: until now, the process's umask determines the permissions.
       Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
       var _ = checked("listen", state -> (int) LISTEN.invokeExact(state, socket, BACKLOG));
       done = true;
@@ -182,7 +182,8 @@ final class SocketCalls {
   }
 
   /**
-   * Connects to the listener at a path. Fails at once if too many connections wait there already.
+   * Connects to the listener at a path. Fails immediately if too many connections wait there
+   * already.
    *
    * @throws ConnectException if the socket has no listener
    */
@@ -208,7 +209,7 @@ final class SocketCalls {
     var _ = checked("shutdown", state -> (int) SHUTDOWN.invokeExact(state, socket, SHUT_RDWR));
   }
 
-  /** Closes any descriptor. Logs an error: the descriptor is closed all the same. */
+  /** Closes any descriptor. An error is only logged: the descriptor is closed nevertheless. */
   static void close(int descriptor) {
     try {
       var _ = checked("close", state -> (int) CLOSE.invokeExact(state, descriptor));
@@ -233,8 +234,8 @@ final class SocketCalls {
   }
 
   /**
-   * Receives a descriptor. This process owns it then, and child processes do not inherit it. Fails
-   * if none comes within {@code nanos}.
+   * Receives a descriptor. This process then owns it, and child processes do not inherit it. Fails
+   * if none arrives within {@code nanos}.
    */
   static int receive(int socket, long nanos) throws IOException {
     limitWaits(socket, SO_RCVTIMEO, nanos);
@@ -256,7 +257,7 @@ final class SocketCalls {
     }
   }
 
-  /** Returns all descriptors that came with a message. This process owns them, wanted or not. */
+  /** Returns all descriptors received with a message. This process owns them, wanted or not. */
   private static int[] descriptors(MemorySegment message, MemorySegment control) {
     long bytes = Math.min(message.get(JAVA_LONG, MESSAGE_CONTROL_BYTES), control.get(JAVA_LONG, 0));
     if (bytes < CONTROL_DESCRIPTOR

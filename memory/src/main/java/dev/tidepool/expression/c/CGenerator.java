@@ -16,12 +16,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes a program as a kernel in a dialect of C. A work item computes one element, or several that
- * are a group's size apart, all of which it loads first. Those beyond the last are not stored.
+ * are a group's size apart, after it has loaded all of them. Elements beyond the last are not
+ * stored.
  *
- * <p>C means less than NumPy: signed overflow and division by zero are undefined there, so integers
- * are computed unsigned and divisors guarded. Functions of floats are computed in double and
- * rounded once, because a device's own float functions may be off by 16 ulp; a device without
- * doubles is refused such a kernel, unless its dialect has functions of floats that are right.
+ * <p>C defines less than NumPy: signed overflow and division by zero are undefined, so integers are
+ * computed unsigned and divisors are guarded. Functions of floats are computed in double and
+ * rounded once, because a device's own float functions may be off by 16 ulp. Such a kernel is
+ * refused for a device without doubles, unless the dialect has accurate functions of floats.
  */
 public final class CGenerator {
   /** The name of every kernel that is generated. */
@@ -41,7 +42,7 @@ public final class CGenerator {
     this.dialect = dialect;
     this.traits = traits;
     this.prelude = new CPrelude(dialect, traits, called);
-    // Functions take longer than the memory does.
+    // Functions take longer than memory accesses.
     boolean waitsForMemory = program.nodes().stream().noneMatch(Node::isFunction);
     this.unrolling = waitsForMemory ? dialect.unrolling() : null;
   }
@@ -49,7 +50,7 @@ public final class CGenerator {
   /**
    * Returns the kernel for {@code program}.
    *
-   * @throws KernelCompilationException if it needs doubles and the device has none
+   * @throws KernelCompilationException if the kernel needs doubles and the device has none
    */
   public static KernelText generate(TypedProgram program, Dialect dialect, DeviceTraits traits) {
     return new CGenerator(program, dialect, traits).kernel();
@@ -90,7 +91,7 @@ public final class CGenerator {
         + computed(nodes, "  ");
   }
 
-  // Numbers are written by %s: by %d they would have the digits of the default locale.
+  // Numbers are written by %s: %d would use the digits of the default locale.
   private String several(List<Node> nodes, Dialect.Unrolling several) {
     StringBuilder arrays = new StringBuilder();
     StringBuilder loads = new StringBuilder();
@@ -106,8 +107,8 @@ public final class CGenerator {
     String each =
         "  #pragma unroll\n  for (int k = 0; k < %s; k++) {\n".formatted(several.elements());
     String at = "first + (%s)k * %s".formatted(index, several.step());
-    // Beyond the last element the last is loaded: without a branch, all loads are under way at
-    // once.
+    // Beyond the last element, the last one is loaded: without a branch, all loads are in progress
+    // at once.
     return "  const %s first = %s;\n%s".formatted(index, several.first(), arrays)
         + each
         + "    const %s at = %s;\n".formatted(index, at)
@@ -233,7 +234,10 @@ public final class CGenerator {
     };
   }
 
-  /** Small integers are computed in 32 bits, all of them unsigned where C leaves overflow open. */
+  /**
+   * Returns an integer operation. Small integers are computed in 32 bits, unsigned if C leaves
+   * overflow undefined.
+   */
   private String integer(Node node, List<String> args) {
     ScalarType type = node.type();
     ScalarType wide =
@@ -283,9 +287,9 @@ public final class CGenerator {
   }
 
   /**
-   * The first if it wins or is NaN, else the second, which then may be NaN. A tie matters for zeros
-   * alone: the negative one is less, as on the CPU. There are no branches, so that compilers for
-   * processors make vectors of it.
+   * Returns the first argument if it wins or is NaN, else the second, which may be NaN. A tie
+   * matters only for zeros: negative zero is less, as on the CPU. The text has no branches, so that
+   * compilers for processors vectorise it.
    */
   private String extreme(String wins, ScalarType type, List<String> args) {
     return "(%3$s %1$s %4$s) | (%3$s != %3$s) | ((%3$s == %4$s) & (copysign(%2$s, %3$s) %1$s 0)) ? %3$s : %4$s"

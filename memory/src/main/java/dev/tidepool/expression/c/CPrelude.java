@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
-/** The C functions that a kernel calls for what C has no operator for; only those that it needs. */
+/** The C functions for operations without a C operator; only those that a kernel needs. */
 final class CPrelude {
   private final Dialect dialect;
   private final DeviceTraits traits;
@@ -19,7 +19,7 @@ final class CPrelude {
   /**
    * Creates a prelude without functions.
    *
-   * @param called takes the names of the dialect's functions of floats that these call
+   * @param called receives the names of the dialect's functions of floats that these call
    */
   CPrelude(Dialect dialect, DeviceTraits traits, Set<String> called) {
     this.dialect = dialect;
@@ -32,9 +32,7 @@ final class CPrelude {
     return String.join("", functions.values());
   }
 
-  /**
-   * Returns a call of the function for {@code op}; integers come in one of the four widest types.
-   */
+  /** Returns a call of the function for {@code op}; integers have one of the four widest types. */
   String call(Op op, ScalarType type, List<String> args) {
     if (isNative(op, type)) {
       return op == Op.SQRT ? "sqrt(" + args.getFirst() + ")" : args.get(0) + " / " + args.get(1);

@@ -4,7 +4,7 @@ import dev.tidepool.expression.syntax.ScalarType;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A dialect of C: how it spells what the C of kernels lacks a common word for. */
+/** A dialect of C: the spelling of what differs between the dialects. */
 public enum Dialect {
   /** OpenCL C 1.2 and later. */
   OPENCL_C {
@@ -79,7 +79,7 @@ public enum Dialect {
       };
     }
 
-    // NVRTC compiles without any header, so the constants of math.h are not there.
+    // NVRTC compiles without any header, so the constants of math.h are missing.
     @Override
     public String header(boolean fp64) {
       return """
@@ -117,7 +117,7 @@ public enum Dialect {
 
   /**
    * Metal's language, 2.3 and later, compiled without fast math. It has no doubles, and its own
-   * functions of floats are off by 4 ulp and more: {@link MetalFunctions} has others.
+   * functions of floats are off by 4 ulp and more: {@link MetalFunctions} replaces them.
    */
   METAL {
     @Override
@@ -125,7 +125,7 @@ public enum Dialect {
       return OPENCL_C.typeName(type);
     }
 
-    // The switch for fast math does not stop contraction, and its pragma is new with Metal 3.2.
+    // The option for fast math does not stop contraction, and its pragma is new in Metal 3.2.
     @Override
     public String header(boolean fp64) {
       return """
@@ -150,7 +150,7 @@ public enum Dialect {
       return "device " + (readOnly ? "const " : "") + type + "*";
     }
 
-    // One dimension of a grid has room for 2^32 items only.
+    // One dimension of a grid holds only 2^32 items.
     @Override
     String index() {
       return "((ulong)tp_group.y * tp_groups.x + tp_group.x) * tp_size.x + tp_local.x";
@@ -184,10 +184,10 @@ public enum Dialect {
 
   public abstract String typeName(ScalarType type);
 
-  /** Returns what stands at the head of a source; floating operations must not be contracted. */
+  /** Returns the head of a source; floating operations must not be contracted. */
   public abstract String header(boolean fp64);
 
-  /** Returns what stands before the name of a kernel. */
+  /** Returns the text before the name of a kernel. */
   public abstract String kernelQualifier();
 
   /** Returns the type of a pointer to memory of the device. */
@@ -196,25 +196,27 @@ public enum Dialect {
   /** Returns the expression for the index of the work item. */
   abstract String index();
 
-  /** Returns what stands before the type of a function that kernels call. */
+  /** Returns the text before the type of a function that kernels call. */
   public abstract String functionQualifier();
 
   /**
-   * How a work item computes several elements, all of which it loads before it uses the first: a
-   * GPU then keeps more of its memory's bandwidth busy.
+   * How a work item computes several elements. The item loads all of them before it uses the first,
+   * so a GPU uses more of its memory's bandwidth.
    *
-   * @param elements how many
+   * @param elements the number of elements
    * @param first the expression for the index of the first
    * @param step the expression for the distance to the next
    */
   record Unrolling(int elements, String first, String step) {}
 
-  /** How a work item computes several elements where memory is what it waits for; null for one. */
+  /** Returns how a work item of a memory-bound kernel computes several elements; null for one. */
   @Nullable Unrolling unrolling() {
     return null;
   }
 
-  /** Returns whether kernels define floor, ceil and rint, and do not call those of the language. */
+  /**
+   * Returns whether kernels define floor, ceil and rint instead of calling those of the language.
+   */
   boolean definesRounding() {
     return false;
   }
@@ -224,15 +226,12 @@ public enum Dialect {
     return new PlainSignature();
   }
 
-  /**
-   * Returns whether all functions of the language are there for floats, within 2 ulp of the right
-   * value.
-   */
+  /** Returns whether the language has all functions for floats, within 2 ulp of the exact value. */
   public boolean hasFloatFunctions() {
     return false;
   }
 
-  /** The name by which a function of floats is called. */
+  /** Returns the name by which a function of floats is called. */
   public String floatFunction(String name) {
     return name;
   }

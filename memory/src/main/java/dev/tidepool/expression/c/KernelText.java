@@ -5,7 +5,7 @@ package dev.tidepool.expression.c;
  *
  * @param source the text
  * @param entry the name of the kernel function
- * @param elementsPerItem how many elements a work item computes: a group computes its size times
- *     that, one behind the other
+ * @param elementsPerItem the number of elements that a work item computes; a group computes its
+ *     size times that number of consecutive elements
  */
 public record KernelText(String source, String entry, int elementsPerItem) {}

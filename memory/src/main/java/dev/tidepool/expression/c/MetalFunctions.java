@@ -12,8 +12,8 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Functions of floats in Metal's language, of which a program gets those that it calls. They are in
- * {@code metal_functions.metal}, whose head says how that file is divided. Immutable.
+ * Functions of floats in Metal's language. A program contains those that it calls. They are in
+ * {@code metal_functions.metal}, whose head describes the structure of the file. Immutable.
  */
 final class MetalFunctions {
   /** All of them. */
@@ -22,7 +22,7 @@ final class MetalFunctions {
   private static final String PREFIX = "tp_";
   private static final String MARK = "//@ ";
 
-  // In the order of the file, in which no function is called before it is written.
+  // In the order of the file: each function comes before its callers.
   private final Map<String, Section> sections;
 
   private record Section(List<String> calls, String text) {}
@@ -34,7 +34,7 @@ final class MetalFunctions {
   private static MetalFunctions read() {
     Map<String, Section> sections = new LinkedHashMap<>();
     String[] parts = text().split("(?m)^" + MARK, -1);
-    // What is before the first mark is about the file.
+    // The text before the first mark describes the file.
     for (int i = 1; i < parts.length; i++) {
       int colon = parts[i].indexOf(':');
       int end = parts[i].indexOf('\n');
@@ -59,7 +59,7 @@ final class MetalFunctions {
     }
   }
 
-  /** Returns what programs call for a function: one of these, or the language's own. */
+  /** Returns the name by which programs call a function: one of these, or the language's own. */
   String nameOf(String function) {
     return sections.containsKey(PREFIX + function) ? PREFIX + function : function;
   }
@@ -67,7 +67,7 @@ final class MetalFunctions {
   /**
    * Returns the text of functions and of all that they call.
    *
-   * @param called names that {@link #nameOf} gave
+   * @param called names returned by {@link #nameOf}
    */
   String text(Set<String> called) {
     Set<String> needed = new LinkedHashSet<>();

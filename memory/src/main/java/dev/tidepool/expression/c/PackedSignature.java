@@ -5,12 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Each array is a parameter, and all values are members of one struct, the parameter behind them:
- * Metal has places for {@value #PLACES} pointers only, and a value is passed by pointer too. The
- * last parameters say which item it is.
+ * Each array is a parameter, and all values are members of one struct, the next parameter: Metal
+ * passes at most {@value #PLACES} pointers, and a value is passed by pointer, too. The last
+ * parameters identify the item.
  */
 final class PackedSignature implements KernelSignature {
-  /** How many pointers a kernel may have. */
+  /** The most pointers of a kernel. */
   private static final int PLACES = 31;
 
   private final List<String> arrays = new ArrayList<>();

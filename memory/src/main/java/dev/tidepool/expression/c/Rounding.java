@@ -3,16 +3,16 @@ package dev.tidepool.expression.c;
 import dev.tidepool.expression.syntax.Op;
 
 /**
- * Floor, ceil and rint in C, for languages whose own have another meaning than Java's: those of
- * PoCL, of a constant that is not finite, are undefined, and its compiler removes what follows.
+ * Floor, ceil and rint in C, for languages in which they differ from Java's. PoCL's are undefined
+ * for a constant that is not finite: its compiler removes the code that follows.
  */
 public final class Rounding {
   private Rounding() {}
 
   /**
-   * Returns the body of a function of {@code a}, whose type it calls {@code T}.
+   * Returns the body of a function of {@code a}, a value of type {@code T}.
    *
-   * @param single whether that is float, or else double
+   * @param single true if {@code T} is float, false if it is double
    */
   public static String body(Op op, boolean single) {
     String result =
@@ -22,7 +22,7 @@ public final class Rounding {
           case RINT -> "copysign(r, a)";
           default -> throw new AssertionError(op);
         };
-    // r is the nearest whole number. From m on all numbers are whole.
+    // r is the nearest whole number. All numbers from m on are whole.
     return """
     const T m = %s;
     const T n = (fabs(a) + m) - m;

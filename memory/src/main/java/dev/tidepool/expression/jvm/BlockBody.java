@@ -1,6 +1,6 @@
 package dev.tidepool.expression.jvm;
 
-/** Generated code for one block: slots to slots. Stateless. */
+/** Generated code that computes one block, from slots to slots. Stateless. */
 interface BlockBody {
   /**
    * Computes the first {@code n} elements.

@@ -12,13 +12,13 @@ import java.util.Set;
 
 /**
  * Functions on whole blocks of floats, written so that C2 vectorises them: arithmetic in double
- * without branches, good to about 1e-8 of a result before the one rounding to float. Arguments for
- * which that fails (not finite, overflowing, huge) set an integer that is zero otherwise. Only then
- * the elements are computed again, one by one.
+ * without branches, accurate to about 1e-8 of a result before the single rounding to float.
+ * Arguments for which this fails (not finite, overflowing, huge) set an integer that is zero
+ * otherwise. Only then are the elements computed again, one by one.
  *
- * <p>The polynomials interpolate at Chebyshev's nodes. Exponentials are those of a 256th part of
- * the argument, squared eight times: in double that costs eight bits of 53, and no bits of a float
- * have to be put together.
+ * <p>The polynomials interpolate at Chebyshev's nodes. An exponential is that of a 256th of the
+ * argument, squared eight times: in double that costs eight bits of 53, and no float is assembled
+ * from bits.
  */
 final class BlockFunctions {
   static final ClassDesc OWNER = BlockFunctions.class.describeConstable().orElseThrow();
@@ -30,12 +30,12 @@ final class BlockFunctions {
 
   private static final Set<Op> TAKING_SEGMENT = EnumSet.of(Op.LOG, Op.LOG2, Op.LOG10, Op.POW);
 
-  /** Results overflow beyond, and become denormal below the negative. */
+  /** Results overflow beyond this argument, and become denormal below its negative. */
   private static final float EXP_LIMIT = 87;
 
   private static final float EXP2_LIMIT = 125;
 
-  /** The hyperbolic tangent is 1 from a quarter of it on. */
+  /** The hyperbolic tangent is 1 from a quarter of this argument on. */
   private static final float TANH_LIMIT = 40;
 
   /** Multiples of pi are subtracted in two parts up to here. */
@@ -62,7 +62,7 @@ final class BlockFunctions {
     return takesSegment(node) || (has(node) && node.op() == Op.EXP);
   }
 
-  /** e to the 256-fold of {@code r}, for magnitudes of {@code r} up to 88/256. */
+  /** Returns e to the power of {@code 256 * r}, for magnitudes of {@code r} up to 88/256. */
   private static double exponential(double r) {
     double p = Math.fma(r, 1.9906491817460359e-4, 1.3947607940509052e-3);
     p = Math.fma(p, r, 8.333285143260339e-3);
@@ -81,7 +81,7 @@ final class BlockFunctions {
     return p * p;
   }
 
-  /** {@link #exponential} less 1, without cancellation: (1+e)(1+e)-1 is e(e+2). */
+  /** Returns {@link #exponential} minus 1, without cancellation: (1+e)(1+e)-1 is e(e+2). */
   private static double exponentialLess1(double r) {
     double p = Math.fma(r, 1.989833140673397e-4, 1.3940259627002174e-3);
     p = Math.fma(p, r, 8.333299606622754e-3);
@@ -101,7 +101,7 @@ final class BlockFunctions {
   }
 
   /**
-   * Returns the sine of {@code x}, which is {@code k} times pi and a rest of at most a quarter
+   * Returns the sine of {@code x}, which is {@code k} times pi plus a rest of at most a quarter
    * turn.
    */
   private static double sineOfRest(double x, double k) {
@@ -115,7 +115,7 @@ final class BlockFunctions {
     return p * r;
   }
 
-  /** 1 for even, -1 for odd numbers. */
+  /** Returns 1 for even and -1 for odd numbers. */
   private static double sign(double k) {
     return Math.fma(-2, Math.fma(-2, Math.floor(k * 0.5), k), 1);
   }
@@ -134,8 +134,8 @@ final class BlockFunctions {
   }
 
   /**
-   * The commonest one, so the fastest: a power of two, whose bits are integers, and e to a rest of
-   * at most half of ln 2.
+   * Computes the exponential, the most frequent function and so the fastest: a power of two, whose
+   * bits are integers, times e to a rest of at most half of ln 2.
    */
   static void exp(float[] x, float[] out, FloatParts work, int n) {
     int outside = powersOfE(x, out, work.bits, n);
@@ -247,7 +247,10 @@ final class BlockFunctions {
     }
   }
 
-  /** Half a turn before an odd multiple of pi/2, the cosine is minus the sine. */
+  /**
+   * Computes the cosine. For {@code x = (k + 1/2) * pi + r}, it is -sin(r) if k is even, and sin(r)
+   * if k is odd.
+   */
   static void cos(float[] x, float[] out, int n) {
     int outside = 0;
     for (int i = 0; i < n; i++) {
@@ -262,7 +265,9 @@ final class BlockFunctions {
     }
   }
 
-  /** A double holds the squares of all floats; an infinity beside a NaN wins. */
+  /**
+   * Computes the hypotenuse. A double holds the squares of all floats. An infinity wins over a NaN.
+   */
   static void hypot(float[] x, float[] y, float[] out, int n) {
     int outside = 0;
     for (int i = 0; i < n; i++) {
@@ -306,7 +311,7 @@ final class BlockFunctions {
     }
   }
 
-  /** {@code out} comes with the exponents. */
+  /** Computes logarithms from mantissas and from the exponents that {@code out} contains. */
   private static void scaled(float[] mantissas, float[] out, double two, double e, int n) {
     for (int i = 0; i < n; i++) {
       out[i] = (float) Math.fma(out[i], two, logarithm(mantissas[i]) * e);
@@ -330,7 +335,10 @@ final class BlockFunctions {
     }
   }
 
-  /** A loop of its own: both halves together are too long to be vectorised. */
+  /**
+   * Computes the logarithms in a loop of their own: both halves of a power together are too long to
+   * be vectorised.
+   */
   private static void logarithms(float[] mantissas, float[] exponents, double[] out, int n) {
     for (int i = 0; i < n; i++) {
       out[i] = Math.fma(exponents[i], LN2, logarithm(mantissas[i]));
@@ -342,7 +350,7 @@ final class BlockFunctions {
     for (int i = 0; i < n; i++) {
       double power = y[i] * logarithms[i];
       float rounded = (float) power;
-      // The second term is 0 for all but NaNs, which do not survive the first.
+      // The second term is 0 except for NaN, which the first term converts to 0.
       outside |= (int) (rounded * (1 / (EXP_LIMIT - 1))) | (1 ^ (int) (rounded * 0 + 1));
       out[i] = (float) exponential(power * 0x1p-8);
     }

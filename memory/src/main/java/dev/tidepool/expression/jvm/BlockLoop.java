@@ -9,16 +9,17 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs generated code over arrays, block by block: copies a block of each input into Java arrays,
- * computes, and copies the outputs back. Loops over memory segments are not vectorised, loops over
- * arrays are, and a block stays in the processor's first cache between the steps. A loop that waits
- * for the memory anyway can {@link #stream}: reads and writes overlap then, and nothing is copied.
+ * Runs generated code over arrays, block by block: copies a block of each input to Java arrays,
+ * computes, and copies the outputs back. HotSpot vectorises loops over arrays, but not over memory
+ * segments, and a block stays in the processor's first cache between the steps. A loop that memory
+ * limits anyway can {@link #stream}: reads and writes then overlap, and nothing is copied.
  *
- * <p>A call owns its scratch from {@link #take} to {@link #giveBack}; idle ones wait in stripes
- * that threads pick by their id, each a single slot that is emptied and filled atomically.
+ * <p>A call owns its scratch from {@link #take} to {@link #giveBack}. Idle scratches are kept in
+ * stripes that threads select by their id. Each stripe is a single slot that is emptied and filled
+ * atomically.
  */
 final class BlockLoop implements CpuLoop {
-  /** Half of the smallest first cache in use: the rest is for the arrays that stream by. */
+  /** Half of the smallest first cache in use; the rest is for the arrays that are copied. */
   private static final int SCRATCH_BYTES = 16 << 10;
 
   private static final int MIN_BLOCK = 256;
@@ -32,10 +33,10 @@ final class BlockLoop implements CpuLoop {
   private final int[] outputs;
   private final int block;
 
-  /** Whether the code may work on the arrays of a program themselves. */
+  /** Whether the code may work directly on the arrays of a program. */
   private final boolean inPlace;
 
-  /** Code that works on memory itself, compiled when it is first needed. Guarded by this. */
+  /** Code that works directly on memory, compiled on first use. Guarded by this. */
   private @Nullable StreamBody streamBody;
 
   private final AtomicReferenceArray<Scratch> idle;
@@ -65,7 +66,7 @@ final class BlockLoop implements CpuLoop {
   }
 
   /**
-   * Returns whether an array is read and written: its new elements must not be taken for the old
+   * Returns whether an array is both read and written: its new elements must not be read as old
    * ones.
    */
   private boolean isAnyUpdated() {
@@ -83,7 +84,7 @@ final class BlockLoop implements CpuLoop {
       Object[] slots = new Object[plan.slots().size()];
       for (int i = 0; i < arrays.length; i++) {
         int slot = Math.max(inputs[i], outputs[i]);
-        if (slot >= 0) { // What is read for no result has none.
+        if (slot >= 0) { // An array that no result needs has no slot.
           slots[slot] = arrays[i];
         }
       }

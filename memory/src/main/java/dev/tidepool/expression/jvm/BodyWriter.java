@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Writes what a loop does with one element. */
+/** Writes the code of a loop for one element. */
 final class BodyWriter {
   private final LoopPlan plan;
   private final CodeBuilder code;
@@ -22,9 +22,9 @@ final class BodyWriter {
   private int nextLocal;
 
   /**
-   * Writes nothing yet.
+   * Creates a writer.
    *
-   * @param elements how the elements are found
+   * @param elements writes the accesses to elements
    * @param uniformLocals the local variable of each uniform
    * @param nextLocal the first local variable that is free
    */
@@ -41,7 +41,7 @@ final class BodyWriter {
     this.nextLocal = nextLocal;
   }
 
-  /** Loads all elements before any is stored: an array may be read and written. */
+  /** Loads all elements before any is stored: an array may be both read and written. */
   void loadFirst(TypedProgram program) {
     for (Node node : program.nodes()) {
       if (node.op() == Op.LOAD) {

@@ -5,8 +5,8 @@ import dev.tidepool.expression.types.TypedProgram;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A program as code for the CPU. Safe for use by all threads at once; a call allocates nothing once
- * as many calls have run at the same time before.
+ * A program as code for the CPU. Safe for use by several threads at once. A call allocates nothing
+ * if as many calls have run at the same time before.
  */
 public interface CpuLoop {
   /**
@@ -26,36 +26,39 @@ public interface CpuLoop {
   void run(MemorySegment[] arrays, long[] uniforms, long from, long to);
 
   /**
-   * Computes elements as {@link #run(MemorySegment[], long[], long, long)} does. Where the code
-   * does little for each element it works on the memory itself, which is faster where no cache
-   * holds the arrays, and slower where one does.
+   * Computes elements as {@link #run(MemorySegment[], long[], long, long)} does. If the code does
+   * little for each element, it works directly on the memory. That is faster if no cache holds the
+   * arrays, and slower if one does.
    */
   void stream(MemorySegment[] arrays, long[] uniforms, long from, long to);
 
   /**
-   * Computes the first {@code count} elements of every written array. Where the code is one loop,
-   * it works on these arrays themselves.
+   * Computes the first {@code count} elements of every written array. If the code is one loop, and
+   * no array is both read and written, it works directly on these arrays.
    *
-   * @param arrays for each of {@link TypedProgram#arrays()}, in that order, what {@link #array}
-   *     made
+   * @param arrays for each of {@link TypedProgram#arrays()}, in that order, an array returned by
+   *     {@link #array}
    * @param uniforms from {@link TypedProgram#uniformValues}
    * @param count at most the arrays' length
    */
   void run(Object[] arrays, long[] uniforms, int count);
 
   /**
-   * Returns a Java array for elements of a type, which {@link #run(Object[], long[], int)} takes.
+   * Returns a Java array for elements of a type, as an argument of {@link #run(Object[], long[],
+   * int)}.
    */
   static Object array(ScalarType type, int length) {
     return JvmTypes.array(type, length);
   }
 
-  /** Returns the memory of what {@link #array} made. */
+  /** Returns the memory of an array returned by {@link #array}. */
   static MemorySegment segment(Object array) {
     return JvmTypes.segment(array);
   }
 
-  /** Generates and loads the code for {@code program}: milliseconds, so keep the result. */
+  /**
+   * Generates and loads the code for {@code program}. This takes milliseconds, so keep the result.
+   */
   static CpuLoop compile(TypedProgram program) {
     LoopPlan plan = new LoopPlan(program);
     return new BlockLoop(program, plan, LoopCompiler.compile(program, plan));

@@ -19,9 +19,9 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * Writes single operations as bytecode, operands on the stack. Integers below 32 bits are ints that
- * are kept extended by their sign or by zeros; unsigned 32 and 64 bits are Java's int and long;
- * booleans are 0 or 1.
+ * Writes single operations as bytecode, with operands on the stack. Integers below 32 bits are ints
+ * that are extended by their sign or by zeros. Unsigned 32- and 64-bit integers are Java's int and
+ * long. Booleans are 0 or 1.
  */
 final class ElementWriter {
   private static final ClassDesc MATH = Math.class.describeConstable().orElseThrow();
@@ -39,7 +39,7 @@ final class ElementWriter {
     }
   }
 
-  /** Makes an element just loaded a proper value of its type. */
+  /** Converts an element that was just loaded to a proper value of its type. */
   static void afterLoad(CodeBuilder code, Node node) {
     switch (node.type()) {
       case UINT8 -> code.sipush(255).iand();
@@ -53,7 +53,7 @@ final class ElementWriter {
     }
   }
 
-  /** Cuts an int result back to the width of its type. */
+  /** Narrows an int result to the width of its type. */
   private static void narrow(CodeBuilder code, ScalarType type) {
     switch (type) {
       case INT8 -> code.i2b();
@@ -106,7 +106,7 @@ final class ElementWriter {
     code.invokestatic(owner, name, MethodTypeDesc.of(kind, Collections.nCopies(arity, kind)));
   }
 
-  /** A method of ElementMath, in its unsigned form for types that fill an int or a long. */
+  /** Calls a method of ElementMath, in its unsigned form if that differs for the type. */
   private static void helper(CodeBuilder code, String name, ScalarType type) {
     call(
         code,
@@ -222,7 +222,10 @@ final class ElementWriter {
     }
   }
 
-  /** Exact in double, so exact in float after one rounding; the compiler knows the pattern. */
+  /**
+   * Computes in double, which is exact, so that one rounding gives the exact float; the compiler
+   * recognizes the pattern.
+   */
   private static void viaDouble(CodeBuilder code, String name, ScalarType type) {
     if (type == ScalarType.FLOAT32) {
       code.f2d();

@@ -12,9 +12,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Map;
 
-/** Writes how generated code finds the element of a slot that a loop has come to. */
+/** Writes how generated code accesses the current element of a slot. */
 sealed interface Elements {
-  /** Puts the place of the element on the stack. */
+  /** Pushes the place of the element. */
   void locate(CodeBuilder code, int slot, ScalarType type);
 
   /** Replaces the place on the stack by the element there. */
@@ -47,7 +47,7 @@ sealed interface Elements {
   }
 
   /**
-   * Elements of memory, of four bytes or eight.
+   * Elements of memory segments, of four or eight bytes.
    *
    * @param segments the local variable of each slot's segment
    * @param index the local variable of the index, a long

@@ -12,7 +12,10 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 import java.lang.foreign.MemorySegment;
 
-/** How the virtual machine holds each type: as a local value, and as an array's element. */
+/**
+ * The representation of each type in the virtual machine: as a local value and as an array's
+ * element.
+ */
 final class JvmTypes {
   private static final ClassDesc FLOAT_BOX = Float.class.describeConstable().orElseThrow();
   private static final ClassDesc DOUBLE_BOX = Double.class.describeConstable().orElseThrow();
@@ -31,7 +34,7 @@ final class JvmTypes {
     };
   }
 
-  /** Returns the kind of an element; characters are Java's unsigned 16 bits. */
+  /** Returns the kind of an element; {@code char} is Java's unsigned type of 16 bits. */
   static TypeKind element(ScalarType type) {
     return switch (type) {
       case BOOL, INT8, UINT8 -> TypeKind.BYTE;
@@ -41,7 +44,7 @@ final class JvmTypes {
     };
   }
 
-  /** Replaces raw bits on the stack, a long, by the value that they are. */
+  /** Replaces raw bits on the stack, a long, by their value. */
   static void fromBits(CodeBuilder code, TypeKind kind) {
     switch (kind) {
       case INT -> code.l2i();
@@ -51,7 +54,7 @@ final class JvmTypes {
     }
   }
 
-  /** Returns a new array of such elements. */
+  /** Returns a new array for elements of a type. */
   static Object array(ScalarType type, int length) {
     return switch (element(type)) {
       case BYTE -> new byte[length];
@@ -64,9 +67,9 @@ final class JvmTypes {
     };
   }
 
-  /** Returns the memory of an array that {@link #array} made. */
+  /** Returns the memory of an array returned by {@link #array}. */
   static MemorySegment segment(Object array) {
-    // No pattern switch: it would be linked again in every process.
+    // Not a pattern switch, which would be linked again in every process.
     if (array instanceof float[] floats) {
       return MemorySegment.ofArray(floats);
     }

@@ -33,13 +33,13 @@ import java.util.Set;
 
 /**
  * Writes a plan as a hidden class: a static method for each loop, and {@code compute}, which calls
- * them and the routines in order. Every loop is a method of its own, so that it is compiled and
- * vectorised for itself after a few blocks.
+ * these methods and the routines in order. Each loop is a method of its own, so that HotSpot
+ * compiles and vectorises it separately after a few blocks.
  */
 final class LoopCompiler {
   static final int STATIC = ClassFile.ACC_STATIC | ClassFile.ACC_PRIVATE;
 
-  /** Pieces called by one method; their methods must not outgrow what is compiled at all. */
+  /** The most pieces that one method calls: HotSpot does not compile methods that are too long. */
   private static final int PIECES_PER_PART = 24;
 
   static final ClassDesc SELF = ClassDesc.of(LoopCompiler.class.getPackageName(), "GeneratedBody");
@@ -70,7 +70,7 @@ final class LoopCompiler {
     return (BlockBody) load(new LoopCompiler(program, plan).classFile(), program);
   }
 
-  /** Returns an object of a generated class. */
+  /** Returns an instance of a generated class. */
   static Object load(byte[] bytes, TypedProgram program) {
     try {
       return MethodHandles.lookup()
@@ -100,7 +100,7 @@ final class LoopCompiler {
             });
   }
 
-  /** A class with a constructor, which implements an interface. */
+  /** Begins a class that has a constructor and implements an interface. */
   static void begin(ClassBuilder builder, Class<?> body) {
     builder
         .withFlags(ClassFile.ACC_FINAL | ClassFile.ACC_SYNTHETIC)
@@ -116,7 +116,7 @@ final class LoopCompiler {
     return JvmTypes.kind(program.uniforms().get(uniform).type());
   }
 
-  /** Replaces the array of uniforms on the stack by the value of one. */
+  /** Replaces the array of uniforms on the stack by the value of one uniform. */
   private void uniform(CodeBuilder code, int uniform) {
     code.loadConstant(uniform).laload();
     JvmTypes.fromBits(code, uniformKind(uniform));
@@ -210,7 +210,7 @@ final class LoopCompiler {
     return signature(name, List.copyOf(slots), List.copyOf(uniforms));
   }
 
-  /** A routine takes its arguments' slots and one result's. */
+  /** Returns the signature of a routine: the slots of its arguments and of one result. */
   private LoopSignature routine(int index) {
     Routine routine = (Routine) plan.pieces().get(index);
     List<Integer> slots = new ArrayList<>(routine.args());

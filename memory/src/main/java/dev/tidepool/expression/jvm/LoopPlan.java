@@ -19,15 +19,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Cuts a program into the pieces in which the CPU computes one block of elements: loops of simple
- * operations, which the compiler vectorises, and routines for the functions between them. What one
- * piece leaves for another lies in a slot, an array of one block's length.
+ * Divides a program into the pieces in which the CPU computes one block of elements: loops of
+ * simple operations, which the compiler vectorises, and routines for the functions between them.
+ * One piece passes a value to another in a slot, an array of one block's length.
  *
- * <p>Pieces are short because the compiler gives up on long loops, and because the methods that
- * come of them must stay below the size at which they are compiled at all.
+ * <p>Pieces are short because the compiler gives up on long loops, and because it does not compile
+ * generated methods that are too long.
  */
 final class LoopPlan {
-  /** From more operations on, a loop that is not vectorised takes longer than the memory. */
+  /** With more operations, a loop that is not vectorised takes longer than its memory accesses. */
   private static final int MAX_STREAMED = 3;
 
   /** The narrowest elements of a streaming loop, in bytes. */
@@ -47,7 +47,10 @@ final class LoopPlan {
           Op.BIT_OR,
           Op.BIT_XOR);
 
-  /** Operations of one loop; with three operands each they stay below 255 parameter slots. */
+  /**
+   * The most operations of one loop; with three operands each they need fewer than 255 parameter
+   * slots.
+   */
   private static final int MAX_LOOP = 32;
 
   /** A step over all elements of a block. */
@@ -56,8 +59,8 @@ final class LoopPlan {
   /**
    * Simple operations in one loop.
    *
-   * @param nodes what is computed, in order; leaves among them are only copied
-   * @param results the slots that a node's value is written to
+   * @param nodes the nodes that are computed, in order; leaves among them are only copied
+   * @param results the slots to which a node's value is written
    */
   record Loop(List<Node> nodes, Map<Node, List<Integer>> results) implements Piece {}
 
@@ -98,8 +101,8 @@ final class LoopPlan {
   }
 
   /**
-   * Returns whether it is one loop that does little for each element. Over arrays that no cache
-   * holds such a loop waits for the memory, whether it is vectorised or not.
+   * Returns whether the plan is one loop that does little for each element. If no cache holds the
+   * arrays, memory limits such a loop, whether it is vectorised or not.
    */
   boolean isStreaming() {
     return pieces.size() == 1
@@ -114,17 +117,17 @@ final class LoopPlan {
     return slots;
   }
 
-  /** The slot into which the array is copied, or -1 if it is not read. */
+  /** Returns the slot to which an array is copied; -1 if the array is not read. */
   int input(int array) {
     return inputs[array];
   }
 
-  /** The slot from which the array is copied, or -1 if it is not written. */
+  /** Returns the slot from which an array is copied; -1 if the array is not written. */
   int output(int array) {
     return outputs[array];
   }
 
-  /** Returns the slot in which a later piece finds the node's value. */
+  /** Returns the slot from which later pieces read the node's value. */
   int home(Node node) {
     return Known.in(home, node);
   }
@@ -134,7 +137,10 @@ final class LoopPlan {
     return slots.size() - 1;
   }
 
-  /** Functions of a level come before its loops; an operation's level is the functions below it. */
+  /**
+   * Groups the nodes by levels; the functions of a level come before its loops. The level of an
+   * operation is the length of the longest chain of functions up to it.
+   */
   private List<List<Node>> group(List<Node> nodes) {
     Set<Node> arguments = new HashSet<>();
     nodes.stream().filter(Node::isFunction).forEach(node -> arguments.addAll(node.args()));
@@ -169,7 +175,10 @@ final class LoopPlan {
     return groups;
   }
 
-  /** Leaves that are stored, and constants and uniforms that a routine needs as a slot. */
+  /**
+   * Returns whether a leaf is copied to a slot: a leaf that is stored, or a constant or uniform
+   * that a routine needs in a slot.
+   */
   private boolean isCopied(Node leaf, Set<Node> arguments) {
     return stored.containsKey(leaf) || (leaf.op() != Op.LOAD && arguments.contains(leaf));
   }

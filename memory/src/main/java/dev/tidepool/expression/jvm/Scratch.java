@@ -5,13 +5,16 @@ import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/** What generated code works on: a Java array for each slot of its plan, and room for floats. */
+/**
+ * The memory of generated code: a Java array for each slot of its plan, and room for the parts of
+ * floats.
+ */
 final class Scratch {
   final Object[] slots;
   final MemorySegment[] segments;
   final FloatParts parts;
 
-  /** Arrays of one block's length, small enough to stay in the first cache. */
+  /** Creates arrays of one block's length, which is small enough for the first cache. */
   Scratch(List<ScalarType> types, int block) {
     slots = new Object[types.size()];
     segments = new MemorySegment[types.size()];
@@ -22,7 +25,7 @@ final class Scratch {
     }
   }
 
-  /** Arrays of the caller's, for code without routines, which needs no more. */
+  /** Uses arrays of the caller, for code without routines, which needs nothing else. */
   Scratch(Object[] slots) {
     this.slots = slots;
     this.segments = new MemorySegment[0];

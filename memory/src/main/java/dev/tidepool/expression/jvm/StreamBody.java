@@ -2,7 +2,7 @@ package dev.tidepool.expression.jvm;
 
 import java.lang.foreign.MemorySegment;
 
-/** Generated code that works on the memory of a program's arrays themselves. Stateless. */
+/** Generated code that works directly on the memory of a program's arrays. Stateless. */
 interface StreamBody {
   /**
    * Computes elements.

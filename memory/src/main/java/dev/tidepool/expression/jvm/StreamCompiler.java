@@ -20,7 +20,7 @@ import java.util.Map;
 
 /**
  * Writes the only loop of a {@linkplain LoopPlan#isStreaming streaming} plan as a hidden class that
- * works on memory itself.
+ * works directly on memory.
  */
 final class StreamCompiler {
   private static final ClassDesc SEGMENT = MemorySegment.class.describeConstable().orElseThrow();
@@ -41,7 +41,10 @@ final class StreamCompiler {
     return (StreamBody) LoopCompiler.load(bytes, program);
   }
 
-  /** The loop's method takes all arrays, all uniforms, and the first and the last index. */
+  /**
+   * Writes the class. The loop's method takes all arrays, all uniforms, the first index and the
+   * end.
+   */
   private void write(ClassBuilder builder) {
     LoopCompiler.begin(builder, StreamBody.class);
     int arrays = program.arrays().size();

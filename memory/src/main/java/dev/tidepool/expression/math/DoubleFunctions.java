@@ -5,15 +5,14 @@ import dev.tidepool.expression.syntax.Op;
 /**
  * The functions of the language on doubles, one element at a time; within 2 ulp.
  *
- * <p>Generated loops call a function by its {@link Op#functionName}, so each method has the name
- * that its {@link Op} has in sources. Constants are computed by {@link #apply(Op, double)} and
- * {@link #apply(Op, double, double)}, which need a case for each operation of the shape {@link
- * Op.Shape#FUNCTION}.
+ * <p>Generated loops call a function by its {@link Op#functionName}, so each method has the name of
+ * its {@link Op} in sources. {@link #apply(Op, double)} and {@link #apply(Op, double, double)}
+ * compute constants. They need a case for each operation of the shape {@link Op.Shape#FUNCTION}.
  */
 public final class DoubleFunctions {
   private static final double INVERSE_LN2 = 1.4426950408889634;
 
-  /** What 1/ln 2 exceeds its nearest double by. */
+  /** The difference between 1/ln 2 and its nearest double. */
   private static final double INVERSE_LN2_REST = 2.0355273740931033e-17;
 
   private DoubleFunctions() {}
@@ -70,7 +69,10 @@ public final class DoubleFunctions {
     return Math.log(x);
   }
 
-  /** Exact for powers of two; otherwise the logarithm of the mantissa is scaled in two parts. */
+  /**
+   * Returns the logarithm. It is exact for powers of two; otherwise the logarithm of the mantissa
+   * is scaled in two parts.
+   */
   public static double log2(double x) {
     if (!(x > 0) || x == Double.POSITIVE_INFINITY) {
       return Math.log(x);
@@ -136,7 +138,9 @@ public final class DoubleFunctions {
     return Math.atan2(x, y);
   }
 
-  /** C's and NumPy's: 1 to any power and -1 to an infinite one are 1. */
+  /**
+   * Returns the power as C and NumPy define it: 1 to any power and -1 to an infinite power are 1.
+   */
   public static double pow(double x, double y) {
     if (x == 1 || (x == -1 && Double.isInfinite(y))) {
       return 1;

@@ -1,12 +1,12 @@
 package dev.tidepool.expression.math;
 
 /**
- * What NumPy means by operators where Java means something else, one element at a time. Generated
- * loops call these and the compiler inlines them.
+ * Operators that NumPy defines differently from Java, for one element at a time. Generated loops
+ * call these methods, and the compiler inlines them.
  *
- * <p>Booleans are the ints 0 and 1. Integers narrower than 32 bits come extended to int, and the
- * caller cuts results back to their width. Division by zero is guarded here and never left to the
- * processor's trap: some OpenCL drivers replace the handler that Java relies on.
+ * <p>Booleans are the ints 0 and 1. Integers narrower than 32 bits are passed as ints, and the
+ * caller narrows results to their width. Division by zero is tested here and never left to the
+ * processor's trap: some OpenCL drivers replace the signal handler that Java relies on.
  */
 public final class ElementMath {
   private ElementMath() {}
@@ -75,7 +75,10 @@ public final class ElementMath {
     return b == 0 ? 0 : Integer.remainderUnsigned(a, b);
   }
 
-  /** Wrapping; what a negative exponent gives is cut to an integer, and 0 for the base 0. */
+  /**
+   * Returns the power, which wraps. For a negative exponent the value is truncated to an integer,
+   * and is 0 for base 0.
+   */
   public static int pow(int base, int exponent) {
     if (exponent < 0) {
       return base == 1 ? 1 : base == -1 ? 1 - 2 * (exponent & 1) : 0;
@@ -95,7 +98,10 @@ public final class ElementMath {
     return result;
   }
 
-  /** A count outside of the width, negative ones too, shifts everything out. */
+  /**
+   * Returns a shifted value. A count outside of the width, including a negative one, shifts out all
+   * bits.
+   */
   public static int shiftLeft(int a, int count) {
     return (count & -Integer.SIZE) == 0 ? a << count : 0;
   }
@@ -140,7 +146,10 @@ public final class ElementMath {
     return b == 0 ? 0 : Long.remainderUnsigned(a, b);
   }
 
-  /** Wrapping; what a negative exponent gives is cut to an integer, and 0 for the base 0. */
+  /**
+   * Returns the power, which wraps. For a negative exponent the value is truncated to an integer,
+   * and is 0 for base 0.
+   */
   public static long pow(long base, long exponent) {
     if (exponent < 0) {
       return base == 1 ? 1 : base == -1 ? 1 - 2 * (exponent & 1) : 0;
@@ -160,7 +169,10 @@ public final class ElementMath {
     return result;
   }
 
-  /** A count outside of the width, negative ones too, shifts everything out. */
+  /**
+   * Returns a shifted value. A count outside of the width, including a negative one, shifts out all
+   * bits.
+   */
   public static long shiftLeft(long a, long count) {
     return (count & -Long.SIZE) == 0 ? a << count : 0;
   }
@@ -290,7 +302,7 @@ public final class ElementMath {
     if (a >= 0) {
       return a;
     }
-    // Halved with its last bit kept sticky, it rounds as the whole would.
+    // Half of the number, with its last bit kept sticky, rounds as the whole number would.
     return 2.0 * ((a >>> 1) | (a & 1));
   }
 

@@ -3,9 +3,10 @@ package dev.tidepool.expression.math;
 import dev.tidepool.expression.syntax.Op;
 
 /**
- * The functions of the language on floats, one element at a time: computed in double and rounded
- * once, so that they are nearly always correctly rounded. Generated loops call a function by its
- * {@link Op#functionName}, so each method has the name that its {@link Op} has in sources.
+ * The functions of the language on floats, for one element at a time. They are computed in double
+ * and rounded once, so that they are nearly always correctly rounded. Generated loops call a
+ * function by its {@link Op#functionName}, so each method has the name of its {@link Op} in
+ * sources.
  */
 public final class FloatFunctions {
   private FloatFunctions() {}

@@ -3,18 +3,18 @@ package dev.tidepool.expression.math;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Room for taking floats apart and putting powers of two together. C2 does not vectorise the
- * reinterpretation of single values, but copying a block between a float and an int array is nearly
- * free.
+ * Buffers for splitting floats and for building powers of two. C2 does not vectorise the
+ * reinterpretation of single values, but copying a block between a float and an int array costs
+ * almost nothing.
  */
 public final class FloatParts {
-  /** The bits of the least float that counts as 1 rather than a half: the root of a half. */
+  /** The bits of the root of a half, the least float whose exponent is 0 after {@link #split}. */
   private static final int ROOT_HALF = 0x3f3504f3;
 
-  /** After {@link #split}, a block's mantissas, between the roots of a half and of two. */
+  /** The mantissas of a block after {@link #split}, between the roots of a half and of two. */
   public final float[] values;
 
-  /** Room for what needs more than a float. */
+  /** Room for values that need more than a float. */
   public final double[] doubles;
 
   /** The bits of powers of two, for {@link #scale}. */
@@ -34,7 +34,7 @@ public final class FloatParts {
   /**
    * Splits a block into {@link #values} and exponents of two.
    *
-   * @return whether all were positive, normal and finite; the others' parts mean nothing
+   * @return whether all were positive, normal and finite; the parts of others are undefined
    */
   public boolean split(MemorySegment floats, float[] exponents, int n) {
     MemorySegment.copy(floats, 0, bitsSegment, 0, 4L * n);
@@ -43,7 +43,7 @@ public final class FloatParts {
     return special >= 0;
   }
 
-  /** Multiplies a block by the floats whose bits lie in {@link #bits}. */
+  /** Multiplies a block by the floats whose bits are in {@link #bits}. */
   public void scale(float[] factors, int n) {
     MemorySegment.copy(bitsSegment, 0, valuesSegment, 0, 4L * n);
     scale(values, factors, n);

@@ -1,7 +1,7 @@
 /**
  * The elementary functions of an element, with the same results on every machine.
  *
- * <p>Error bounds and sources stand with each function.
+ * <p>Error bounds and sources are given at each function.
  */
 @NullMarked
 package dev.tidepool.expression.math;

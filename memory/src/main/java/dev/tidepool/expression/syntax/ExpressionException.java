@@ -4,16 +4,16 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.support.VisibleText;
 
 /**
- * A source that the elementwise language refuses. The message ends with the line in question and a
- * caret under the place.
+ * Thrown if the elementwise language refuses a source. The message ends with the line and a caret
+ * under the position.
  */
 public final class ExpressionException extends KernelCompilationException {
   private static final long serialVersionUID = 1L;
 
-  /** Characters of a line, or of another text, that are shown whole. */
+  /** The most characters of a line, or of another text, that are shown in full. */
   private static final int LONGEST = 180;
 
-  /** Characters of a longer line that are shown on each side of the place. */
+  /** The characters of a longer line that are shown on each side of the position. */
   private static final int SHOWN = 60;
 
   private static final String ELLIPSIS = "\u2026";
@@ -27,7 +27,7 @@ public final class ExpressionException extends KernelCompilationException {
     this.column = column;
   }
 
-  /** Returns a refusal of {@code source} at {@code position}, an index of its characters. */
+  /** Returns an exception about {@code source} at {@code position}, an index of its characters. */
   public static ExpressionException at(String source, int position, String problem) {
     int start = source.lastIndexOf('\n', position - 1) + 1;
     int end = source.indexOf('\n', position);
@@ -44,7 +44,7 @@ public final class ExpressionException extends KernelCompilationException {
     String after = source.substring(position, to);
     String text =
         before + VisibleText.withTabs(to < end ? after + ELLIPSIS : after.stripTrailing());
-    // Tabs stay tabs, so that the caret stands under its character whatever a tab's width is.
+    // Tabs stay tabs, so that the caret is under its character whatever the width of a tab.
     String indent = before.replaceAll("[^\t]", " ");
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
     return new ExpressionException(
@@ -53,17 +53,17 @@ public final class ExpressionException extends KernelCompilationException {
         column);
   }
 
-  /** Returns a text for a message, without the end of a long one. */
+  /** Returns a text for a message, shortened if it is long. */
   public static String shortened(String text) {
     return text.length() > LONGEST ? text.substring(0, LONGEST) + ELLIPSIS : text;
   }
 
-  /** Returns the line in question, from 1. */
+  /** Returns the line of the error, from 1. */
   public int line() {
     return line;
   }
 
-  /** Returns the column in question, in characters from 1. */
+  /** Returns the column of the error, in characters from 1. */
   public int column() {
     return column;
   }

@@ -7,9 +7,9 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Cuts a source into tokens. Line ends separate assignments, but not inside parentheses. */
+/** Splits a source into tokens. Line ends separate assignments, but not inside parentheses. */
 final class Lexer {
-  /** Longer numbers are out of bounds for every type, or have digits that none can tell apart. */
+  /** Longer numbers are out of bounds for every type, or have digits that make no difference. */
   private static final int LONGEST_NUMBER = 1000;
 
   private static final int LONGEST_NAME = 255;
@@ -28,7 +28,7 @@ final class Lexer {
 
   private static final Pattern METHOD = Pattern.compile("\\.([A-Za-z_][A-Za-z0-9_]{0,40})\\(");
 
-  /** What stands before the dot of a function elsewhere. */
+  /** The names in front of the dot of a function in other languages. */
   private static final Set<String> CLASSES =
       Set.of("Math", "StrictMath", "cupy", "cp", "math", "np", "numexpr", "numpy", "torch");
 
@@ -74,7 +74,10 @@ final class Lexer {
     };
   }
 
-  /** {@code x.sum()} is a method of an array, {@code np.sum(x)} a function of a class. */
+  /**
+   * Returns a hint about a dot: {@code x.sum()} is a method of an array, {@code np.sum(x)} a
+   * function of a class.
+   */
   private static String hintForDot(String rest, List<Token> before) {
     Matcher method = METHOD.matcher(rest);
     Token owner = before.isEmpty() ? null : before.getLast();
@@ -100,7 +103,7 @@ final class Lexer {
     return new Token(kind, word.group(), position);
   }
 
-  /** Before anything computes with it, which takes long, or repeats it. */
+  /** Refuses a long token before other code computes with it, which takes long, or repeats it. */
   private static void refuseTooLong(String source, Token token) {
     boolean name = token.kind() == Token.Kind.NAME;
     int most = name ? LONGEST_NAME : LONGEST_NUMBER;
@@ -119,7 +122,7 @@ final class Lexer {
     }
   }
 
-  /** {@code 2x} and {@code 1.5.2} are slips, not two words. */
+  /** Refuses {@code 2x} and {@code 1.5.2}: they are slips, not two words. */
   private static void refuseRunOn(String source, Token token, int end) {
     boolean number = token.kind() == Token.Kind.INTEGER || token.kind() == Token.Kind.DECIMAL;
     if (number && end < source.length()) {

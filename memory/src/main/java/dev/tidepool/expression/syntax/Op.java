@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Every operation that a typed tree knows; operators and functions alike. */
+/** The operations of typed trees: operators and functions. */
 public enum Op {
   LOAD(Shape.LEAF, 0),
   CONSTANT(Shape.LEAF, 0),
@@ -67,7 +67,7 @@ public enum Op {
   POW(Shape.FUNCTION, 2),
   HYPOT(Shape.FUNCTION, 2);
 
-  /** How an operation appears in sources, and how the CPU computes it. */
+  /** How an operation is written in sources, and how the CPU computes it. */
   public enum Shape {
     LEAF,
     /** Written as an operator; computed inside a loop. */
@@ -93,10 +93,7 @@ public enum Op {
     this.arity = arity;
   }
 
-  /**
-   * Returns what sources call it, if it is a function; {@code where} is {@code ?:} in NumPy's
-   * words.
-   */
+  /** Returns the name of a function in sources; {@code where} is NumPy's name of {@code ?:}. */
   public String functionName() {
     return this == SELECT ? "where" : name().toLowerCase(Locale.ROOT);
   }

@@ -13,18 +13,18 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A recursive descent parser. Precedence is Python's, so that NumPy expressions mean what they did:
- * {@code &}, {@code ^} and {@code |} bind closer than comparisons, {@code **} closer than the minus
- * before it and to the right. {@code !}, {@code &&}, {@code ||} and {@code ?:} stand as in C.
+ * A recursive descent parser. Precedence is Python's, so that NumPy expressions keep their meaning:
+ * {@code &}, {@code ^} and {@code |} bind tighter than comparisons, {@code **} tighter than the
+ * minus before it and to the right. {@code !}, {@code &&}, {@code ||} and {@code ?:} are as in C.
  */
 public final class Parser {
-  /** Higher trees are refused: they are walked by recursion. */
+  /** The greatest height of a tree: trees are visited recursively. */
   private static final int MAX_HEIGHT = 1000;
 
-  /** Parentheses within parentheses; each costs a dozen frames of the parser's stack. */
+  /** The deepest nesting of parentheses; each level takes a dozen frames of the parser's stack. */
   private static final int MAX_DEPTH = 150;
 
-  /** From the loosest to the closest; each level is left associative. */
+  /** From the loosest to the tightest; each level is left associative. */
   private static final List<Map<String, Op>> BINARY_LEVELS =
       List.of(
           Map.of("||", Op.LOGICAL_OR),
@@ -86,7 +86,7 @@ public final class Parser {
     this.tokens = Lexer.tokens(source);
   }
 
-  /** Parses {@code source}; errors show the same place of {@code text}. */
+  /** Parses {@code source}; errors show the same position in {@code text}. */
   public static List<Assignment> parse(String text, String source) {
     return new Parser(text, source).assignments();
   }

@@ -10,11 +10,12 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an assignment makes one value of all elements, or counts of them.
+ * An assignment that reduces all elements to one value, or to counts.
  *
- * @param name what is assigned
+ * @param name the assigned name
  * @param kind how elements are folded
- * @param settings of a histogram the number of bins and the lowest and the highest value; else none
+ * @param settings for a histogram, the number of bins and the lowest and the highest value;
+ *     otherwise empty
  */
 public record Reduction(String name, Kind kind, List<Setting> settings) {
   /** The ways to fold elements. */
@@ -36,17 +37,17 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
       this.arity = arity;
     }
 
-    /** Returns what sources call it. */
+    /** Returns the name in sources. */
     public String functionName() {
       return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Returns what sources call all of them. */
+    /** Returns the names of all kinds in sources. */
     static List<String> names() {
       return Arrays.stream(values()).map(Kind::functionName).toList();
     }
 
-    /** Returns all of them, for a message. */
+    /** Returns the names of all kinds, for a message. */
     static String list() {
       List<String> names = names();
       int last = names.size() - 1;
@@ -61,9 +62,9 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
   }
 
   /**
-   * A number beside the elements.
+   * An argument besides the elements: a number.
    *
-   * @param text how the source writes it: a number, or the name of a scalar
+   * @param text the source text: a number, or the name of a scalar
    * @param constant the number; null for a scalar's name
    */
   public record Setting(String text, @Nullable Number constant) {
@@ -105,8 +106,8 @@ public record Reduction(String name, Kind kind, List<Setting> settings) {
   }
 
   /**
-   * Returns the type of the result over elements of {@code type}, as NumPy has it: sums of integers
-   * and of truth values are 64 bits wide, means of them float64, counts int64.
+   * Returns the type of the result over elements of {@code type}, as in NumPy: sums of integers and
+   * of truth values are 64 bits wide, means of them are float64, counts are int64.
    */
   public ScalarType resultType(ScalarType type) {
     return switch (kind) {

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds the reductions of a source and takes them out. What stays is a source of the elementwise
- * language of the same length, in which every character stands where it stood: {@code s = sum(x*x)}
- * becomes {@code s = (x*x)}, so that {@code s} is what is to be folded.
+ * Finds the reductions of a source and removes them. The rest is a source of the elementwise
+ * language of the same length, in which every character keeps its position: {@code s = sum(x*x)}
+ * becomes {@code s = (x*x)}, so that {@code s} is the value to be folded.
  */
 public final class ReductionParser {
   private final String source;
@@ -23,7 +23,7 @@ public final class ReductionParser {
     this.elementwise = new StringBuilder(source);
   }
 
-  /** What was found: the source without its reductions, and these. */
+  /** The source without its reductions, and the reductions. */
   public record Parsed(String elementwise, List<Reduction> reductions) {}
 
   public static Parsed parse(String source) {
@@ -39,7 +39,7 @@ public final class ReductionParser {
     return new Parsed(parser.elementwise.toString(), List.copyOf(parser.reductions));
   }
 
-  /** Looks at {@code name = function ( ... )}, which other assignments are not. */
+  /** Removes the reduction from an assignment {@code name = function ( ... )}; ignores others. */
   private void assignment(int start, int end) {
     if (end - start < 5
         || tokens.get(start).kind() != Token.Kind.NAME
@@ -83,8 +83,8 @@ public final class ReductionParser {
   }
 
   /**
-   * Returns the tokens that end an argument: commas, and the parenthesis that closes; none if it is
-   * not.
+   * Returns the tokens that end an argument: commas, and the closing parenthesis; an empty list if
+   * that is missing.
    */
   private List<Integer> argumentEnds(int open, int end) {
     List<Integer> ends = new ArrayList<>();

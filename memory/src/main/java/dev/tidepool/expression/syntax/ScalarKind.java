@@ -3,8 +3,8 @@ package dev.tidepool.expression.syntax;
 import java.math.BigInteger;
 
 /**
- * What a scalar is before it meets an array. As in Python, a scalar has a kind but no width: it
- * takes the type of the array that it is combined with (NEP 50).
+ * The kind of a scalar before it is combined with an array. As in Python, a scalar has a kind but
+ * no width: it takes the type of the array (NEP 50).
  */
 public enum ScalarKind {
   /** True or false. */
@@ -49,7 +49,7 @@ public enum ScalarKind {
     };
   }
 
-  /** The type in which a scalar of this kind and an array of {@code type} are combined. */
+  /** Returns the type in which a scalar of this kind and an array of {@code type} are combined. */
   public ScalarType with(ScalarType type) {
     return switch (this) {
       case BOOL -> type;

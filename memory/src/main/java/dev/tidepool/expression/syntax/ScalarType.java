@@ -49,13 +49,13 @@ public enum ScalarType {
     return this == FLOAT32 || this == FLOAT64;
   }
 
-  /** Returns what NumPy calls it: {@code float32}, {@code bool}. */
+  /** Returns NumPy's name of the type: {@code float32}, {@code bool}. */
   public String numpyName() {
     return name().toLowerCase(Locale.ROOT);
   }
 
   /**
-   * Returns the type that kernels compute a buffer's elements in.
+   * Returns the type in which kernels compute a buffer's elements.
    *
    * @throws IllegalArgumentException for records, which expressions do not take
    */
@@ -107,8 +107,8 @@ public enum ScalarType {
   }
 
   /**
-   * Returns the type of a result of arrays of both types: {@code np.promote_types}, float16 being
-   * float32.
+   * Returns the type of a result of arrays of both types, as {@code np.promote_types}, but with
+   * float32 in place of float16.
    */
   public static ScalarType promote(ScalarType a, ScalarType b) {
     if (a == b || b == BOOL) {
@@ -137,7 +137,7 @@ public enum ScalarType {
   }
 
   /**
-   * Returns the floating-point type in which NumPy computes functions of this type; float32 in
+   * Returns the floating type in which NumPy computes a function of this type, but with float32 in
    * place of float16.
    */
   public ScalarType floating() {
@@ -145,7 +145,7 @@ public enum ScalarType {
   }
 
   /**
-   * Returns whether NumPy stores a value of this type into an array of {@code to}: same_kind
+   * Returns whether NumPy stores a value of this type into an array of {@code to}, by same_kind
    * casting.
    */
   public boolean assignableTo(ScalarType to) {

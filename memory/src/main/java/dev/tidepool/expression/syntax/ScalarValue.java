@@ -10,7 +10,7 @@ public final class ScalarValue {
    * Returns the bits of {@code value} as one element of {@code type}: integers extended to 64 bits
    * by sign or by zeros, floats as their IEEE bits.
    *
-   * @throws ArithmeticException if an integer does not fit, as NumPy's OverflowError
+   * @throws ArithmeticException if an integer does not fit, like NumPy's OverflowError
    */
   public static long bits(Object value, ScalarType type) {
     return switch (type) {
@@ -54,7 +54,7 @@ public final class ScalarValue {
   }
 
   private static float toFloat(Object value) {
-    // A double rounds twice on its way through an integer's nearest double: go straight.
+    // Converts directly: by way of the integer's nearest double, the value would be rounded twice.
     return value instanceof Double d
         ? d.floatValue()
         : (float) finite(toInteger(value).floatValue(), value);
@@ -68,7 +68,7 @@ public final class ScalarValue {
     return value;
   }
 
-  /** Returns the value that callers give for a scalar, in the form that is computed with. */
+  /** Returns the form of a caller's scalar that is used in computations. */
   public static Object normalized(Object value) {
     if (value instanceof Boolean || value instanceof BigInteger || value instanceof Double) {
       return value;

@@ -3,14 +3,14 @@ package dev.tidepool.expression.syntax;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
-/** Finds what a misspelt name was meant to be. */
+/** Suggests the name that was meant by a misspelt one. */
 public final class Spelling {
   private Spelling() {}
 
-  /** {@code "; did you mean 'x'?"}, or nothing when no candidate is near. */
+  /** Returns {@code "; did you mean 'x'?"}, or an empty string if no candidate is near. */
   public static String suggestion(String name, Collection<String> candidates) {
     @Nullable String best = null;
-    // Half the letters wrong is another word, and so is any other single letter.
+    // A name with half its letters wrong is another word, and so is any other single letter.
     int bestDistance = name.length() == 1 ? 0 : Math.max(1, (name.length() + 1) / 3) + 1;
     for (String candidate : candidates.stream().sorted().toList()) {
       int distance = distance(name, candidate);
@@ -22,7 +22,7 @@ public final class Spelling {
     return best == null ? "" : "; did you mean '" + best + "'?";
   }
 
-  /** Letters left out, added, replaced, or swapped with their neighbour. */
+  /** Returns how many letters are left out, added, replaced, or swapped with their neighbour. */
   private static int distance(String a, String b) {
     int[][] best = new int[a.length() + 1][b.length() + 1];
     for (int i = 0; i <= a.length(); i++) {

@@ -6,10 +6,10 @@ import java.util.List;
  * The untyped tree of one expression; {@code position} is the index of its character in the source.
  */
 public sealed interface Syntax {
-  /** Where errors about this part point. */
+  /** Returns the position to which errors about this part point. */
   public int position();
 
-  /** Levels of the tree below and including this one; bounded by the parser. */
+  /** Returns the number of levels of the tree from this part down; the parser limits it. */
   int height();
 
   /** A literal: a {@link java.math.BigInteger}, {@link Double} or {@link Boolean}. */
@@ -28,7 +28,7 @@ public sealed interface Syntax {
     }
   }
 
-  /** An operator or a function, applied. */
+  /** An operator or a function with its arguments. */
   record Apply(Op op, List<Syntax> args, int position, int height) implements Syntax {}
 
   /** {@code name = value}. */

@@ -16,7 +16,7 @@ record Token(Kind kind, String text, int position) {
     return kind == Kind.SYMBOL && text.equals(symbol);
   }
 
-  /** How messages call it. */
+  /** Returns a description for messages. */
   String described() {
     return switch (kind) {
       case END -> "the end";
@@ -25,7 +25,7 @@ record Token(Kind kind, String text, int position) {
     };
   }
 
-  /** Returns its text, without the end of a long one. */
+  /** Returns its text, shortened if it is long. */
   String shown() {
     return ExpressionException.shortened(text);
   }

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A parsed source of the elementwise language: its names and what is done with them, but no types
- * yet. Immutable and safe for use by all threads.
+ * A parsed source of the elementwise language: its names and operations, without types. Immutable
+ * and safe for use by all threads.
  */
 public final class Expression {
   private final String text;
@@ -30,9 +30,9 @@ public final class Expression {
    * A name of an expression.
    *
    * @param name the name
-   * @param access {@code IN}: only read, an array or a scalar; {@code INOUT}: read, later assigned,
-   *     an array; {@code OUT}: assigned before any read, an array or, when left unbound, a local
-   *     value
+   * @param access {@code IN}: only read, an array or a scalar; {@code INOUT}: first read and later
+   *     assigned, an array; {@code OUT}: assigned before any read, an array or, if left unbound, a
+   *     local value
    * @param line the line of its first appearance, from 1
    * @param column the column of its first appearance, from 1
    */
@@ -50,33 +50,33 @@ public final class Expression {
    * Parses {@code source}: assignments {@code name = expression}, separated by semicolons or line
    * ends.
    *
-   * @throws ExpressionException if it is no such thing
+   * @throws ExpressionException if the source cannot be parsed
    */
   public static Expression parse(String source) {
     return new Expression(source, source, List.of());
   }
 
   /**
-   * Parses a source that may have reductions too: assignments whose value is {@code sum(a)}, {@code
-   * min(a)}, {@code max(a)} or {@code mean(a)} of an elementwise {@code a}, or {@code histogram(a,
-   * bins, low, high)}. Their names stand for {@code a} in {@link #source()} and {@link #resolve};
-   * the caller of {@link #reductions()} folds it.
+   * Parses a source that may contain reductions, too: assignments whose value is {@code sum(a)},
+   * {@code min(a)}, {@code max(a)} or {@code mean(a)} of an elementwise {@code a}, or {@code
+   * histogram(a, bins, low, high)}. Their names stand for {@code a} in {@link #source()} and {@link
+   * #resolve}; the caller folds {@code a} as {@link #reductions()} says.
    *
-   * @throws ExpressionException if it is no such thing
+   * @throws ExpressionException if the source cannot be parsed
    */
   public static Expression parseReducing(String source) {
     ReductionParser.Parsed parsed = ReductionParser.parse(source);
     return new Expression(source, parsed.elementwise(), parsed.reductions());
   }
 
-  /** Returns what is folded once it is computed, in the order of the source. */
+  /** Returns the reductions of computed values, in the order of the source. */
   public List<Reduction> reductions() {
     return reductions;
   }
 
   /**
-   * Returns whether every accelerator computes it to the same bits: it is made of arithmetic alone,
-   * which IEEE 754 rounds correctly, and has none of the functions that may differ in the last
+   * Returns whether every accelerator computes the same bits: the expression consists only of
+   * arithmetic, which IEEE 754 rounds correctly, without functions that may differ in the last
    * places.
    */
   public boolean isExact() {
@@ -89,19 +89,17 @@ public final class Expression {
             && apply.args().stream().allMatch(Expression::isExact));
   }
 
-  /** Returns the text as it was written, reductions included: what messages show. */
+  /** Returns the text as it was written, including reductions, for messages. */
   String text() {
     return text;
   }
 
-  /**
-   * Returns what is computed for each element: the text that was parsed, without its reductions.
-   */
+  /** Returns the elementwise source: the parsed text without its reductions. */
   public String source() {
     return source;
   }
 
-  /** Every name, once, in the order of their first appearance in the text. */
+  /** Returns every name once, in the order of their first appearance in the text. */
   public List<Name> names() {
     return names;
   }
@@ -109,18 +107,18 @@ public final class Expression {
   /**
    * Gives every name a type.
    *
-   * @param operands what stands behind the names; names that are assigned before they are read may
-   *     be missing and are local then
+   * @param operands the operands of the names; names that are assigned before they are read may be
+   *     missing and are then local
    * @throws ExpressionException for a name that is read and not bound, for types that an operation
    *     does not take, and for a result that does not fit its array
-   * @throws IllegalArgumentException for a bound name that the source does not have, and when no
-   *     assigned name is bound
+   * @throws IllegalArgumentException if a bound name is not in the source, or if no assigned name
+   *     is bound
    */
   public TypedProgram resolve(Map<String, Operand> operands) {
     return Resolver.resolve(this, operands);
   }
 
-  /** {@link #resolve(Map)} for the parameters of a kernel. */
+  /** Like {@link #resolve(Map)}, but takes the parameters of a kernel. */
   public TypedProgram resolve(List<KernelParameter> parameters) {
     Map<String, Operand> operands = new LinkedHashMap<>();
     parameters.forEach(parameter -> operands.put(parameter.name(), Operand.of(parameter)));
@@ -131,7 +129,7 @@ public final class Expression {
     return assignments;
   }
 
-  /** Returns the text for a message, without the end of a long one. */
+  /** Returns the text for a message, shortened if it is long. */
   public String shown() {
     return ExpressionException.shortened(text.strip());
   }

@@ -13,19 +13,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a launch gives, in the order in which a kernel of the {@code CGenerator} takes it: each
- * array, then each uniform, then the number of elements. Immutable.
+ * Orders the arguments of a launch as a kernel of the {@code CGenerator} takes them: each array,
+ * then each uniform, then the number of elements. Immutable.
  */
 public final class KernelBinding {
   private final TypedProgram program;
   private final List<KernelParameter> parameters;
-  // For each array of the program, which argument it is.
+  // For each array of the program, the index of its argument.
   private final List<Integer> positions;
 
   /**
    * Creates the binding of a program.
    *
-   * @param parameters those that the program was resolved with, in the order of launches
+   * @param parameters the parameters with which the program was resolved, in the order of launches
    */
   public KernelBinding(TypedProgram program, List<KernelParameter> parameters) {
     this.program = program;
@@ -37,17 +37,18 @@ public final class KernelBinding {
   /**
    * The bytes of an array of the program.
    *
-   * @param bytes where they are
-   * @param elementBytes of one element
-   * @param access what the program does with them
+   * @param bytes the array's memory
+   * @param elementBytes the bytes of one element
+   * @param access how the program accesses them
    */
   public record BoundArray(
       KernelArgument.Array bytes, int elementBytes, KernelParameter.Access access) {}
 
   /**
-   * Returns how many elements a launch computes.
+   * Returns the number of elements that a launch computes.
    *
-   * @throws IllegalArgumentException if it has another number of arguments or dimensions than one
+   * @throws IllegalArgumentException if the number of arguments is wrong, or if the range does not
+   *     have one dimension
    */
   public long count(Launch launch) {
     if (launch.arguments().size() != parameters.size()) {
@@ -70,7 +71,8 @@ public final class KernelBinding {
   /**
    * Returns the arrays, in the order of the kernel.
    *
-   * @throws IllegalArgumentException if one is a value, or has fewer elements than are computed
+   * @throws IllegalArgumentException if an argument is a value, or has fewer elements than are
+   *     computed
    */
   public List<BoundArray> arrays(Launch launch) {
     long count = count(launch);
@@ -102,7 +104,7 @@ public final class KernelBinding {
     return new BoundArray(bytes, size, array.access());
   }
 
-  /** Returns the uniforms as the kernel takes them, in its order. */
+  /** Returns the uniforms in the form and order in which the kernel takes them. */
   public List<MemorySegment> uniforms(Launch launch, SegmentAllocator allocator) {
     List<Uniform> uniforms = program.uniforms();
     long[] values = program.uniformValues(scalars(launch.arguments()));
@@ -125,7 +127,7 @@ public final class KernelBinding {
     return scalars;
   }
 
-  /** The value in the kind that its parameter was declared with. */
+  /** Returns a value in the kind of its declared parameter. */
   private static Object weak(Object value, KernelParameter parameter) {
     Class<?> carrier = parameter.type().arrayClass();
     if (value instanceof Number number && (carrier == float[].class || carrier == double[].class)) {

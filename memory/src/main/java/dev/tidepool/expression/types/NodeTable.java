@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Makes nodes, each different one once. */
+/** Creates nodes; equal nodes are one object. */
 final class NodeTable {
   private record Key(Op op, ScalarType type, List<Integer> args, long payload) {
     @Override

@@ -5,9 +5,9 @@ import dev.tidepool.expression.syntax.ScalarKind;
 import dev.tidepool.expression.syntax.ScalarType;
 import java.util.Objects;
 
-/** What a caller binds to a name of an expression. */
+/** The operand that a caller binds to a name of an expression. */
 public sealed interface Operand {
-  /** An array of known element type, whatever is done with it. */
+  /** An array of known element type, for any access. */
   record Array(ScalarType type) implements Operand {
     /** Checks that there is a type. */
     public Array {
@@ -15,7 +15,7 @@ public sealed interface Operand {
     }
   }
 
-  /** An array that is still to be made: its element type is the one that NumPy would give it. */
+  /** An array that does not exist yet: its element type is the one that NumPy would choose. */
   record Output() implements Operand {}
 
   /** A value that is the same for every element. */
@@ -31,7 +31,7 @@ public sealed interface Operand {
     return new Array(type);
   }
 
-  /** An output whose element type is the natural type of what is assigned. */
+  /** Returns an output whose element type is the natural type of the assigned value. */
   static Operand output() {
     return new Output();
   }

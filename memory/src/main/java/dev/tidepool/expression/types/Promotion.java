@@ -17,14 +17,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * NumPy's choice of types for each operation, with the promotion of NEP 50: arrays promote among
- * themselves, scalars follow. Conversions become nodes.
+ * Chooses the types of each operation as NumPy does, with the promotion of NEP 50: arrays promote
+ * among themselves, and scalars follow. Conversions become nodes.
  *
- * <p>Where this language departs from NumPy: float16 is float32; scalars stay weak through
- * functions and operators; two integers to a power are computed by wrapping multiplication, and a
- * negative power that an array holds gives the truncated value; a parameter out of the bounds of
- * the 8-, 16- or 32-bit integers that it is compared with is compared in int64, and one out of the
- * bounds of the 64-bit integers is refused.
+ * <p>This language differs from NumPy in these points. float16 is float32. Scalars stay weak
+ * through functions and operators. Powers of integers are computed by wrapping multiplication, and
+ * a negative power from an array gives the truncated value. A parameter that is out of the bounds
+ * of the 8-, 16- or 32-bit integers with which it is compared is compared in int64. A parameter
+ * that is out of the bounds of the 64-bit integers is refused.
  */
 final class Promotion {
   private record UniformKey(WeakScalar scalar, ScalarType type) {
@@ -80,14 +80,14 @@ final class Promotion {
     return scalar;
   }
 
-  /** NumPy's type for {@code value} as an array. */
+  /** Returns NumPy's type for {@code value} as an array. */
   ScalarType naturalType(Value value) {
     return value instanceof Value.Typed(Node node)
         ? node.type()
         : ((Value.Weak) value).scalar().kind().defaultType();
   }
 
-  /** {@code value} as it is stored into an array of {@code type}. */
+  /** Returns {@code value} as it is stored into an array of {@code type}. */
   Node store(Value value, ScalarType type, String name, int position) {
     ScalarType from = naturalType(value);
     boolean fits =
@@ -114,7 +114,7 @@ final class Promotion {
     return strong(value, type, position);
   }
 
-  /** {@code value} in {@code type}; scalars are checked against its bounds. */
+  /** Returns {@code value} in {@code type}; scalars are checked against the bounds of the type. */
   Node strong(Value value, ScalarType type, int position) {
     if (value instanceof Value.Typed(Node node)) {
       return nodes.convert(node, type);
@@ -136,7 +136,7 @@ final class Promotion {
     return nodes.node(Op.UNIFORM, type, List.of(), uniforms.size() - 1);
   }
 
-  /** {@code op} over {@code args}, in the types that NumPy chooses. */
+  /** Applies {@code op} to {@code args}, in the types that NumPy chooses. */
   Value apply(Op op, List<Value> args, int position) {
     List<WeakScalar> scalars =
         args.stream()
@@ -207,7 +207,7 @@ final class Promotion {
     return nodes.node(op, result, operands, 0);
   }
 
-  /** Returns the promoted type of all values, scalars following the arrays if there are any. */
+  /** Returns the promoted type of all values; scalars follow the arrays if there are any. */
   private static ScalarType joined(List<Value> values) {
     @Nullable ScalarType arrays = null;
     @Nullable ScalarKind scalars = null;
@@ -242,7 +242,10 @@ final class Promotion {
     };
   }
 
-  /** Returns the first floating type that holds each argument: not that of the promoted type. */
+  /**
+   * Returns the first floating type that holds each argument; it may differ from that of the
+   * promoted type.
+   */
   private static ScalarType floating(List<Value> args, ScalarType joined) {
     ScalarType type = ScalarType.FLOAT32;
     for (Value arg : args) {
@@ -268,8 +271,8 @@ final class Promotion {
   }
 
   /**
-   * Returns whether signed integers meet uint64: no type but float64 holds both, and it rounds
-   * them.
+   * Returns whether signed integers are combined with uint64: only float64 holds both, and it
+   * rounds them.
    */
   private static boolean isOfBothSigns(List<Value> args) {
     boolean signed = false;
@@ -284,8 +287,9 @@ final class Promotion {
   }
 
   /**
-   * As NumPy 2: an integer that is out of the range of the array's type is less, or greater, than
-   * each of its elements. Null if the constant is in the range, or there is none.
+   * Compares with a constant as NumPy 2 does: an integer that is out of the range of the array's
+   * type is less, or greater, than each of its elements. Returns null if the constant is in the
+   * range, or if there is none.
    */
   private @Nullable Node comparedWithConstant(Op op, List<Value> args) {
     boolean first = args.getFirst() instanceof Value.Weak;
@@ -303,7 +307,10 @@ final class Promotion {
     return nodes.node(Op.CONSTANT, ScalarType.BOOL, List.of(), result);
   }
 
-  /** As NumPy 1.25 and later: a negative number is less than any other, the rest is uint64. */
+  /**
+   * Compares as NumPy 1.25 and later: a negative number is less than any other; the others are
+   * compared as uint64.
+   */
   private Node comparedExactly(Op op, Node left, Node right) {
     boolean first = left.type().isSigned();
     Node signed = nodes.convert(first ? left : right, ScalarType.INT64);
@@ -333,7 +340,7 @@ final class Promotion {
     };
   }
 
-  /** Returns the powers that NumPy computes otherwise, exactly: 1, 2, -1 and a half. */
+  /** Returns the powers that NumPy computes in another, exact way: 1, 2, -1 and a half. */
   private @Nullable Node specialPower(List<Value> args, ScalarType joined, int position) {
     if (!(args.get(1) instanceof Value.Weak(WeakScalar exponent))
         || exponent.constant() == null

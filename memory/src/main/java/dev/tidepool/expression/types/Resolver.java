@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Gives types to an expression whose names are bound. Assignments are followed as in Python: each
- * binds its name to a new value, which the arrays get at the end.
+ * Assigns types to an expression whose names are bound. Assignments are followed as in Python: each
+ * binds its name to a new value, and the arrays receive the last values.
  */
 final class Resolver {
   private final Expression expression;

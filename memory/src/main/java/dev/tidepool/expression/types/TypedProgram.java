@@ -14,8 +14,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An expression with a type for every name: what generators turn into code. Immutable and safe for
- * use by all threads.
+ * An expression with a type for every name, from which generators create code. Immutable and safe
+ * for use by all threads.
  */
 public final class TypedProgram {
   private final Expression expression;
@@ -27,9 +27,9 @@ public final class TypedProgram {
   /**
    * An array that the program reads or writes.
    *
-   * @param name what the expression calls it
-   * @param type its elements
-   * @param access what is done with it
+   * @param name its name in the expression
+   * @param type the type of its elements
+   * @param access how the program accesses it
    */
   public record ArrayParameter(String name, ScalarType type, Access access) {}
 
@@ -37,15 +37,15 @@ public final class TypedProgram {
    * A value that is the same for all elements, passed to the code by value. One scalar may be
    * several uniforms, of different types.
    *
-   * @param type how it is passed
-   * @param text what it is, for messages
+   * @param type the type in which it is passed
+   * @param text its description for messages
    */
   public record Uniform(ScalarType type, String text) {}
 
-  /** A uniform and where its value comes from. */
+  /** A uniform and the source of its value. */
   record UniformSource(Uniform uniform, WeakScalar scalar) {}
 
-  /** The value that the array {@code array} gets. */
+  /** The value that is stored to the array {@code array}. */
   public record Store(int array, Node value) {}
 
   TypedProgram(
@@ -61,7 +61,7 @@ public final class TypedProgram {
     this.stores = List.copyOf(stores);
   }
 
-  /** Returns what this was resolved from. */
+  /** Returns the expression from which this program was resolved. */
   public Expression expression() {
     return expression;
   }
@@ -83,7 +83,7 @@ public final class TypedProgram {
     return stores;
   }
 
-  /** Every node that a store needs, in an order in which they can be computed. */
+  /** Returns every node that a store needs, in an order in which they can be computed. */
   public List<Node> nodes() {
     boolean[] seen = new boolean[1 + stores.stream().mapToInt(s -> s.value().id()).max().orElse(0)];
     List<Node> found = new ArrayList<>();
@@ -105,7 +105,7 @@ public final class TypedProgram {
    * 64 bits by sign or zeros, floats as their IEEE bits.
    *
    * @param values by name: booleans, boxed numbers, {@link java.math.BigInteger}s; names of arrays
-   *     are passed over
+   *     are ignored
    * @throws IllegalArgumentException if a scalar is missing or is not of the kind that it was
    *     resolved as, or if an integer does not fit the array that it is combined with
    * @throws ArithmeticException if scalars alone divide by zero or exceed all bounds
@@ -163,12 +163,11 @@ public final class TypedProgram {
   }
 
   /**
-   * Writes a uniform's {@code type().byteSize()} bytes, in the machine's order, as drivers take
+   * Writes a uniform's {@code type().byteSize()} bytes in the machine's byte order, as drivers take
    * them.
    *
-   * @param uniform which one
    * @param bits its value from {@link #uniformValues}
-   * @param destination where to
+   * @param destination the memory to which it is written
    * @param offset the first byte
    */
   public static void storeUniform(

@@ -3,14 +3,14 @@ package dev.tidepool.expression.types;
 import dev.tidepool.expression.syntax.Node;
 import dev.tidepool.expression.syntax.ScalarType;
 
-/** What an expression amounts to while types are found. */
+/** The value of an expression while types are resolved. */
 sealed interface Value {
   /** A value that differs from element to element. */
   record Typed(Node node) implements Value {}
 
   /** A value that depends on scalars only. */
   record Weak(WeakScalar scalar) implements Value {
-    /** Returns the type that the scalar takes beside arrays of {@code type}. */
+    /** Returns the type that the scalar takes when it is combined with arrays of {@code type}. */
     ScalarType in(ScalarType type) {
       return scalar.kind().with(type);
     }

@@ -8,9 +8,9 @@ import dev.tidepool.expression.syntax.ScalarValue;
 import java.math.BigInteger;
 import java.util.List;
 
-/** Computes with scalars as Python does: integers of any size, doubles, booleans as NumPy's. */
+/** Computes with scalars as Python does: integers of any size, doubles, and booleans as NumPy's. */
 final class WeakArithmetic {
-  /** Integers beyond are no use to any array and would eat the memory. */
+  /** Longer integers fit no array and would take too much memory. */
   private static final int MAX_BITS = 1 << 14;
 
   private WeakArithmetic() {}

@@ -6,14 +6,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A value that depends on scalars only, and so has a kind but no width.
+ * A value that depends only on scalars, and therefore has a kind but no width.
  *
- * @param id its index in its program; greater than its arguments'
- * @param kind what it is
- * @param constant its value, when it depends on literals only
- * @param parameter the scalar that it is, if it is one
- * @param op what computes it, if something does; {@code LOAD} for parameters and literals
- * @param args what it is computed from
+ * @param id its index in its program; greater than those of its arguments
+ * @param kind its kind
+ * @param constant its value, if it depends only on literals
+ * @param parameter the name of the scalar, if it is one
+ * @param op the operation that computes it; {@code LOAD} for parameters and literals
+ * @param args the arguments of the operation
  */
 record WeakScalar(
     int id,

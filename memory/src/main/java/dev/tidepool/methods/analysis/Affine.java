@@ -11,8 +11,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An int that is {@code factor * variable + offset}, all computed as ints wrap: equal to it modulo
- * 2<sup>32</sup>. Factor and offset do not change in the loop that the variable counts.
+ * An int expression that equals {@code factor * variable + offset} modulo 2<sup>32</sup>. Factor
+ * and offset do not change in the loop that counts the variable.
  */
 record Affine(KernelExpression factor, KernelExpression offset) {
   private static final Constant ZERO = Constant.of(0);
@@ -22,7 +22,7 @@ record Affine(KernelExpression factor, KernelExpression offset) {
   static final Affine VARIABLE = new Affine(ONE, ZERO);
 
   /**
-   * Returns the affine form of an int, or of the lowest 32 bits of a long.
+   * Returns the affine form of an int, or of the low 32 bits of a long.
    *
    * @param known the forms of variables that are set in the loop
    * @param isInvariant whether an expression does not change in the loop
@@ -79,17 +79,17 @@ record Affine(KernelExpression factor, KernelExpression offset) {
     };
   }
 
-  /** Returns whether it does not change in the loop. */
+  /** Returns whether the value does not change in the loop. */
   boolean isConstant() {
     return factor.equals(ZERO);
   }
 
-  /** Returns whether it grows with the variable, as far as is known. */
+  /** Returns whether the value is known to grow with the variable. */
   boolean isGrowing() {
     return factor instanceof Constant constant && constant.bits() > 0;
   }
 
-  /** Returns what it is where the variable has a value, computed without overflow; a long. */
+  /** Returns the value as a long, computed without overflow, for a value of the variable. */
   KernelExpression at(KernelExpression variable) {
     KernelExpression wideOffset = wide(offset);
     if (isConstant()) {

@@ -24,17 +24,18 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a kernel does with its array arguments.
+ * Determines how a kernel accesses its array arguments.
  *
- * <p>An array that is never stored to is IN. One that is never loaded, and that every item stores
- * to at its own index in dimension 0 on every way through the body, is OUT if the range has one
- * dimension and the length of the array. All others are INOUT. A way that only items outside of the
- * array take does not count.
+ * <p>An array that is never stored to is IN. An array is OUT if it is never loaded, every item
+ * stores to its own index in dimension 0 on every path through the body, and the range has one
+ * dimension and the array's length. All others are INOUT. Paths that only items outside of the
+ * array take do not count.
  */
 public final class ArrayAccesses {
   private final Set<Integer> loaded = new HashSet<>();
   private final Set<Integer> stored = new HashSet<>();
-  // What has been stored to on all ways to a point that jumps lead to; none came there yet if null.
+  // For each label, the arrays stored to before all jumps to it; absent until the first jump is
+  // seen.
   private final Map<Label, Set<Integer>> behind = new HashMap<>();
   private @Nullable Set<Integer> atEnd;
   private final boolean haveOneLength;
@@ -43,12 +44,12 @@ public final class ArrayAccesses {
     this.haveOneLength = haveOneLength;
   }
 
-  /** Looks at a kernel. */
+  /** Returns the accesses of a kernel. */
   public static ArrayAccesses of(KernelTree tree) {
     return of(tree, false);
   }
 
-  /** Looks at a kernel whose arrays have the length of the range, all of them. */
+  /** Returns the accesses of a kernel whose arrays all have the length of the range. */
   static ArrayAccesses ofOneLength(KernelTree tree) {
     return of(tree, true);
   }
@@ -74,7 +75,7 @@ public final class ArrayAccesses {
     }
   }
 
-  /** Returns what has been stored to behind statements; null if their end is never reached. */
+  /** Returns the arrays stored to after the statements; null if their end is never reached. */
   private @Nullable Set<Integer> follow(List<Statement> statements, Set<Integer> before) {
     Set<Integer> now = before;
     for (Statement statement : statements) {
@@ -108,7 +109,7 @@ public final class ArrayAccesses {
         return both(end, behind.remove(label));
       }
       case Loop(Label label, List<Statement> body) -> {
-        // What the first round stores, later rounds have stored, too.
+        // Later rounds have stored at least what the first round stores.
         var _ = follow(body, before);
         return behind.remove(label);
       }
@@ -130,7 +131,8 @@ public final class ArrayAccesses {
   }
 
   /**
-   * Returns what is stored to where no item comes if the range has the array's length: anything.
+   * Returns the arrays that count as stored to on a path that only items outside of an array take.
+   * No item takes the path if the range has the array's length.
    */
   private Set<Integer> outside(Set<Integer> before, LengthGuard guard) {
     if (!haveOneLength) {
@@ -167,9 +169,7 @@ public final class ArrayAccesses {
     return common;
   }
 
-  /**
-   * Returns whether a kernel needs what an array holds, and what it does to it, whatever the range.
-   */
+  /** Returns the access to an array parameter that holds for every range. */
   public Access access(int parameter) {
     if (!stored.contains(parameter)) {
       return Access.IN;
@@ -178,8 +178,8 @@ public final class ArrayAccesses {
   }
 
   /**
-   * Returns whether every element is written and none is read if there is one item for each of
-   * them.
+   * Returns whether the kernel writes every element and reads none if there is one item for each
+   * element.
    */
   public boolean isOut(int parameter) {
     return stored.contains(parameter)

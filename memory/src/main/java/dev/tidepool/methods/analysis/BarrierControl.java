@@ -23,17 +23,18 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which statements of a kernel decide how its items come to barriers. An item that has returned, or
- * failed, does these and no others: so it meets the barriers that the other items of its group
- * meet. {@link Uniformity#checked} ensures that they are the same for all items of a group.
+ * Determines which statements of a kernel decide how its items reach barriers. An item that has
+ * returned or failed still executes these statements and no others, so it meets the barriers that
+ * the other items of its group meet. {@link Uniformity#checked} ensures that all items of a group
+ * meet the same barriers.
  *
- * <p>A return that all items of a group reach together is one of these, because no item does what
- * stands behind it: a division, load or loop there may fail or not end. The same holds for other
- * jumps. One that only some items take skips nothing that decides: a barrier there would be
- * refused, and so would be a barrier that depends on a variable that is set there.
+ * <p>A return that all items of a group reach together is a deciding statement: no item executes
+ * the statements after it, and a division, load or loop among them may fail or never end. The same
+ * holds for other jumps. A jump that only some items take skips no deciding statement: a barrier
+ * there would be refused, and so would a barrier that depends on a variable that is set there.
  *
- * <p>So all that decides is the same for all items of a group, and it fails for all of them or
- * none.
+ * <p>All deciding statements are therefore the same for all items of a group, and fail for all of
+ * them or for none.
  */
 public final class BarrierControl {
   private final Set<Variable> deciding = new HashSet<>();
@@ -56,10 +57,10 @@ public final class BarrierControl {
   }
 
   /**
-   * Returns the indices of the array arguments from which a kernel loads what decides; none for a
-   * kernel without barriers. The kernel does not write to these parameters, as {@link
-   * Uniformity#checked} sees to it, but it does write to them if a launch passes the memory of
-   * another one.
+   * Returns the indices of the array arguments from which a kernel loads deciding values; none for
+   * a kernel without barriers. {@link Uniformity#checked} ensures that the kernel does not write to
+   * these parameters. The kernel still writes to their memory if a launch passes the same memory
+   * for another parameter.
    */
   public static Set<Integer> arrays(KernelTree tree) {
     Set<Integer> arrays = new TreeSet<>();
@@ -77,7 +78,10 @@ public final class BarrierControl {
     return arrays;
   }
 
-  /** Only parts of what decides can decide: a jump within a block that does not leads nowhere. */
+  /**
+   * Records the variables that deciding statements read. Other statements have no deciding parts
+   * but jumps within themselves, which skip nothing that decides.
+   */
   private void record(List<Statement> statements) {
     for (Statement statement : statements) {
       if (!decides(statement)) {
@@ -90,8 +94,8 @@ public final class BarrierControl {
   }
 
   /**
-   * Returns whether a statement holds a barrier, sets a variable that decides, or has all items of
-   * a group jump out of it or end together.
+   * Returns whether a statement contains a barrier, sets a deciding variable, or contains a jump or
+   * return that all items of a group take together and that leaves the statement.
    */
   public boolean decides(Statement statement) {
     return decides(List.of(statement), new HashSet<>());
@@ -124,7 +128,7 @@ public final class BarrierControl {
   }
 
   /**
-   * Returns whether a part of what decides may fail: a load, or a division whose divisor may be 0.
+   * Returns whether a deciding statement may fail: a load, or a division whose divisor may be 0.
    */
   public boolean mayFail(KernelTree tree) {
     return mayFail(tree.body());
@@ -143,8 +147,8 @@ public final class BarrierControl {
   }
 
   /**
-   * Returns a condition that each round of a loop comes by, and under which all items of a group
-   * leave the loop together by a jump; null if there is no such.
+   * Returns a condition that every round of a loop evaluates, and under which all items of a group
+   * jump out of the loop together; null if there is none.
    */
   public @Nullable If exit(Loop loop) {
     Set<Label> inside = Walk.labels(loop.body());
@@ -163,7 +167,7 @@ public final class BarrierControl {
           return branch;
         }
       }
-      // It may go where the round does not come by the rest of the list.
+      // A jump out of this statement may skip the rest of the list.
       Set<Label> own = Walk.labels(List.of(statement));
       if (Walk.any(statement, part -> jumpsOut(part, own))) {
         return null;
@@ -180,19 +184,19 @@ public final class BarrierControl {
     return uniformity.isUniform(last) && (last.equals(new Break(loop)) || jumpsOut(last, inside));
   }
 
-  /** Returns whether jumps leave a condition for other places than its end. */
+  /** Returns whether a jump in a conditional statement leads out of it. */
   public static boolean isLeft(If branch) {
     Set<Label> inside = Walk.labels(List.of(branch));
     return Walk.any(branch, part -> jumpsOut(part, inside));
   }
 
-  /** Returns whether some items of a group may jump out of statements, and others not. */
+  /** Returns whether some items of a group may jump out of statements while others do not. */
   public boolean isLeftBySome(List<Statement> statements) {
     Set<Label> inside = Walk.labels(statements);
     return Walk.any(statements, part -> jumpsOut(part, inside) && !uniformity.isUniform(part));
   }
 
-  /** Returns whether a jump leaves a loop, other than for its next round. */
+  /** Returns whether a jump leaves a loop, other than to its next round. */
   public static boolean mayJumpOut(Loop loop) {
     Set<Label> inside = Walk.labels(loop.body());
     Continue repeat = new Continue(loop.label());

@@ -15,11 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A loop that begins with a test of an int variable against a bound, and adds a constant to the
- * variable once in a round.
+ * variable once per round.
  *
- * @param step what is added
- * @param last a long beyond which the variable does not come in a round, in the direction of the
- *     step
+ * @param step the constant
+ * @param last a long that the variable does not pass in a round, in the direction of the step
  * @param assigned the variables that the loop sets
  */
 record CountedLoop(
@@ -97,7 +96,7 @@ record CountedLoop(
     return !Walk.readsAny(expression, assigned);
   }
 
-  /** Returns whether the variable stays an int when the step is added to the last value. */
+  /** Returns a test that the variable stays an int when the step is added to the last value. */
   KernelExpression.Compare doesNotWrap() {
     KernelExpression beyond =
         new KernelExpression.Binary(Operator.ADD, last, Constant.of((long) step));
@@ -108,7 +107,7 @@ record CountedLoop(
             Comparison.GREATER_EQUAL, beyond, Constant.of((long) Integer.MIN_VALUE), false);
   }
 
-  /** Returns whether {@link #doesNotWrap()} holds always. */
+  /** Returns whether {@link #doesNotWrap()} always holds. */
   boolean neverWraps() {
     return (step == 1 || step == -1) && last instanceof KernelExpression.Binary;
   }
@@ -117,7 +116,10 @@ record CountedLoop(
     return list.size() == 1 && list.getFirst() instanceof Statement.Break;
   }
 
-  /** Returns what is added to a variable in a round; null if it is set in another way. */
+  /**
+   * Returns the constant that is added to a variable in a round; null if the variable is set in
+   * another way.
+   */
   private static @Nullable Integer step(List<Statement> body, Variable variable) {
     int[] count = {0};
     Walk.statements(

@@ -15,7 +15,7 @@ import dev.tidepool.methods.tree.Walk;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Which numbers of its items a kernel uses, and whether it uses groups. */
+/** Records which item numbers a kernel uses, and whether it uses groups. */
 public final class ItemNumbers {
   private final Set<Integer> ints = new HashSet<>();
   private int dimensions;
@@ -23,7 +23,7 @@ public final class ItemNumbers {
 
   private ItemNumbers() {}
 
-  /** Looks at a kernel. */
+  /** Returns the numbers that a kernel uses. */
   public static ItemNumbers of(KernelTree tree) {
     ItemNumbers numbers = new ItemNumbers();
     Walk.statements(tree.body(), numbers::record);
@@ -60,17 +60,19 @@ public final class ItemNumbers {
     }
   }
 
-  /** Returns whether the index of items in a dimension is cast to an int. */
+  /** Returns whether the item's index in a dimension is cast to an int. */
   public boolean isInt(int dimension) {
     return ints.contains(dimension);
   }
 
-  /** Returns the dimensions that the kernel uses numbers of; 0 if it uses none. */
+  /**
+   * Returns how many dimensions the kernel uses numbers of, from the first on; 0 if it uses none.
+   */
   public int dimensions() {
     return dimensions;
   }
 
-  /** Returns whether the kernel uses groups: their memory, their barriers, or numbers of theirs. */
+  /** Returns whether the kernel uses groups: their memory, their barriers or their numbers. */
   public boolean usesGroups() {
     return usesGroups;
   }

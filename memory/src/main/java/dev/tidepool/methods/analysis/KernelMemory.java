@@ -10,15 +10,15 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * The memory that a kernel takes besides its arguments, in bytes.
+ * The memory that a kernel needs besides its arguments, in bytes.
  *
- * @param item what each item has of its own: its arrays, and, if the items wait for each other, its
+ * @param item the memory of each item: its own arrays and, if the kernel has barriers, its
  *     variables
- * @param group what the items of a group share
- * @param arrays all that are no arguments
+ * @param group the memory that the items of a group share
+ * @param arrays all arrays that are not arguments
  */
 public record KernelMemory(long item, long group, Set<KernelArray> arrays) {
-  /** Of what the start of a shared array is a multiple, at most; PoCL takes 128 bytes. */
+  /** The largest alignment of a shared array; PoCL uses 128 bytes. */
   private static final long ALIGNMENT = 128;
 
   /** Copies the set. */

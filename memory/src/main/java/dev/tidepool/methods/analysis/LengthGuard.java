@@ -8,14 +8,15 @@ import dev.tidepool.methods.tree.KernelExpression.Length;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A test whether the item's own index is inside of an array, as kernels have it for ranges that are
- * longer than the array. One value holds for all items if the range has the array's length.
+ * A test whether the item's own index is within an array. Kernels have such tests for ranges that
+ * are longer than the array. If the range has the array's length, the test has one value for all
+ * items.
  *
- * @param value the condition's value for indices that are inside
+ * @param value the condition's value for indices within the array
  */
 record LengthGuard(KernelArray.Argument array, boolean value) {
 
-  /** The guard that a condition is; null if it is none. */
+  /** Returns a condition as a guard; null if it is none. */
   static @Nullable LengthGuard of(KernelExpression condition) {
     if (!(condition instanceof Compare compare)) {
       return null;
@@ -39,7 +40,7 @@ record LengthGuard(KernelArray.Argument array, boolean value) {
     return null;
   }
 
-  /** The array whose length an expression is; null if it is none. */
+  /** Returns the array whose length an expression is; null if the expression is no length. */
   private static KernelArray.@Nullable Argument length(KernelExpression expression) {
     KernelExpression operand =
         expression instanceof Convert(_, KernelExpression converted) ? converted : expression;

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The loads and stores of a counted loop at indices that are affine in its variable. */
 final class LoopAccesses {
-  /** Longer factors and offsets are not followed: each can hold the one before it twice. */
+  /** Longer factors and offsets are not followed: each can contain the one before it twice. */
   private static final int LONGEST_INDEX = 50;
 
   private final CountedLoop counted;
@@ -25,14 +25,14 @@ final class LoopAccesses {
   private int statements;
 
   /**
-   * An index.
+   * The index of an access.
    *
-   * @param form by the value of the variable at the start of the round
-   * @param isBeforeStep whether the variable still has that value
+   * @param form the index in terms of the variable's value at the start of the round
+   * @param isBeforeStep whether the variable still has that value at the access
    */
   private record Access(Affine form, boolean isBeforeStep) {}
 
-  /** What has to be inside of an array. */
+  /** An index that must be within an array. */
   private record Range(KernelArray array, Affine form) {}
 
   private LoopAccesses(CountedLoop counted) {
@@ -102,7 +102,7 @@ final class LoopAccesses {
     return understood.containsKey(access);
   }
 
-  /** Returns the index of an access as a long, if it can be computed where it stands; else null. */
+  /** Returns the index of an access as a long; null if it cannot be computed at the access. */
   @Nullable KernelExpression longIndex(Statement access) {
     Access found = understood.get(access);
     return found == null || !found.isBeforeStep()
@@ -110,7 +110,7 @@ final class LoopAccesses {
         : found.form().at(Affine.wide(new KernelExpression.Read(counted.variable())));
   }
 
-  /** Returns whether all these accesses are inside of their arrays in every round. */
+  /** Returns a test that all these accesses are within their arrays in every round. */
   KernelExpression test() {
     KernelExpression first = Affine.wide(new KernelExpression.Read(counted.variable()));
     Set<KernelExpression> tests = new LinkedHashSet<>();

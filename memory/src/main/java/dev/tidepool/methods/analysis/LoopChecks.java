@@ -11,17 +11,17 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Puts one test in front of a loop in place of tests at each access. If the test holds, the
- * accesses whose indices grow or shrink evenly with the loop's variable are inside of their arrays
- * in every round, and run without tests; else the loop runs as it was, so faults stay where they
- * are.
+ * Replaces the tests at each access in a loop by one test in front of the loop. If the test holds,
+ * the accesses whose indices are affine in the loop's variable are within their arrays in every
+ * round, and run without tests. Otherwise the loop runs unchanged, so faults occur at the same
+ * places.
  *
- * <p>The variable runs from its value in front of the loop to the last one that the loop's own test
- * lets in. An index is {@code factor * variable + offset}; if it is inside the array at both ends,
- * computed as longs, then it is between them too, and no int of it wraps.
+ * <p>The variable runs from its value in front of the loop to the last value that the loop's own
+ * test admits. An index is {@code factor * variable + offset}. If the index, computed as a long, is
+ * within the array at both ends, it is also within the array between them, and no int of it wraps.
  */
 public final class LoopChecks {
-  /** Loops of more statements are not doubled. */
+  /** Loops with more statements are not duplicated. */
   private static final int MOST_STATEMENTS = 100;
 
   private final boolean longIndices;
@@ -36,8 +36,8 @@ public final class LoopChecks {
   }
 
   /**
-   * A kernel whose innermost counted loops are tested once, with the indices as they were. Loops
-   * that decide how items come to barriers stay, as items may differ in the test.
+   * Returns a kernel whose innermost counted loops are tested once; indices keep their types. Loops
+   * that decide how items reach barriers are left unchanged, because items may differ in the test.
    */
   public static KernelTree hoisted(KernelTree tree) {
     Predicate<Statement> decides =
@@ -50,11 +50,11 @@ public final class LoopChecks {
   }
 
   /**
-   * Statements whose innermost counted loops are tested once, with indices that are longs behind
-   * the test: virtual machines vectorise these loops. Those that add up floats are not vectorised,
-   * and stay.
+   * Returns statements whose innermost counted loops are tested once. After the test, indices are
+   * longs: virtual machines vectorise such loops. Loops that add up floats are not vectorised and
+   * are left unchanged.
    *
-   * @param labels the labels of the kernel that are in use have smaller ids
+   * @param labels the labels of the kernel in use have smaller ids
    */
   public static Result of(List<Statement> body, int labels) {
     LoopChecks checks = new LoopChecks(labels, true, LoopChecks::addsFloats);
@@ -63,10 +63,10 @@ public final class LoopChecks {
   }
 
   /**
-   * Changed statements.
+   * The changed statements.
    *
-   * @param labels ids in use are smaller
-   * @param loops how many loops have a test in front
+   * @param labels the labels in use have smaller ids
+   * @param loops the number of loops with a test in front
    */
   public record Result(List<Statement> body, int labels, int loops) {
     /** Copies the list. */
@@ -117,7 +117,7 @@ public final class LoopChecks {
     return new Statement.If(accesses.test(), untested, List.of(loop));
   }
 
-  /** Returns whether rounds add up floats one after the other. */
+  /** Returns whether the loop accumulates floats in a variable. */
   private static boolean addsFloats(Statement loop) {
     return Walk.any(
         loop,
@@ -128,7 +128,7 @@ public final class LoopChecks {
   }
 
   private KernelExpression index(Statement access, LoopAccesses accesses) {
-    // Arrays of an item or group are arrays of the virtual machine, whose indices are ints.
+    // Arrays of an item or group are Java arrays, whose indices are ints.
     boolean mayWiden = longIndices && Walk.array(access) instanceof KernelArray.Argument;
     KernelExpression wide = mayWiden ? accesses.longIndex(access) : null;
     return wide == null ? Walk.expressions(access).getFirst() : wide;

@@ -11,13 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The parameters of kernels that were Java methods, as launches take them. */
+/** The parameters of kernels that are Java methods, in the form that launches use. */
 public final class MethodParameters {
   private MethodParameters() {}
 
   /**
-   * Returns the parameters of a method, in order, for arrays of one length and an item for each
-   * element: those that the items write wholly are OUT.
+   * Returns the parameters of a method, in order, for arrays of one length and one item per
+   * element. Arrays that the items write completely are OUT.
    */
   public static List<KernelParameter> of(KernelSource.Method source) {
     KernelTree tree = MethodReader.read(source);
@@ -29,7 +29,7 @@ public final class MethodParameters {
     return parameters;
   }
 
-  /** Returns the array of a parameter, as one that is written wholly. */
+  /** Returns a parameter with the access OUT. */
   public static KernelParameter out(KernelParameter parameter) {
     return new KernelParameter(parameter.name(), Access.OUT, parameter.type());
   }
@@ -48,7 +48,7 @@ public final class MethodParameters {
     return List.copyOf(parameters);
   }
 
-  /** Returns what to do where a class file has no names of parameters; empty if it has. */
+  /** Returns a hint for users whose class file has no parameter names; empty if it has names. */
   public static Optional<String> namesHint(List<KernelParameter> parameters) {
     boolean areNumbered =
         parameters.stream().allMatch(parameter -> parameter.name().matches("arg[0-9]+"));

@@ -15,16 +15,16 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether each item of a kernel uses nothing but scalars and the elements at its own index. Only
- * then are the results those of the whole arrays when the kernel runs over one part of them after
- * another. An index that is tested to be inside of an array is as good as not used.
+ * Checks whether each item of a kernel uses only scalars and the elements at its own index. Only
+ * such a kernel can run over one part of the arrays after another and compute the same results. A
+ * test that the item's index is within an array does not count as a use.
  */
 public final class OwnElements {
   private @Nullable String other;
 
   private OwnElements() {}
 
-  /** Returns what a kernel uses besides; empty if there is nothing. */
+  /** Returns what else a kernel uses; empty if there is nothing. */
   public static Optional<String> besides(KernelTree tree) {
     OwnElements elements = new OwnElements();
     Walk.statements(tree.body(), elements::visit);
@@ -38,7 +38,7 @@ public final class OwnElements {
         && isOwnNumber(number);
   }
 
-  /** Returns whether it is the item's number in dimension 0, as a long. */
+  /** Returns whether an expression is the item's number in dimension 0, as a long. */
   static boolean isOwnNumber(KernelExpression number) {
     return number.equals(new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0));
   }

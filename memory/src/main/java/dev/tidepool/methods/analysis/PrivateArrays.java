@@ -20,9 +20,9 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /**
- * Makes variables of the elements of an item's own arrays, where all indices are known when the
- * kernel is translated: such as eight sums that loops of eight rounds add to, which {@link
- * ShortLoops} has written out. HotSpot keeps such arrays in memory.
+ * Replaces the elements of an item's own arrays by variables if all indices are known when the
+ * kernel is translated. An example is an array of eight sums to which loops of eight rounds add,
+ * after {@link ShortLoops} has unrolled the loops. HotSpot keeps such arrays in memory.
  */
 public final class PrivateArrays {
   private static final int MOST_ELEMENTS = 16;
@@ -32,7 +32,7 @@ public final class PrivateArrays {
   private int variables;
 
   /**
-   * No array is known yet.
+   * Creates a replacer that has recorded no statements yet.
    *
    * @param variables the variables of the kernel that are in use have smaller ids
    */
@@ -40,7 +40,7 @@ public final class PrivateArrays {
     this.variables = variables;
   }
 
-  /** Notes how statements use arrays. All of the kernel are noted before one is replaced. */
+  /** Records how statements use arrays. Record all statements of a kernel before replacing any. */
   public void note(List<Statement> list) {
     Walk.statements(
         list,
@@ -110,7 +110,7 @@ public final class PrivateArrays {
         });
   }
 
-  /** A value as an element has it. */
+  /** Returns a value narrowed as a store to an array element narrows it. */
   private static KernelExpression narrowed(ElementKind kind, KernelExpression value) {
     return switch (kind) {
       case BOOLEAN -> new KernelExpression.Binary(Operator.AND, value, Constant.of(1));

@@ -23,13 +23,14 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Arrays of which one item may read what another one writes at the same time. This is a guess from
- * the indices: an array is one if it is loaded, and at an index at which the item does not store,
- * unless it stores in that row; or stored to at an index that was computed from what was loaded, or
- * stored to at one index by several items. Kernels with barriers are taken to know what they do.
+ * Finds arrays of which one item may read an element while another item writes it. This is a guess
+ * from the indices. An array is reported if the kernel loads it and one of these holds: the index
+ * of a store was computed from loaded values; several items store to one element; an item loads an
+ * element to which the item does not store and which is in no row to which the item stores. Kernels
+ * with barriers are assumed to be correct.
  */
 public final class Races {
-  /** Longer values stay behind their variables: each can hold the one before it twice. */
+  /** Longer values do not replace their variables: each can contain the one before it twice. */
   private static final int LONGEST_VALUE = 50;
 
   private final Map<KernelArray.Argument, Set<KernelExpression>> loads = new HashMap<>();
@@ -98,7 +99,7 @@ public final class Races {
     return names;
   }
 
-  /** Returns whether an item reads only elements that it stores to, or others of the same row. */
+  /** Returns whether each index that is read is stored to, or is in the row of one that is. */
   private boolean areOwn(Set<KernelExpression> read, Set<KernelExpression> stored) {
     return read.stream()
         .allMatch(
@@ -110,8 +111,9 @@ public final class Races {
   }
 
   /**
-   * Notes the value of a variable. {@code x[3 * i] += 1} keeps its index in one that never changes,
-   * {@code rows[at + c] += 1} in one that is set once, in each round of a loop.
+   * Records the value of a variable. {@code x[3 * i] += 1} keeps its index in a variable that never
+   * changes. {@code rows[at + c] += 1} keeps its index in a variable that is set once in each round
+   * of a loop.
    */
   private void resolve(Assign assign) {
     if (setAgain.contains(assign.target())) {
@@ -135,7 +137,7 @@ public final class Races {
     return with(values, expression);
   }
 
-  /** Returns an expression with values in the place of variables. */
+  /** Returns an expression with variables replaced by their values. */
   private static KernelExpression with(
       Map<Variable, KernelExpression> values, KernelExpression expression) {
     return Rewriter.rewrite(

@@ -24,24 +24,24 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts one test of the launch's range in front of a kernel, in place of tests at accesses that
- * every item makes at an index that grows evenly with its numbers, or with the variable of a
- * counted loop whose bounds are the same for all items: {@code x[i]}, {@code x[2 * i + 1]}, {@code
- * x[row * width + k]}. All items find the same, so that compilers take the test out of their loop
- * over the items of a group, and vectorise what is left. If the test fails, the kernel runs as it
- * was, so faults stay where they are.
+ * Puts one test of the launch's range in front of a kernel, in place of tests at each access. The
+ * test covers accesses that every item makes at an index that is affine in the item's numbers, or
+ * in the variable of a counted loop whose bounds are the same for all items: {@code x[i]}, {@code
+ * x[2 * i + 1]}, {@code x[row * width + k]}. The test has the same result for all items, so
+ * compilers move it out of their loop over the items of a group and vectorise the rest. If the test
+ * fails, the kernel runs unchanged, so faults occur at the same places.
  *
- * <p>An index is {@code factor * number + rest} for each of its axes. If it is inside of the array
- * at all corners of the range, computed as longs, then it is between them too, and no int of it
- * wraps. One product of two ints and a few ints add up to a long; where there are more products,
- * the test asks that each is an int.
+ * <p>An index is {@code factor * number + rest} for each of its axes. If the index, computed as a
+ * long, is within the array at all corners of the range, it is also within the array between them,
+ * and no int of it wraps. The sum of one product of two ints and a few ints is a long. If there are
+ * more products, the test requires each product to be an int.
  *
- * <p>Kernels with barriers are left alone: they compute more than they load.
+ * <p>Kernels with barriers are left unchanged: they compute more than they load.
  */
 public final class RangeChecks {
   private static final int DIMENSIONS = 3;
 
-  /** Kernels of more statements are not doubled. */
+  /** Kernels with more statements are not duplicated. */
   private static final int MOST_STATEMENTS = 100;
 
   /** Longer indices are not followed. */
@@ -59,12 +59,12 @@ public final class RangeChecks {
   private boolean hasUnderstoodLoop;
 
   /**
-   * What an index may grow with: a number of the item, or the variable of a loop.
+   * A value in which an index may be affine: a number of the item, or the variable of a loop.
    *
-   * @param variable stands for it in expressions
-   * @param least no value is less; a long, equal for all items
-   * @param greatest no value is greater; a long, equal for all items
-   * @param test whether it is between them, and an int
+   * @param variable stands for the value in expressions
+   * @param least a lower bound; a long, equal for all items
+   * @param greatest an upper bound; a long, equal for all items
+   * @param test whether the value is an int between the bounds; null if that is always so
    */
   private record Axis(
       Variable variable,
@@ -85,7 +85,7 @@ public final class RangeChecks {
     }
   }
 
-  /** Returns a kernel with a test of its range in front, or as it was. */
+  /** Returns a kernel with a test of its range in front, or the unchanged kernel. */
   public static KernelTree hoisted(KernelTree tree) {
     int[] statements = {0};
     Walk.statements(tree.body(), _ -> statements[0]++);
@@ -109,7 +109,7 @@ public final class RangeChecks {
     return understood.contains(access) ? Walk.expressions(access).getFirst() : null;
   }
 
-  /** Notes what every item does, and not what only some do. */
+  /** Records the accesses that every item makes, and not those that only some items make. */
   private void visit(List<Statement> list) {
     for (Statement statement : list) {
       switch (statement) {
@@ -187,8 +187,8 @@ public final class RangeChecks {
   }
 
   /**
-   * Returns a value by the numbers of the item and of the loops around it; null if it depends on
-   * something else that items have of their own.
+   * Returns a value in terms of the numbers of the item and of the enclosing loops; null if the
+   * value depends on other variables or numbers of the item.
    */
   private @Nullable KernelExpression inNumbers(KernelExpression value) {
     if (value.type().isFloating()) {
@@ -220,7 +220,7 @@ public final class RangeChecks {
                     && number.kind() != ItemNumber.Kind.GLOBAL_SIZE));
   }
 
-  /** Returns whether an expression of numbers has none of those from one on to another. */
+  /** Returns whether an expression of numbers uses none of the axes in a range. */
   private boolean isUniform(KernelExpression expression, int from, int to) {
     return !Walk.any(
         expression,
@@ -230,23 +230,25 @@ public final class RangeChecks {
                 && variable.id() < firstId + to);
   }
 
-  /** Returns whether an expression of numbers has none of those from one on. */
+  /** Returns whether an expression of numbers uses none of the axes from an index on. */
   private boolean isUniform(KernelExpression expression, int from) {
     return isUniform(expression, from, axes.size());
   }
 
   /**
-   * Values, computed as longs, one of which is the least of an index in the whole range, and one
-   * the greatest.
+   * Bounds of an index in the whole range, computed as longs. One of {@code least} is the least
+   * value of the index, and one of {@code greatest} is the greatest.
    *
-   * @param products what they add up that may be more than an int
+   * @param products the summands that may exceed an int
    */
   private record Bounds(
       Set<KernelExpression> least,
       Set<KernelExpression> greatest,
       List<KernelExpression> products) {}
 
-  /** Returns the bounds of an index that has no numbers in front of one; null if it is not even. */
+  /**
+   * Returns the bounds of an index that uses no axis before one; null if the index is not affine.
+   */
   private @Nullable Bounds bounds(KernelExpression index, int from) {
     if (from == axes.size()) {
       Set<KernelExpression> itself = Set.of(Affine.wide(index));
@@ -279,7 +281,7 @@ public final class RangeChecks {
     return new Bounds(least, greatest, products);
   }
 
-  /** Returns what an axis adds to an index where it has a value; a long. */
+  /** Returns the summand of an index that an axis with a value contributes; a long. */
   private static KernelExpression grown(KernelExpression factor, KernelExpression value) {
     return value.equals(Constant.of(0L)) ? value : new Affine(factor, Constant.of(0)).at(value);
   }

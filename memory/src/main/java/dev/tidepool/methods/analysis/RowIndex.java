@@ -10,8 +10,9 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * An index that begins a row for each item and goes on in it, such as {@code i * columns + c} or
- * {@code 2 * i + 1}. Whether what goes on stays in the row is not known, unless both are constants.
+ * An index that selects a row by a number of the item and then a place in the row, such as {@code i
+ * * columns + c} or {@code 2 * i + 1}. Whether the place is within the row is known only if the
+ * place and the length of the row are constants.
  */
 final class RowIndex {
   // The products with a number of the item.
@@ -61,7 +62,10 @@ final class RowIndex {
     }
   }
 
-  /** Constant offsets that are a whole row apart are in the rows of two items. */
+  /**
+   * Returns whether both indices may be in one row. Constant offsets that are a whole row apart are
+   * in the rows of two items.
+   */
   private boolean mayMeet(RowIndex other) {
     if (!isConstant || !other.isConstant || starts.size() != 1) {
       return true;
@@ -70,7 +74,7 @@ final class RowIndex {
     return length == 0 || Math.abs(offset - other.offset) < length;
   }
 
-  /** Returns the length of a row; 0 if it is no constant. */
+  /** Returns the length of a row; 0 if it is not constant. */
   private static long length(Binary product) {
     if (product.right() instanceof Constant(_, long bits)) {
       return product.operator() == Operator.MULTIPLY ? Math.abs(bits) : 1L << bits;

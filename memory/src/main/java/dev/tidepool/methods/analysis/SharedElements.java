@@ -21,16 +21,16 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /**
- * Arrays of which several items store to one element: at an index that no number of the item is in,
- * as {@code sum[0] += x[i]} does, or only a part of one, as {@code sums[i / columns] += x[i]} and
- * {@code sums[i & 7] += x[i]} do, or only one of two numbers. Stores that a comparison with a
- * number of the item leaves to one item are none.
+ * Finds arrays of which several items store to one element. The index of such a store contains no
+ * number of the item, as in {@code sum[0] += x[i]}, or only a part of one, as in {@code sums[i /
+ * columns] += x[i]} and {@code sums[i & 7] += x[i]}, or only one of two numbers. Stores do not
+ * count if a comparison with a number of the item leaves them to one item.
  */
 final class SharedElements {
   private final UnaryOperator<KernelExpression> resolve;
   private final Set<Variable> loaded;
   private final Set<Variable> ofItem = new HashSet<>();
-  // Quotients, and remainders by constants, of the items' numbers: several items have one.
+  // Quotients of the items' numbers, and remainders by constants: several items have the same one.
   private final Set<Variable> reduced = new HashSet<>();
   private final Set<Integer> dimensions = new HashSet<>();
   private final Set<KernelArray.Argument> arrays = new HashSet<>();
@@ -55,7 +55,7 @@ final class SharedElements {
       known = elements.ofItem.size();
       Walk.statements(body, elements::record);
     } while (elements.ofItem.size() > known);
-    // A kernel that uses no number of its item is for ranges of one.
+    // A kernel that uses no number of its item is meant for ranges of one item.
     if (elements.usesItem) {
       elements.follow(body, false);
     }
@@ -77,7 +77,7 @@ final class SharedElements {
     }
   }
 
-  /** The dimensions of the numbers of the item that an expression has. */
+  /** Returns the dimensions of the item's global ids in an expression. */
   private static Set<Integer> dimensions(KernelExpression expression) {
     Set<Integer> found = new HashSet<>();
     var _ =
@@ -102,9 +102,9 @@ final class SharedElements {
   }
 
   /**
-   * Looks for stores.
+   * Finds the stores of statements.
    *
-   * @param alone whether one item does the statements
+   * @param alone whether only one item executes the statements
    */
   private void follow(List<Statement> list, boolean alone) {
     boolean isAlone = alone;
@@ -139,7 +139,7 @@ final class SharedElements {
     return branch.stream().anyMatch(statement -> Walk.any(statement, Return.class::isInstance));
   }
 
-  /** Returns whether a condition has a value for one item alone, or one of each row. */
+  /** Returns whether a condition has a value for only one item, or for one item of each row. */
   private boolean picksItem(KernelExpression condition, boolean value) {
     if (!(condition instanceof Compare compare)
         || !dependsOnItem(condition)
@@ -168,10 +168,10 @@ final class SharedElements {
     }
     Set<KernelExpression> parts = new HashSet<>();
     if (!addReduced(index, parts)) {
-      // One of two numbers of the item is no index of its own.
+      // The items along the other dimension have the same index.
       return !readsItem(index) && dimensions(index).size() < dimensions.size();
     }
-    // Two parts, such as a quotient and the remainder, may make the number again.
+    // Two parts, such as quotient and remainder, may together identify the item.
     return parts.size() <= 1;
   }
 
@@ -185,9 +185,9 @@ final class SharedElements {
   }
 
   /**
-   * Finds the parts of numbers of the item that several items have in common.
+   * Adds the parts of an expression that several items have in common.
    *
-   * @return false if the expression has a whole number of the item
+   * @return false if the expression contains a whole number of the item
    */
   private boolean addReduced(KernelExpression expression, Set<KernelExpression> parts) {
     switch (expression) {

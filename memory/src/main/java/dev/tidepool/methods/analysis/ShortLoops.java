@@ -22,16 +22,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes out loops that have a few rounds, known when the kernel is translated, such as those over
- * the neighbours of a pixel. The loop's variable is a constant in each round.
+ * Unrolls loops with few rounds whose number is known when the kernel is translated, such as loops
+ * over the neighbours of a pixel. The loop's variable is a constant in each round.
  *
- * <p>HotSpot's compiler does so only where the body is short, and an access to memory outside of
- * the heap is long: a blur of 3 x 3 pixels with conditions for the borders took four times as long.
+ * <p>HotSpot's compiler unrolls such loops only if the body is short, and the code of an access to
+ * off-heap memory is long: a blur of 3 x 3 pixels with conditions for the borders took four times
+ * as long.
  */
 public final class ShortLoops {
   private static final int MOST_ROUNDS = 8;
 
-  /** Statements, and parts of expressions, that are added to a kernel at most. */
+  /** The most statements and parts of expressions that are added to a kernel. */
   private static final int MOST_ADDED = 1000;
 
   private int labels;
@@ -39,7 +40,7 @@ public final class ShortLoops {
   private int room = MOST_ADDED;
 
   /**
-   * Nothing is written out yet.
+   * Creates an instance that has unrolled nothing yet.
    *
    * @param labels the labels of the kernel that are in use have smaller ids
    */
@@ -47,25 +48,25 @@ public final class ShortLoops {
     this.labels = labels;
   }
 
-  /** The labels in use now have smaller ids. */
+  /** Returns a number that is greater than the ids of all labels in use. */
   public int labels() {
     return labels;
   }
 
-  /** Returns how many loops have been written out. */
+  /** Returns how many loops have been unrolled. */
   public int loops() {
     return loops;
   }
 
-  /** Returns statements without such loops; inner ones are written out before those around them. */
+  /** Returns statements with such loops unrolled, inner loops before outer ones. */
   public List<Statement> writtenOut(List<Statement> list) {
     return writtenOut(list, List.of());
   }
 
   /**
-   * Writes loops out.
+   * Unrolls loops.
    *
-   * @param before what is done in front of the statements, as far as it is known
+   * @param before the statements that are known to be executed before the given ones
    */
   private List<Statement> writtenOut(List<Statement> list, List<Statement> before) {
     List<Statement> all = new ArrayList<>(before);
@@ -84,9 +85,9 @@ public final class ShortLoops {
   }
 
   /**
-   * Writes a loop out, if it is short and has no loops inside.
+   * Unrolls a loop if it is short and contains no loops.
    *
-   * @param before what is done in front of it, as far as it is known
+   * @param before the statements that are known to be executed before the loop
    */
   private Statement writtenOut(Loop loop, List<Statement> before) {
     CountedLoop counted = CountedLoop.of(loop);
@@ -110,13 +111,13 @@ public final class ShortLoops {
     for (int i = 0; i < rounds; i++) {
       addRound(counted, from + (long) i * counted.step(), body);
     }
-    // What the loop does when its test fails: it leaves, perhaps for a place further out.
+    // What the loop does when its test fails: it breaks, perhaps to a place further out.
     If exit = (If) loop.body().getFirst();
     body.addAll(exit.then().isEmpty() ? exit.otherwise() : exit.then());
     return new Block(loop.label(), body);
   }
 
-  /** Returns the value of a variable behind some statements; null if it is not known. */
+  /** Returns the value of a variable after statements; null if the value is not known. */
   private static @Nullable Long valueAfter(List<Statement> list, Variable variable) {
     for (Statement statement : list.reversed()) {
       if (statement instanceof Assign(Variable target, KernelExpression value)
@@ -130,7 +131,7 @@ public final class ShortLoops {
     return null;
   }
 
-  /** Returns how often a loop's body is done; -1 if that is not known, or too often. */
+  /** Returns the number of rounds of a loop; -1 if it is not known or too large. */
   private static int rounds(CountedLoop counted, long from) {
     Long last = value(counted.last());
     if (last == null) {
@@ -148,10 +149,7 @@ public final class ShortLoops {
     return rounds;
   }
 
-  /**
-   * Returns how much longer a kernel becomes if a loop is written out; -1 if there is no room for
-   * it.
-   */
+  /** Returns how much a kernel grows if a loop is unrolled; -1 if that is too much. */
   private int added(Loop loop, int rounds) {
     int most = room / Math.max(1, rounds);
     int[] size = {0};
@@ -166,8 +164,8 @@ public final class ShortLoops {
   }
 
   /**
-   * Adds a round. What is constant in it, the loop's variable first, is a constant where it is
-   * read.
+   * Adds a round. Reads of variables that are constant in the round, the loop's variable first,
+   * become constants.
    */
   private void addRound(CountedLoop counted, long value, List<Statement> body) {
     List<Statement> all = counted.loop().body();

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Copies statements, with labels of their own, and perhaps without the tests of their indices. */
+/** Copies statements with new labels, and optionally without the tests of their indices. */
 final class StatementCopy {
   private final Function<Statement, @Nullable KernelExpression> indices;
   private final Map<Statement.Label, Statement.Label> renamed = new HashMap<>();
@@ -19,15 +19,15 @@ final class StatementCopy {
    * Creates a copier.
    *
    * @param labels ids in use are smaller
-   * @param indices the index with which a load or store goes without a test; null where it keeps
-   *     its own
+   * @param indices returns the index of a load or store that needs no test; null if the access
+   *     keeps its index and its test
    */
   StatementCopy(int labels, Function<Statement, @Nullable KernelExpression> indices) {
     this.labels = labels;
     this.indices = indices;
   }
 
-  /** The labels in use now have smaller ids. */
+  /** Returns a number that is greater than the ids of all labels in use. */
   int labels() {
     return labels;
   }

@@ -8,7 +8,7 @@ import dev.tidepool.methods.tree.KernelExpression.Operator;
 import java.util.Collection;
 import java.util.List;
 
-/** Tests of long values that are put in front of others. */
+/** Builds tests of long values. */
 final class Tests {
   private Tests() {}
 
@@ -24,15 +24,15 @@ final class Tests {
     return new KernelExpression.Compare(Comparison.LESS_EQUAL, value, Constant.of(greatest), false);
   }
 
-  /** Returns whether an index that is not negative is inside of an array. */
+  /** Returns a test that an index that is not negative is within an array. */
   static KernelExpression isBelow(KernelExpression index, KernelArray array) {
     return new KernelExpression.Compare(
         Comparison.LESS, index, Affine.wide(new KernelExpression.Length(array)), false);
   }
 
   /**
-   * Returns whether all of at least one test hold. The tests are joined in halves: compilers of
-   * drivers refuse parentheses that nest a few hundred times.
+   * Returns a test that all of at least one test hold. The tests are joined in halves: the
+   * compilers of drivers refuse parentheses that nest a few hundred times.
    */
   static KernelExpression all(Collection<KernelExpression> tests) {
     return joined(List.copyOf(tests));

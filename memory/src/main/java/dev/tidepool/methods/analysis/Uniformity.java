@@ -14,12 +14,14 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Which values are the same for all items of a group, and which statements all of them reach
- * together. A {@code return} is not counted: an item that has returned still meets every barrier.
+ * Determines which values are the same for all items of a group, and which statements all of them
+ * reach together. A {@code return} does not count as divergent: an item that has returned still
+ * meets every barrier.
  *
- * <p>A variable differs if a value that it is given does, or if it is set where only some items
- * come. A loaded element differs if its index does, or if the kernel writes the array. Parameters
- * with other names count as other arrays here. Launches check the arrays on which barriers depend.
+ * <p>A variable differs if a value assigned to it differs, or if it is set by a statement that only
+ * some items reach. A loaded element differs if its index differs, or if the kernel writes the
+ * array. Parameters with different names count as different arrays here. Launches check the arrays
+ * on which barriers depend.
  */
 public final class Uniformity {
   private final Set<KernelArray> written = new HashSet<>();
@@ -56,7 +58,8 @@ public final class Uniformity {
   /**
    * Checks that all items of a group reach each barrier together.
    *
-   * @throws KernelCompilationException that names the first barrier of which this is not known
+   * @throws KernelCompilationException if that is not known; the message names the first such
+   *     barrier
    */
   public static Uniformity checked(KernelTree tree) {
     Uniformity uniformity = of(tree.body());
@@ -83,7 +86,9 @@ public final class Uniformity {
     return !divergent.contains(statement);
   }
 
-  /** Returns whether a variable has the same value for all items of a group that reach a place. */
+  /**
+   * Returns whether a variable has the same value for all items of a group that reach a statement.
+   */
   public boolean isUniform(Variable variable) {
     return !differing.contains(variable);
   }
@@ -108,7 +113,7 @@ public final class Uniformity {
 
   /** One walk over the tree, in the order of execution. */
   private final class Pass {
-    /** Labels that some items may have gone to, from where others go on. */
+    /** Jumps that some items may have taken while others continue. */
     private final Set<Jump> pending = new HashSet<>();
 
     void walk(List<Statement> list, boolean isDivergent) {
@@ -128,7 +133,7 @@ public final class Uniformity {
       switch (statement) {
         case Statement.If branch -> {
           boolean parts = isDivergent || !isUniform(branch.condition());
-          // Items that take one side do not come by the other's jumps.
+          // Items that take one branch do not reach the jumps of the other.
           Set<Jump> before = Set.copyOf(pending);
           walk(branch.then(), parts);
           Set<Jump> then = Set.copyOf(pending);
@@ -152,7 +157,7 @@ public final class Uniformity {
       walk(loop.body(), isDivergent);
       pending.remove(new Jump(loop.label(), true));
       if (!isDivergent && !pending.isEmpty()) {
-        // Some items have left, so the next round is one of the others only.
+        // Some items have left, so only the others execute the next round.
         walk(loop.body(), true);
         pending.remove(new Jump(loop.label(), true));
       }

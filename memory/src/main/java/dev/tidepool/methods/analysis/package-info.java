@@ -1,7 +1,7 @@
 /**
- * Facts about the trees of kernels, and changes of trees that keep their meaning: which values all
- * items of a group share, whether barriers stand where they may, which index checks one test in
- * front of a loop replaces, which loops are written out.
+ * Analyses of the trees of kernels, and transformations that keep their meaning: which values all
+ * items of a group share, whether barriers are where they may be, which index checks one test in
+ * front of a loop replaces, which loops are unrolled.
  */
 @NullMarked
 package dev.tidepool.methods.analysis;

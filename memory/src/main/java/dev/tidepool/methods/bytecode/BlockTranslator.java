@@ -58,14 +58,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Computes one basic block on a stack of expressions instead of values. Loads, divisions and calls
- * with effects become statements at once, in their order; what is on the stack meanwhile has no
- * effects, and is saved to a variable before one of its variables changes.
+ * Translates one basic block, with expressions instead of values on the stack. Loads, divisions and
+ * calls with effects become statements at once, in their order. Expressions on the stack have no
+ * effects. An expression is saved to a new variable before one of its variables changes.
  */
 final class BlockTranslator {
   /**
-   * Expressions nest no deeper: what visits them recurses, and so do compilers of drivers, some of
-   * which refuse more than 256 pairs of parentheses around another.
+   * The deepest nesting of an expression. Visitors of expressions are recursive, and so are the
+   * compilers of drivers; some of these refuse more than 256 nested pairs of parentheses.
    */
   private static final int DEEPEST = 32;
 
@@ -86,7 +86,8 @@ final class BlockTranslator {
   /**
    * Translates a block.
    *
-   * @param frame what locals and stack hold at its start; becomes what they hold at its end
+   * @param frame the locals and stack at the block's start; the method changes it to those at the
+   *     block's end
    */
   static TranslatedBlock translate(
       MethodTranslator method, FlowGraph.BasicBlock block, StackFrame frame) {
@@ -94,7 +95,7 @@ final class BlockTranslator {
   }
 
   private TranslatedBlock translate() {
-    Exit exit = null; // stays null where the block goes on to the next one
+    Exit exit = null; // stays null if the block falls through to the next one
     for (at = block.first(); at < block.end(); at++) {
       exit = step(code.instructions().get(at));
     }
@@ -107,7 +108,7 @@ final class BlockTranslator {
     return new TranslatedBlock(statements, exit);
   }
 
-  // The exit of a block is that of its last instruction; null goes on to the next one.
+  // The exit of a block is that of its last instruction; null means the next block.
   private @Nullable Exit step(Instruction instruction) {
     switch (instruction) {
       case NopInstruction _ -> {}
@@ -156,12 +157,12 @@ final class BlockTranslator {
     return null;
   }
 
-  /** Where the block's current instruction is. */
+  /** Returns the place of the block's current instruction. */
   Place place() {
     return new Place(code, at);
   }
 
-  /** Where it is, and the calls that lead there. */
+  /** Returns the place of the current instruction and the calls that lead to it. */
   List<StackTraceElement> frames() {
     return method.frames(place());
   }
@@ -216,7 +217,7 @@ final class BlockTranslator {
     statements.add(statement);
   }
 
-  /** Adds what a called method does. */
+  /** Adds the statements of a called method. */
   void addAll(List<Statement> added) {
     statements.addAll(added);
   }
@@ -226,7 +227,7 @@ final class BlockTranslator {
     return method.numbers().variable(type);
   }
 
-  /** Returns the value in a variable of its own, unless it is as cheap as one. */
+  /** Returns the value in a new variable, unless the value is a variable or constant already. */
   private StackOperand shared(StackOperand operand) {
     if (!(operand instanceof StackOperand.Value(KernelExpression value))
         || value instanceof Read
@@ -236,14 +237,14 @@ final class BlockTranslator {
     return new StackOperand.Value(saved(value));
   }
 
-  /** Returns a value in a variable of its own. */
+  /** Saves a value in a new variable. */
   private Read saved(KernelExpression value) {
     Variable saved = fresh(value.type());
     add(new Assign(saved, value));
     return new Read(saved);
   }
 
-  /** Sets a variable; what the stack has of its old value is saved first. */
+  /** Sets a variable after saving the stack entries that read its old value. */
   private void assign(Variable target, KernelExpression value) {
     saveReaders(target);
     add(new Assign(target, value));
@@ -262,8 +263,8 @@ final class BlockTranslator {
   // Instructions
 
   /**
-   * Returns whether Kotlin's compiler tests here that a parameter is not null: the next is the
-   * call.
+   * Returns whether the current instruction loads the name of a parameter for Kotlin's null check,
+   * which the next instruction calls.
    */
   private boolean isNameOfParameter() {
     return at + 1 < block.end()
@@ -464,9 +465,7 @@ final class BlockTranslator {
     return new Selection(key, all, block.successors().get(targets.indexOf(otherwise)));
   }
 
-  /**
-   * Returns a condition that the variables of the stack, which are set behind it, do not change.
-   */
+  /** Returns a condition that stays the same when the variables of the stack are set after it. */
   private KernelExpression settled(KernelExpression condition) {
     if (frame.stack().isEmpty()) {
       return condition;
@@ -474,7 +473,7 @@ final class BlockTranslator {
     return new Compare(Comparison.NOT_EQUAL, saved(condition), Constant.of(0), false);
   }
 
-  /** What is on the stack when the block ends is handed on in variables, one for each depth. */
+  /** Passes the stack at the block's end on in variables, one for each depth. */
   private void saveStack() {
     List<StackOperand> stack = frame.stack();
     List<Statement> moves = new ArrayList<>();
@@ -482,7 +481,7 @@ final class BlockTranslator {
       if (stack.get(i) instanceof StackOperand.Value(KernelExpression value)) {
         Variable target = method.stackVariable(i, value.type());
         if (!value.equals(new Read(target))) {
-          // All are read before one of them changes.
+          // All values are read before one of the variables changes.
           moves.add(new Assign(target, saved(value)));
         }
         stack.set(i, new StackOperand.Value(new Read(target)));

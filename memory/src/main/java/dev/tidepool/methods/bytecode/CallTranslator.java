@@ -88,7 +88,7 @@ final class CallTranslator {
     List<ValueType> parameters = new ArrayList<>();
     for (ClassDesc parameter : type.parameterList()) {
       TypeKind kind = TypeKind.from(parameter);
-      // A method of short integers or references is none of them.
+      // No known function takes a short integer or a reference.
       if (kind == TypeKind.REFERENCE || kind.asLoadable() != kind) {
         return Optional.empty();
       }
@@ -104,7 +104,10 @@ final class CallTranslator {
     return owner.substring(owner.lastIndexOf('.') + 1).replace('$', '.') + "." + name;
   }
 
-  /** What the compiler puts in front of a switch over an object is no call of the source. */
+  /**
+   * Refuses the call that the compiler puts in front of a switch over an object; the source does
+   * not contain it.
+   */
   private void refuseSwitchOverObject(String owner, String name) {
     if (!owner.equals("java.util.Objects") || !name.equals("requireNonNull")) {
       return;
@@ -117,7 +120,9 @@ final class CallTranslator {
     }
   }
 
-  /** The compiler puts calls around values that are boxed, which are no calls of the source. */
+  /**
+   * Refuses the calls that the compiler puts around boxed values; the source does not contain them.
+   */
   private void refuseBoxes(String owner, String name) {
     if (BOXES.contains(owner) && (name.equals("valueOf") || name.endsWith("Value"))) {
       throw place.refuse("a boxed value", "use a primitive type, such as int in place of Integer");

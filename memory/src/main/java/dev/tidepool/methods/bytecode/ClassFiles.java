@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The class files that a class loader finds. Reading one does not load its class. */
+/** Finds class files with a class loader, without loading the classes. */
 final class ClassFiles {
-  /** A class file is there but cannot be read. */
+  /** Thrown if a class file is present but cannot be read. */
   static final class UnreadableException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -33,7 +33,7 @@ final class ClassFiles {
   private final Map<String, Optional<ClassModel>> read = new HashMap<>();
   private final Map<MethodKey, Optional<MethodCode>> methods = new HashMap<>();
 
-  /** Class files that the loader of a class finds. */
+  /** Creates an instance for the class files that the loader of a class finds. */
   ClassFiles(Class<?> type) {
     this.loader = type.getClassLoader();
   }
@@ -41,17 +41,17 @@ final class ClassFiles {
   /**
    * Returns a class file by the internal name of its class; empty if there is none.
    *
-   * @throws UnreadableException if it cannot be read, or is none
+   * @throws UnreadableException if the file cannot be read, or is no class file
    */
   Optional<ClassModel> find(String internalName) {
     return read.computeIfAbsent(internalName, this::parsed);
   }
 
   /**
-   * Returns a static method by the internal name of its class, which may inherit it; empty if there
-   * is none with a body.
+   * Returns a static method by the internal name of its class, which may inherit the method; empty
+   * if there is none with a body.
    *
-   * @throws UnreadableException if a class file cannot be read, or is none
+   * @throws UnreadableException if a class file cannot be read, or is no class file
    */
   Optional<MethodCode> method(String owner, String name, MethodTypeDesc type) {
     return methods.computeIfAbsent(

@@ -11,8 +11,9 @@ import java.lang.classfile.instruction.FieldInstruction;
 import java.util.Optional;
 
 /**
- * How far the current thread has come in the initialisation of a class. Another thread that uses
- * the class waits for its end, but this one sees fields that have no value yet.
+ * Determines how far the current thread has come in the initialisation of a class. Another thread
+ * that uses the class waits until the initialisation ends, but this thread sees fields that have no
+ * value yet.
  */
 final class ClassInitialization {
   private static final String INITIALIZER = "<clinit>";
@@ -22,7 +23,8 @@ final class ClassInitialization {
   private ClassInitialization() {}
 
   /**
-   * Returns whether the current thread initialises a class and assigns a static field of it later.
+   * Returns whether the current thread initialises a class and has yet to assign a static field of
+   * the class.
    */
   static boolean isAhead(Class<?> owner, String field, ClassFiles files) {
     Optional<StackFrame> initializer =
@@ -35,7 +37,7 @@ final class ClassInitialization {
     if (initializer.isEmpty()) {
       return false;
     }
-    // The class itself comes behind the superclasses.
+    // The initializer of the class runs after those of its superclasses.
     boolean hasBegun = initializer.get().getDeclaringClass() == owner;
     int reached = hasBegun ? initializer.get().getByteCodeIndex() : -1;
     return files

@@ -7,13 +7,14 @@ import dev.tidepool.methods.tree.KernelExpression.Operator;
 import dev.tidepool.methods.tree.ValueType;
 
 /**
- * Computes integers that are constant, such as the length {@code TILE * TILE} of an array. Java's
- * compiler has done so where it knows the values; those that are read from fields are known here.
+ * Computes integer expressions with constant operands, such as the length {@code TILE * TILE} of an
+ * array. Java's compiler has computed those whose values it knows; values that are read from fields
+ * are known only here.
  */
 final class ConstantFolding {
   private ConstantFolding() {}
 
-  /** Returns an operation, or its value. */
+  /** Returns an operation, or its value if the operands are constant integers. */
   static KernelExpression binary(Operator operator, KernelExpression left, KernelExpression right) {
     if (!(left instanceof Constant(ValueType type, long first))
         || !(right instanceof Constant(_, long second))
@@ -40,7 +41,7 @@ final class ConstantFolding {
 
   /** Returns a quotient or remainder of two constants; the divisor is not 0. */
   static Constant divided(Constant dividend, long divisor, boolean isRemainder) {
-    // The quotient of the least long and -1 wraps, as that of the least int does when it is cut.
+    // The quotient of the least long and -1 wraps, and so does that of the least int when narrowed.
     return constant(
         dividend.type(), isRemainder ? dividend.bits() % divisor : dividend.bits() / divisor);
   }

@@ -10,7 +10,9 @@ import java.lang.classfile.instruction.ThrowInstruction;
 import java.lang.classfile.instruction.TypeCheckInstruction;
 import java.util.Locale;
 
-/** What an instruction that no kernel can have was in the source, and what to write instead. */
+/**
+ * Names the source construct of an instruction that no kernel can have, and what to write instead.
+ */
 final class Constructs {
   private static final String INSTEAD_OF_EXCEPTIONS =
       "write an error value to an array, or check the arguments before the launch";
@@ -44,7 +46,7 @@ final class Constructs {
   }
 
   /**
-   * Returns whether an instruction is one of the handler that the compiler puts around record
+   * Returns whether an instruction belongs to the handler that the compiler puts around record
    * patterns.
    */
   static boolean isOfRecordPattern(Instruction instruction) {
@@ -52,7 +54,7 @@ final class Constructs {
         && created.className().asInternalName().equals("java/lang/MatchException");
   }
 
-  /** Returns what the compiler made a call site of that is linked at run time. */
+  /** Returns the source construct of a call site that is linked at run time. */
   private static String dynamic(InvokeDynamicInstruction call) {
     return switch (call.bootstrapMethod().owner().displayName()) {
       case "LambdaMetafactory" -> "a lambda or method reference";

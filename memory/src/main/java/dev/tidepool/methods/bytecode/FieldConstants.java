@@ -12,14 +12,14 @@ import java.lang.reflect.Modifier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The values of fields that are {@code static final} primitives. The compiler has put most of them
- * into the bytecode; those that are computed when their class is initialised are read here.
+ * Reads the values of {@code static final} primitive fields. The compiler has put most of them into
+ * the bytecode; this class reads those that the initialisation of their class computes.
  */
 final class FieldConstants {
   private final @Nullable ClassLoader loader;
   private final ClassFiles files;
 
-  /** Fields of classes that the loader of a class finds, and their class files. */
+  /** Creates an instance for fields of classes that the loader of a class finds. */
   FieldConstants(Class<?> type, ClassFiles files) {
     this.loader = type.getClassLoader();
     this.files = files;
@@ -28,8 +28,8 @@ final class FieldConstants {
   /**
    * Returns the value of a field that an instruction reads.
    *
-   * @throws dev.tidepool.KernelCompilationException if the instruction writes it, or if it is no
-   *     constant or cannot be read
+   * @throws dev.tidepool.KernelCompilationException if the instruction writes the field, or if the
+   *     field is no constant or cannot be read
    */
   Constant constant(FieldInstruction instruction, Place place) {
     String owner = instruction.owner().asInternalName().replace('/', '.');

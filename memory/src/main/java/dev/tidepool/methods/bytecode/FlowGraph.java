@@ -19,20 +19,20 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The basic blocks of a method that can be reached, in reverse postorder: every block but the head
- * of a loop comes after all blocks that lead to it.
+ * The reachable basic blocks of a method, in reverse postorder: every block but the head of a loop
+ * comes after all blocks that lead to it.
  *
  * <p>Dominators are found as in K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast Dominance
  * Algorithm" (2001).
  */
 final class FlowGraph {
   /**
-   * Instructions without a branch between them.
+   * A sequence of instructions without a branch.
    *
-   * @param first index of its first instruction
-   * @param end index behind its last instruction
-   * @param successors the blocks that may come next, by their numbers: for a condition the block
-   *     behind it, then the target
+   * @param first index of the first instruction
+   * @param end index after the last instruction
+   * @param successors the numbers of the blocks that may come next; for a condition, the block
+   *     after it and then the target
    */
   record BasicBlock(int first, int end, List<Integer> successors) {}
 
@@ -64,7 +64,10 @@ final class FlowGraph {
     return blocks;
   }
 
-  /** Returns the block through which every way to a block leads last; itself for the first. */
+  /**
+   * Returns the immediate dominator of a block: the last block that is on every path to it. The
+   * first block has itself.
+   */
   int dominator(int block) {
     return dominators[block];
   }
@@ -79,7 +82,7 @@ final class FlowGraph {
     return !loops.get(block).isEmpty();
   }
 
-  /** The blocks of the loop whose head a block is. */
+  /** Returns the blocks of a loop by its head. */
   Set<Integer> loop(int head) {
     return loops.get(head);
   }
@@ -135,7 +138,8 @@ final class FlowGraph {
         path.pop();
         continue;
       }
-      // The target of a branch is visited first, so that what stands first comes first in the end.
+      // The target of a branch is visited first, so the block after the branch precedes it in the
+      // result.
       int successor = next.get(next.size() - 1 - top[1]);
       top[1]++;
       if (!seen.get(successor)) {
@@ -154,7 +158,7 @@ final class FlowGraph {
         || instruction instanceof ThrowInstruction;
   }
 
-  /** Returns the instructions that may follow one that ends a block, each once. */
+  /** Returns the instructions that may follow an instruction that ends a block, each once. */
   static List<Integer> targets(MethodCode code, int at) {
     List<Integer> all = new ArrayList<>();
     switch (code.instructions().get(at)) {

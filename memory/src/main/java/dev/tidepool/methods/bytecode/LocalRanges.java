@@ -11,16 +11,17 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Which uses of a local slot are of one variable. Java's compiler gives a slot to several variables
- * in turn; what is found of one of them must not count for the others. A load is of the variable of
- * all stores whose values may reach it, as "reaching definitions" of a data-flow analysis tell.
+ * Finds which uses of a local slot belong to one variable. Java's compiler gives a slot to several
+ * variables in turn; facts about one of them must not apply to the others. A load belongs to the
+ * variable of all stores whose values may reach it, as in the data-flow analysis "reaching
+ * definitions".
  */
 final class LocalRanges {
   private static final int NO_SLOT = -1;
 
   private final List<Instruction> instructions;
-  // For each instruction, and behind them for each slot at the entry: the slot that it uses, and
-  // another use of the same variable, or itself.
+  // For each instruction, followed by each slot at the entry: the slot that the instruction uses,
+  // and another use of the same variable, or itself.
   private final int[] slots;
   private final int[] joined;
 
@@ -85,7 +86,7 @@ final class LocalRanges {
           reaching.clear(use);
         }
       }
-      // What reached a load goes on as the load, which is joined with all of it.
+      // The stores that reached a load continue as the load, which is joined with all of them.
       reaching.set(at);
     }
   }
@@ -99,12 +100,12 @@ final class LocalRanges {
     return at;
   }
 
-  /** Returns a number of the variable that a load, store or increment uses. */
+  /** Returns a number that identifies the variable of a load, store or increment. */
   int variable(int instruction) {
     return find(instruction);
   }
 
-  /** A number of the variable that a parameter is. */
+  /** Returns a number that identifies the variable of a parameter. */
   int parameter(int slot) {
     return find(instructions.size() + slot);
   }

@@ -115,7 +115,7 @@ final class MethodCode {
     try {
       return search(files, owner, name, type);
     } catch (IllegalArgumentException e) {
-      // A class file is parsed as far as it is asked for.
+      // A class file is parsed only as far as it is read.
       throw new ClassFiles.UnreadableException(e);
     }
   }
@@ -155,40 +155,40 @@ final class MethodCode {
     return instructions;
   }
 
-  /** Returns the line of an instruction; 0 if the class file does not tell. */
+  /** Returns the line of an instruction; 0 if the class file does not say. */
   int line(int instruction) {
     return lines.get(instruction);
   }
 
-  /** Returns the instruction behind a label. */
+  /** Returns the index of the instruction after a label. */
   int target(Label label) {
     return Objects.requireNonNull(targets.get(label), "a label of this method");
   }
 
-  /** Returns the name of the parameter in a slot; empty if the class file does not tell. */
+  /** Returns the name of the parameter in a slot; empty if the class file does not say. */
   Optional<String> parameterName(int slot) {
     return Optional.ofNullable(names.get(slot));
   }
 
-  /** Returns the first instruction whose exceptions it handles. */
+  /** Returns the first instruction of a {@code try} block; empty if there is none. */
   OptionalInt firstTry() {
     return firstTry;
   }
 
-  /** Returns the first instruction from which on it is synchronized. */
+  /**
+   * Returns the first instruction from which on the method is synchronized; empty if there is none.
+   */
   OptionalInt firstMonitor() {
     return firstMonitor;
   }
 
-  /** Returns the place of an instruction, as a stack trace has it. */
+  /** Returns the place of an instruction, as in a stack trace. */
   StackTraceElement frame(int instruction) {
     int line = line(instruction);
     return new StackTraceElement(owner, name, file, line > 0 ? line : -1);
   }
 
-  /**
-   * Returns whether the method is one of Java's own libraries, whose lines say nothing to users.
-   */
+  /** Returns whether the method is one of Java's own libraries, whose lines do not help users. */
   boolean isOfJava() {
     return owner.startsWith("java.");
   }

@@ -24,13 +24,13 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Makes the tree of a kernel that was written as a Java method. Trees are kept as long as the class
+ * Builds the trees of kernels that are written as Java methods. Keeps a tree as long as the class
  * that declares the method. Safe for use by any thread.
  */
 public final class MethodReader {
   private record Key(String name, MethodTypeDesc type) {}
 
-  // Not a ClassValue: the class would keep the trees, and with them the loader of this library.
+  // Not a ClassValue: the class would keep the trees, and with them this library's class loader.
   private static final Map<Class<?>, Map<Key, KernelTree>> TREES =
       Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -41,9 +41,9 @@ public final class MethodReader {
   /**
    * Returns the tree of a method.
    *
-   * @throws dev.tidepool.KernelCompilationException if the method, or one that it calls, uses what
-   *     kernels cannot have; the message names class, method, line and construct and says what to
-   *     do instead
+   * @throws dev.tidepool.KernelCompilationException if the method, or one that it calls, uses a
+   *     construct that kernels cannot have; the message names class, method, line and construct and
+   *     says what to do instead
    */
   public static KernelTree read(KernelSource.Method source) {
     Key key = new Key(source.name(), source.type().describeConstable().orElseThrow());
@@ -137,7 +137,7 @@ public final class MethodReader {
     return operands;
   }
 
-  /** Returns whether a method takes the index of an item, not a {@link WorkItem}. */
+  /** Returns whether a method takes the index of an item instead of a {@link WorkItem}. */
   public static boolean takesIndex(KernelSource.Method source) {
     return source.type().parameterCount() > 0
         && (source.type().parameterType(0) == int.class

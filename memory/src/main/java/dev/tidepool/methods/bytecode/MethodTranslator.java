@@ -24,24 +24,24 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Translates one method: a kernel's own, or one that it calls, which becomes a part of it.
+ * Translates one method: a kernel's own, or a called one, which is inlined.
  *
- * <p>Which array a reference is at the start of a block depends on the blocks before it, and in
- * loops on those behind it. So the blocks are translated for their frames alone until those do not
- * change, and then once more for their statements.
+ * <p>The array of a reference at the start of a block depends on the blocks before it and, in
+ * loops, on later blocks. The blocks are therefore translated for their frames alone until no frame
+ * changes, and then once more for their statements.
  */
 final class MethodTranslator {
-  /** Instructions of a kernel with all methods that it calls. */
+  /** The most instructions of a kernel with all methods that it calls. */
   private static final int MOST_INSTRUCTIONS = 20_000;
 
-  /** A local variable, by its number, or a place of the stack, which may hold several types. */
+  /** A local variable, by its number, or a place of the stack; has one variable for each type. */
   private record Slot(int index, boolean isStack, ValueType type) {}
 
   private final MethodCode code;
   private final ClassFiles files;
   private final FieldConstants fields;
   private final List<MethodCode> callers;
-  // Where this method is called, where the caller is called, and so on.
+  // The place where this method is called, where its caller is called, and so on.
   private final List<StackTraceElement> calls;
   private final Numbers made;
   private final @Nullable Label leaving;
@@ -49,7 +49,7 @@ final class MethodTranslator {
   private final Map<Slot, Variable> variables = new HashMap<>();
   private final Map<Integer, KernelArray> arrays = new HashMap<>();
   private @Nullable LocalRanges locals;
-  // While frames are looked for, what is numbered besides variables and arrays is thrown away.
+  // While frames are computed, numbers other than those of slots and arrays are discarded.
   private @Nullable Numbers trial;
 
   private MethodTranslator(
@@ -77,7 +77,7 @@ final class MethodTranslator {
   /**
    * Returns the statements of a kernel's method.
    *
-   * @param operands what its parameters are
+   * @param operands the values of its parameters
    */
   static List<Statement> kernel(
       MethodCode code,
@@ -89,7 +89,7 @@ final class MethodTranslator {
         .translate(operands);
   }
 
-  /** A called method as a part of its caller: its statements, and the variable of its result. */
+  /** An inlined method: its statements, and the variable of its result. */
   record Called(List<Statement> statements, @Nullable Variable result) {}
 
   /** Translates a method that this one calls. */
@@ -112,7 +112,7 @@ final class MethodTranslator {
         translator.result);
   }
 
-  /** Returns a place of this method, and those of the calls that lead to it. */
+  /** Returns a place of this method, and the places of the calls that lead to the method. */
   List<StackTraceElement> frames(Place place) {
     List<StackTraceElement> frames = new ArrayList<>();
     frames.add(place.frame());
@@ -166,14 +166,14 @@ final class MethodTranslator {
     return statements;
   }
 
-  /** Returns what holds at the start of each block. */
+  /** Returns the frame at the start of each block. */
   private StackFrame[] frames(FlowGraph graph, StackFrame entry) {
     List<FlowGraph.BasicBlock> blocks = graph.blocks();
     @Nullable StackFrame[] frames = new StackFrame[blocks.size()];
     frames[0] = entry;
     BitSet changed = new BitSet();
     changed.set(0);
-    // The first ones first: what leads to a block, but for the back of a loop, comes before it.
+    // In order: the blocks that lead to a block come before it, except along back edges.
     for (int i = 0; i >= 0; i = changed.nextSetBit(0)) {
       changed.clear(i);
       trial = new Numbers();
@@ -195,7 +195,7 @@ final class MethodTranslator {
         .toArray(StackFrame[]::new);
   }
 
-  /** Returns whether only frames are looked for. */
+  /** Returns whether only frames are computed. */
   boolean isTrial() {
     return trial != null;
   }
@@ -212,7 +212,7 @@ final class MethodTranslator {
     return fields;
   }
 
-  /** Numbers for what belongs to the statements. */
+  /** Returns the numbers for the parts of statements. */
   Numbers numbers() {
     return trial == null ? made : trial;
   }
@@ -227,29 +227,29 @@ final class MethodTranslator {
         new Slot(number, false, type), key -> made.variable(key.type()));
   }
 
-  /** Returns the variable that hands on what is at a depth of the stack when a block ends. */
+  /** Returns the variable that passes on the stack entry at a depth when a block ends. */
   Variable stackVariable(int depth, ValueType type) {
     return variables.computeIfAbsent(new Slot(depth, true, type), key -> made.variable(key.type()));
   }
 
-  /** Returns the array that an instruction makes. */
+  /** Returns the array that an instruction creates. */
   KernelArray.Private privateArray(int instruction, ElementKind kind, int length) {
     return (KernelArray.Private)
         arrays.computeIfAbsent(instruction, _ -> made.privateArray(kind, length));
   }
 
-  /** Returns the memory of the group that a call asks for. */
+  /** Returns the memory of the group that a call requests. */
   KernelArray.Shared sharedArray(int instruction, ElementKind kind, int length) {
     return (KernelArray.Shared)
         arrays.computeIfAbsent(instruction, _ -> made.sharedArray(kind, length));
   }
 
-  /** Leaves the method. */
+  /** Adds the statement that leaves the method. */
   void leave(List<Statement> statements) {
     statements.add(leaving == null ? new Return() : new Break(leaving));
   }
 
-  /** Leaves the method with its result. */
+  /** Adds the statements that leave the method with its result. */
   void leave(List<Statement> statements, KernelExpression value) {
     if (result != null) {
       statements.add(new Assign(result, value));

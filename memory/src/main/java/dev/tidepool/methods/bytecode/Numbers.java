@@ -9,7 +9,7 @@ import dev.tidepool.methods.tree.Variable;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Gives numbers to what is made for one tree. */
+/** Numbers the variables, labels, arrays and sites of one tree. */
 final class Numbers {
   private final List<Site> sites = new ArrayList<>();
   private int variables;
@@ -33,7 +33,7 @@ final class Numbers {
     return new KernelArray.Shared(arrays++, kind, length);
   }
 
-  /** A place where the index of an array may be outside of it. */
+  /** Returns a site where the index of an array may be outside of the array. */
   Site index(KernelArray array, List<StackTraceElement> frames) {
     int length =
         switch (array) {
@@ -45,7 +45,7 @@ final class Numbers {
     return add(new Site(sites.size(), Site.Fault.INDEX, array.name(), length, parameter, frames));
   }
 
-  /** A place where an integer may be divided by zero. */
+  /** Returns a site where an integer may be divided by zero. */
   Site division(List<StackTraceElement> frames) {
     return add(new Site(sites.size(), Site.Fault.DIVISION, "", -1, -1, frames));
   }

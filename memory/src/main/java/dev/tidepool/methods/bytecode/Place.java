@@ -15,7 +15,7 @@ record Place(MethodCode code, int instruction) {
         cause, refuse("the call of " + called.shown(), "write what it does in the kernel's class"));
   }
 
-  /** Returns the place, as a stack trace has it. */
+  /** Returns the place as in a stack trace. */
   StackTraceElement frame() {
     return code.frame(instruction);
   }

@@ -18,9 +18,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Removes jumps that lead where the statements lead without them, and blocks that nothing leaves
- * early. A loop then has the form of Java's {@code while}: it begins with the condition under which
- * it is left, and ends with the step of its variable.
+ * Removes jumps to places that are reached without them, and blocks that nothing leaves early. A
+ * loop then has the form of Java's {@code while}: it begins with the condition under which it is
+ * left, and ends with the step of its variable.
  */
 final class Simplifier {
   private Simplifier() {}
@@ -29,7 +29,7 @@ final class Simplifier {
   static List<Statement> simplify(List<Statement> statements) {
     List<Statement> before = statements;
     List<Statement> after = list(before, Set.of(new Return()));
-    // Each round may uncover more; every change removes a statement or flattens a branch.
+    // Each round may allow further changes; every change removes a statement or flattens a branch.
     while (!after.equals(before)) {
       before = after;
       after = list(before, Set.of(new Return()));
@@ -40,7 +40,7 @@ final class Simplifier {
   /**
    * Simplifies a list.
    *
-   * @param ends the jumps that lead to the same place as its end
+   * @param ends the jumps that lead to the same place as the end of the list
    */
   private static List<Statement> list(List<Statement> statements, Set<Statement> ends) {
     List<Statement> reached = reached(statements);
@@ -62,7 +62,7 @@ final class Simplifier {
     return simple;
   }
 
-  /** Returns the statements up to the first that goes elsewhere. */
+  /** Returns the statements up to the first jump, included. */
   private static List<Statement> reached(List<Statement> statements) {
     for (int i = 0; i < statements.size(); i++) {
       if (isJump(statements.get(i))) {
@@ -80,7 +80,7 @@ final class Simplifier {
 
   private static List<Statement> branch(If branch, Set<Statement> ends) {
     if (ends.contains(new Return())) {
-      // An early return stays one, so that a barrier behind it is not in a condition.
+      // An early return is kept, so that a barrier after it is not in a condition.
       boolean first = returns(branch.then()) && !branch.otherwise().isEmpty();
       boolean second = returns(branch.otherwise()) && !branch.then().isEmpty();
       if (first && (!second || branch.then().size() < branch.otherwise().size())) {
@@ -147,10 +147,12 @@ final class Simplifier {
     return leaves(body, block.label()) ? List.of(new Block(block.label(), body)) : body;
   }
 
-  /** A jump out of a loop to the same place as the end of the loop leaves just the loop. */
+  /**
+   * Simplifies a loop. A jump out of the loop to the place of the loop's end breaks just the loop.
+   */
   private static Loop loop(Loop loop, Set<Statement> ends) {
     Set<Statement> jumps = new HashSet<>(ends);
-    // An early return stays one.
+    // An early return is kept.
     jumps.remove(new Return());
     Label label = loop.label();
     return new Loop(

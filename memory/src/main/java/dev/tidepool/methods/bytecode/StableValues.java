@@ -15,12 +15,12 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Puts values that never change for an item in the place of the variables that hold them:
- * constants, scalar arguments, lengths, and numbers of the item. A variable is one that is set in
- * one place; Java's compiler saw to it that it is set before it is read.
+ * Replaces variables by their values if these never change for an item: constants, scalar
+ * arguments, lengths, and numbers of the item. All assignments to such a variable have the same
+ * value. Java's compiler ensures that the variable is set before it is read.
  */
 final class StableValues {
-  /** Values of more conversions stay in their variables: each can hold the one before it. */
+  /** Values with more conversions stay in their variables: each can contain the one before it. */
   private static final int MOST_CONVERSIONS = 4;
 
   private final Map<Variable, KernelExpression> values = new HashMap<>();
@@ -28,7 +28,7 @@ final class StableValues {
 
   private StableValues() {}
 
-  /** Returns the statements with stable values in their places. */
+  /** Returns the statements with variables replaced by stable values. */
   static List<Statement> propagate(List<Statement> statements) {
     List<Statement> known = statements;
     while (true) {
@@ -37,7 +37,7 @@ final class StableValues {
       if (stable.values.isEmpty()) {
         return known;
       }
-      // Variables that are copies of these become stable.
+      // Variables that are copies of these become stable in the next round.
       known =
           Rewriter.rewrite(
               known,

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What the operand stack holds, and the locals that are references, at a point of a method. */
+/** The operand stack and the locals that are references, at a point of a method. */
 final class StackFrame {
   private final Map<Integer, StackOperand> locals;
   private final List<StackOperand> stack;
@@ -23,7 +23,7 @@ final class StackFrame {
     return new StackFrame(locals, stack);
   }
 
-  /** Returns the operands, the top last; changes go to the frame. */
+  /** Returns the operands, the top last; changes apply to the frame. */
   List<StackOperand> stack() {
     return stack;
   }
@@ -37,7 +37,7 @@ final class StackFrame {
     locals.put(slot, operand);
   }
 
-  /** Takes in what holds on another way to this point; returns whether that changed anything. */
+  /** Merges the frame of another path to this point; returns whether that changed this frame. */
   boolean merge(StackFrame other) {
     boolean changed = false;
     for (Map.Entry<Integer, StackOperand> local : locals.entrySet()) {

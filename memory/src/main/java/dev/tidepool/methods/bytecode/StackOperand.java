@@ -3,17 +3,17 @@ package dev.tidepool.methods.bytecode;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelExpression;
 
-/** What a slot of the operand stack or a local variable holds. */
+/** The content of a slot of the operand stack, or of a local variable. */
 sealed interface StackOperand {
   /** A number. */
   record Value(KernelExpression expression) implements StackOperand {}
 
-  /** A certain array. */
+  /** A known array. */
   record Array(KernelArray array) implements StackOperand {}
 
   /** The work item. */
   record Item() implements StackOperand {}
 
-  /** One of several references, by the way that was taken. */
+  /** One of several references, depending on the path that was taken. */
   record Mixed() implements StackOperand {}
 }

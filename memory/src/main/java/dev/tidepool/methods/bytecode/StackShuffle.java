@@ -11,7 +11,7 @@ final class StackShuffle {
   private StackShuffle() {}
 
   /**
-   * Does an instruction.
+   * Applies an instruction.
    *
    * @param stack the operands, the top last
    * @param shared makes an operand that may be used twice
@@ -45,7 +45,7 @@ final class StackShuffle {
     stack.addAll(top);
   }
 
-  /** Removes the operands in so many slots; a long or double has two. */
+  /** Removes the operands in a number of slots; a long or double has two. */
   private static List<StackOperand> remove(List<StackOperand> stack, int slots) {
     List<StackOperand> removed = new ArrayList<>();
     int left = slots;

@@ -32,31 +32,31 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Nests the blocks of a graph without loops of two entries, as in N. Ramsey, "Beyond Relooper:
+ * Nests the blocks of a graph whose loops have one entry, as in N. Ramsey, "Beyond Relooper:
  * Recursive Translation of Unstructured Control Flow to Structured Control Flow" (ICFP 2022). A
- * block that several others lead to is placed behind a {@link Block} around them, which they leave.
+ * block to which several others lead is placed after a {@link Block} around them, which they leave.
  *
- * <p>Unlike there, what comes behind a loop is placed behind its {@link Loop}, not in the branch
- * that leaves it, so that loops hold what they repeat and nothing else. And an early return of
- * several conditions, as in {@code if (i >= n || j >= m) return;}, is copied to each of them, so
- * that a barrier behind it is in none.
+ * <p>This class differs from the paper in two ways. The blocks after a loop are placed after its
+ * {@link Loop}, not in the branch that leaves it, so that loops contain only what they repeat. An
+ * early return of several conditions, as in {@code if (i >= n || j >= m) return;}, is copied to
+ * each of them, so that no condition contains a barrier after the return.
  */
 final class Structurer {
-  /** Longer blocks are not copied to where a method returns. */
+  /** The most statements of an early return that is copied. */
   private static final int MOST_COPIED = 8;
 
-  /** Statements stand no deeper in each other: what visits them recurses. */
+  /** The deepest nesting of statements: visitors are recursive. */
   static final int DEEPEST = 500;
 
   private final MethodCode method;
   private final FlowGraph graph;
   private final List<TranslatedBlock> code;
   private final Label[] labels;
-  // For each block: those that are placed behind it, the first of them innermost.
+  // For each block: the blocks that are placed after it, innermost first.
   private final List<List<Integer>> followers = new ArrayList<>();
   private final BitSet isFollower = new BitSet();
   private int depth;
-  // Blocks that do little and return, and do not end a method with barriers.
+  // Short blocks that return, in a method with barriers; not the method's last block.
   private final BitSet earlyReturns = new BitSet();
 
   private Structurer(
@@ -109,7 +109,10 @@ final class Structurer {
                 part -> part instanceof Return || part instanceof Assign || part instanceof Store);
   }
 
-  /** The head of the outermost loop that a block's dominator is in, and the block is not. */
+  /**
+   * Returns the head of the outermost loop that contains a block's dominator and not the block;
+   * null if there is none.
+   */
   private @Nullable Integer loopLeftOnTheWayTo(int block) {
     for (int head = 0; head < code.size(); head++) {
       if (graph.loop(head).contains(graph.dominator(block)) && !graph.loop(head).contains(block)) {
@@ -123,7 +126,7 @@ final class Structurer {
   private List<Statement> tree(int block) {
     List<Statement> statements = new ArrayList<>();
     int at = block;
-    // What comes behind a block may have more behind it, and so on: that does not recurse.
+    // A block after another may have further blocks after it; this loop avoids a recursion.
     for (List<Integer> behind = behind(at); !behind.isEmpty(); behind = behind(at)) {
       int last = behind.getLast();
       List<Statement> before = followed(alone(at), behind.subList(0, behind.size() - 1));
@@ -134,14 +137,14 @@ final class Structurer {
     return statements;
   }
 
-  /** Returns the followers of a block; of the head of a loop, those behind the loop. */
+  /** Returns the blocks placed after a block; for the head of a loop, those after the loop. */
   private List<Integer> behind(int block) {
     return followers.get(block).stream()
         .filter(follower -> !graph.isLoopHead(block) || !graph.loop(block).contains(follower))
         .toList();
   }
 
-  /** Returns a block without what is behind it; of the head of a loop, the loop. */
+  /** Returns a block without the blocks after it; for the head of a loop, the loop. */
   private List<Statement> alone(int block) {
     if (!graph.isLoopHead(block)) {
       return within(block);
@@ -152,10 +155,10 @@ final class Structurer {
         new Loop(loopLabel(block), nested(block, () -> followed(within(block), inside))));
   }
 
-  /** Statements with blocks behind them that they leave for. */
+  /** Returns statements followed by blocks for which they may leave. */
   private List<Statement> followed(List<Statement> statements, List<Integer> behind) {
     List<Statement> nested = statements;
-    // In order: each may leave for the later ones, too.
+    // In order: each block may also leave for the later ones.
     for (int follower : behind) {
       List<Statement> outer = new ArrayList<>();
       outer.add(new Block(labels[follower], nested));
@@ -165,7 +168,7 @@ final class Structurer {
     return nested;
   }
 
-  /** Statements inside of others. */
+  /** Returns statements that are nested in others. */
   private List<Statement> nested(int block, Supplier<List<Statement>> statements) {
     if (depth == DEEPEST) {
       throw tooDeep(block, "what is inside of more than " + DEEPEST + " conditions and loops");
@@ -191,14 +194,14 @@ final class Structurer {
           statements.add(new If(condition, jump(block, ifTrue), jump(block, ifFalse)));
       case Selection selection -> statements.addAll(selection(block, selection));
       case Leave() -> {
-        // Its statements leave the method.
+        // The statements of the block leave the method.
       }
     }
     return statements;
   }
 
   private List<Statement> selection(int block, Selection selection) {
-    // Each case is a condition, and the next one is inside of it.
+    // Each case is a condition that contains the next one.
     if (depth + selection.cases().size() > DEEPEST) {
       throw tooDeep(block, "a switch of " + selection.cases().size() + " cases");
     }
@@ -210,7 +213,7 @@ final class Structurer {
     return otherwise;
   }
 
-  /** Nests as little as is possible. */
+  /** Joins the comparisons in halves, so that they nest as little as possible. */
   private static KernelExpression anyOf(Variable key, List<Integer> keys) {
     int half = keys.size() / 2;
     return half == 0
@@ -238,8 +241,9 @@ final class Structurer {
   }
 
   /**
-   * Returns whether a jump is replaced by the early return that it leads to. A loop's own end is
-   * not: one that is left from its head, or from where it goes back to that.
+   * Returns whether a jump is replaced by a copy of the early return that it leads to. A jump that
+   * ends a loop is not replaced: a jump from the head of the loop, or from a block that also jumps
+   * back to the head.
    */
   private boolean isCopied(int from, int to) {
     if (!earlyReturns.get(to)) {

@@ -5,9 +5,9 @@ import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
 import java.util.List;
 
-/** What a basic block does, and where it goes. */
+/** The statements of a basic block, and its exit. */
 record TranslatedBlock(List<Statement> statements, Exit exit) {
-  /** How a block ends. Targets are numbers of blocks. */
+  /** The end of a block. Targets are numbers of blocks. */
   sealed interface Exit {}
 
   /** Always goes to one block. */
@@ -22,6 +22,6 @@ record TranslatedBlock(List<Statement> statements, Exit exit) {
   /** A target and the keys that lead to it. */
   record Case(List<Integer> keys, int target) {}
 
-  /** Leaves the method; what it does then are its last statements. */
+  /** Leaves the method; the block's last statements do that. */
   record Leave() implements Exit {}
 }

@@ -11,7 +11,7 @@ import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.util.Optional;
 
-/** What types and operators of bytecode are in trees. */
+/** Maps types and operators of bytecode to those of trees. */
 final class Types {
   private Types() {}
 
@@ -63,9 +63,9 @@ final class Types {
     };
   }
 
-  /** Returns whether an order compares to 0 so, as a comparison of the two values themselves. */
+  /** Returns a comparison of an order to 0 as a comparison of the two values themselves. */
   static Compare ordered(Order order, Comparison comparison) {
-    // Where one is NaN, the order is `unordered`; of longs none is.
+    // If a value is NaN, the order is `unordered`; longs are never NaN.
     boolean isGreater = order.unordered() > 0;
     return switch (comparison) {
       case EQUAL, NOT_EQUAL, LESS, LESS_EQUAL ->

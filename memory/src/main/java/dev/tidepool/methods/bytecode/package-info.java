@@ -1,10 +1,10 @@
 /**
- * Reads the bytecode of methods and makes trees ({@code dev.tidepool.methods.tree}) of it.
+ * Reads the bytecode of methods and builds trees ({@code dev.tidepool.methods.tree}) of it.
  *
  * <p>{@code MethodReader} is the entry. {@code MethodCode} finds a method in its class file, {@code
  * FlowGraph} divides it into basic blocks, {@code BlockTranslator} computes the operand stack of
- * each block symbolically, {@code Structurer} nests the blocks, and {@code Simplifier} removes what
- * the nesting left over.
+ * each block symbolically, {@code Structurer} nests the blocks, and {@code Simplifier} removes the
+ * jumps and blocks that the nesting does not need.
  */
 @NullMarked
 package dev.tidepool.methods.bytecode;

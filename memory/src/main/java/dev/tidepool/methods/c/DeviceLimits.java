@@ -9,14 +9,14 @@ import java.util.Comparator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a device can do.
+ * The capabilities of a device.
  *
  * @param fp64 whether it has doubles
  * @param exactFloatDivision whether {@code /} and {@code sqrt} of floats are correctly rounded
  * @param longAtomics whether it has atomic operations of 64 bits
- * @param itemMemory the bytes that an item may have of its own
- * @param groupMemory the bytes that the items of a group may share
- * @param name what messages call it
+ * @param itemMemory the most bytes of an item's own memory
+ * @param groupMemory the most bytes that the items of a group may share
+ * @param name the device's name in messages
  */
 public record DeviceLimits(
     boolean fp64,
@@ -27,9 +27,9 @@ public record DeviceLimits(
     String name) {
 
   /**
-   * Refuses a kernel whose arrays of constant length need more memory than there is.
+   * Refuses a kernel whose arrays of constant length need more memory than the device has.
    *
-   * @throws UnsupportedKernelException that says how much there is
+   * @throws UnsupportedKernelException if they do; the message says how much there is
    */
   void requireMemoryFor(KernelTree tree) {
     KernelMemory memory = KernelMemory.of(tree);
@@ -74,7 +74,7 @@ public record DeviceLimits(
   }
 
   /**
-   * Returns an error about a construct, with the device's name behind it.
+   * Returns an error about a construct; the device's name follows {@code what}.
    *
    * @param place null if it is not known
    */

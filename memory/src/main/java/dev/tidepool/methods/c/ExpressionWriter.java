@@ -28,8 +28,9 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Writes expressions in a language like C, with Java's meaning: integers are computed unsigned,
- * where overflow wraps, and what C leaves open is written out. Every text can be an operand.
+ * Writes expressions in a C-like language with Java's meaning: integers are computed unsigned, so
+ * that overflow wraps, and operations that C leaves undefined are written out. Every text can be an
+ * operand.
  */
 final class ExpressionWriter {
   private final KernelTree tree;
@@ -113,9 +114,9 @@ final class ExpressionWriter {
   }
 
   /**
-   * Returns an error about what the device lacks.
+   * Returns an error about a feature that the device lacks.
    *
-   * @param isUse whether a statement needs it; only some statements have lines
+   * @param isUse whether a statement needs the feature; only some statements have lines
    */
   private UnsupportedKernelException refuse(String what, Predicate<Statement> isUse) {
     List<Site> uses = new ArrayList<>();
@@ -155,19 +156,19 @@ final class ExpressionWriter {
         + place.getLineNumber();
   }
 
-  /** Returns a condition, true where an int is not 0. */
+  /** Returns a condition that is true if an int is not 0. */
   String condition(KernelExpression condition) {
     return condition instanceof Compare compare ? comparison(compare) : of(condition) + " != 0";
   }
 
-  /** Returns a comparison without parentheses around it, of which compilers warn in conditions. */
+  /** Returns a comparison without parentheses: compilers warn about them in conditions. */
   private String comparison(Compare compare) {
     String text =
         of(compare.left()) + " " + compare.comparison().symbol() + " " + of(compare.right());
     return compare.negated() ? "!(" + text + ")" : text;
   }
 
-  /** Returns the text of an expression, in parentheses where it needs them. */
+  /** Returns the text of an expression, in parentheses if it needs them. */
   String of(KernelExpression expression) {
     return switch (expression) {
       case Constant(ValueType type, long bits) -> constant(type, bits);
@@ -364,7 +365,7 @@ final class ExpressionWriter {
     return name + "(" + String.join(", ", texts) + ")";
   }
 
-  /** Returns an atomic operation; its value is the element before. */
+  /** Returns an atomic operation; its value is the previous element. */
   String atomic(
       AtomicOperation operation,
       ElementKind kind,

@@ -7,27 +7,27 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Jumps of a tree as {@code break} and {@code continue} of C, which reach the innermost loop or
- * block alone. A jump further out is noted in a variable, and breaks; behind each loop or block
- * that it leaves, the variable is looked at.
+ * Translates jumps of a tree to {@code break} and {@code continue} of C, which reach only the
+ * innermost loop or block. A jump further out is recorded in a variable, and breaks. The variable
+ * is tested after each loop or block that the jump leaves.
  */
 final class Jumps {
   /** A loop or block around the current statement, and the jumps in it that leave it. */
   private record Around(Label label, boolean isLoop, Set<Integer> leaving) {}
 
   /**
-   * How a jump begins.
+   * The start of a jump.
    *
-   * @param jump its number, to be noted; 0 if the jump leaves one loop or block
-   * @param repeats whether it is {@code continue}, or else {@code break}
+   * @param jump the number to record; 0 if the jump leaves only one loop or block
+   * @param repeats true for {@code continue}, false for {@code break}
    */
   record Way(int jump, boolean repeats) {}
 
   /**
-   * How a jump goes on behind a loop or block that it left.
+   * The continuation of a jump after a loop or block that it left.
    *
    * @param jump its number
-   * @param arrives whether this is the last one
+   * @param arrives whether this is the last step of the jump
    */
   record Onward(int jump, boolean arrives, boolean repeats) {}
 
@@ -38,7 +38,7 @@ final class Jumps {
     around.add(new Around(label, isLoop, new TreeSet<>()));
   }
 
-  /** Returns a jump behind the statement of a label, or to the start of a loop. */
+  /** Returns a jump to the end of the statement with a label, or to the start of a loop. */
   Way jump(Label label, boolean repeats) {
     Around innermost = around.getLast();
     if (innermost.label().equals(label)) {
@@ -50,12 +50,12 @@ final class Jumps {
     return new Way(jump, false);
   }
 
-  /** More than 0; odd if the jump repeats a loop. */
+  /** Returns a number greater than 0; odd if the jump repeats a loop. */
   private static int number(Label label, boolean repeats) {
     return 2 * label.id() + (repeats ? 3 : 2);
   }
 
-  /** Ends the innermost loop or block; returns the jumps that go on behind it. */
+  /** Ends the innermost loop or block; returns the jumps that continue after it. */
   List<Onward> leave() {
     Around ended = around.removeLast();
     List<Onward> onwards = new ArrayList<>();

@@ -6,14 +6,14 @@ import dev.tidepool.methods.tree.Function;
 import dev.tidepool.methods.tree.KernelExpression.ItemNumber;
 import dev.tidepool.methods.tree.Statement.AtomicOperation;
 
-/** A language like C: how it says what kernels need and C has no word for. */
+/** A C-like language: the texts of what kernels need beyond common C. */
 public interface KernelLanguage {
-  /** How it names types and qualifies functions. */
+  /** Returns the dialect, which names types and qualifies functions. */
   Dialect dialect();
 
   /**
-   * Returns what stands at the head of a source, besides the dialect's header. Asked for when all
-   * calls of the source have been written.
+   * Returns the text at the head of a source, after the dialect's header. Called after all calls of
+   * the source have been written.
    */
   String header(DeviceLimits device, boolean usesLongAtomics);
 
@@ -30,9 +30,9 @@ public interface KernelLanguage {
   String barrier();
 
   /**
-   * Returns whether the compiler divides a kernel at its barriers, after it has optimized all of
-   * it. Then conditions and rounds of loops around barriers end with another one, which keeps the
-   * parts apart, and a condition with barriers in both of its parts is two conditions.
+   * Returns whether the compiler divides a kernel at its barriers after it has optimized the whole
+   * kernel. If so, conditions and loop rounds with barriers end with a further barrier, which keeps
+   * the parts apart, and a condition with barriers in both branches is written as two conditions.
    */
   default boolean isDividedAtBarriers() {
     return false;
@@ -41,20 +41,20 @@ public interface KernelLanguage {
   /** Returns the suffix of a constant of 64 bits. */
   String longSuffix();
 
-  /** The name of a function that the language has; a cast may stand before it. */
+  /** Returns the name of a function of the language; a cast may precede it. */
   String name(Function function);
 
-  /** A call of a function that the language has. */
+  /** Returns a call of a function of the language. */
   default String call(Function function, String... arguments) {
     return name(function) + "(" + String.join(", ", arguments) + ")";
   }
 
   /**
-   * Returns an atomic operation on ints or longs; its value is the element before.
+   * Returns an atomic operation on ints or longs; its value is the previous element.
    *
    * @param isShared whether the element is in memory that a group shares
    * @param address a pointer to the element
-   * @param expected what a compare-and-set expects; empty for others
+   * @param expected the value that a compare-and-set expects; empty for others
    */
   String atomic(
       AtomicOperation operation,
@@ -64,7 +64,7 @@ public interface KernelLanguage {
       String expected,
       String value);
 
-  /** Returns an atomic compare-and-set of an int; its value is the int before. */
+  /** Returns an atomic compare-and-set of an int; its value is the previous int. */
   default String compareAndSet(boolean isShared, String address, String expected, String value) {
     return atomic(
         AtomicOperation.COMPARE_AND_SET, ElementKind.INT, isShared, address, expected, value);

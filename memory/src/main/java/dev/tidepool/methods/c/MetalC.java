@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Metal's language, compiled as {@link Dialect#METAL} says. For one kernel: it keeps in mind which
- * functions were called.
+ * Metal's language, compiled as {@link Dialect#METAL} says. An instance serves one kernel: it
+ * records the functions that were called.
  */
 public final class MetalC implements KernelLanguage {
   private static final String[] AXES = {"x", "y", "z"};
@@ -120,7 +120,7 @@ public final class MetalC implements KernelLanguage {
         + ", memory_order_relaxed)";
   }
 
-  // The language's own may fail although the element is what is expected.
+  // The language's own compare-and-set may fail although the element has the expected value.
   private static final String COMPARE_AND_SET =
       """
       static inline int tp_compare_and_set_SPACE(volatile SPACE int* address, int expected, int value) {
@@ -133,7 +133,7 @@ public final class MetalC implements KernelLanguage {
       }
       """;
 
-  // Functions of 64 bits are younger than the oldest version of the language that is supported.
+  // Functions of 64 bits are newer than the oldest supported version of the language.
   private static final String MULTIPLY_HIGH =
       """
       static inline long tp_multiply_high(long a, long b) {

@@ -40,17 +40,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a kernel in a language like C. All names begin with {@code tp_}, so that none is a word or
- * a function of the language.
+ * Writes a kernel in a C-like language. All names begin with {@code tp_}, so that none is a keyword
+ * or a function of the language.
  *
  * <p>Loops and blocks become {@code for (;;)} and {@code do ... while (0)}. The language has no
- * labels; a jump out of several of them sets a flag that each one looks at.
+ * labels: a jump out of several of them sets a flag that each of them tests.
  */
 public final class MethodGenerator {
   /** The name of every kernel that is generated. */
   public static final String ENTRY = "tp_kernel";
 
-  /** Braces stand no deeper in each other: compilers of drivers refuse more than 256. */
+  /** The deepest nesting of braces: the compilers of drivers refuse more than 256. */
   private static final int DEEPEST = 240;
 
   private final KernelTree tree;
@@ -63,7 +63,8 @@ public final class MethodGenerator {
   private final Jumps jumps = new Jumps();
   private final Set<KernelArray> ownArrays = new LinkedHashSet<>();
   private final @Nullable BarrierControl barriers;
-  // Whether the items of a group may return together, or fail at what decides about barriers.
+  // Whether the items of a group may return together, or fail in a statement that decides about
+  // barriers.
   private final boolean stops;
   // The conditions by which stopped items leave loops.
   private final Set<If> exits = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -71,8 +72,8 @@ public final class MethodGenerator {
   private boolean faults;
   private boolean isAtBarrier;
   private int nextLabel;
-  // Where an item goes that returns or fails, in a kernel with barriers; null around statements
-  // that all items do, also those that have ended.
+  // The target of an item that returns or fails, in a kernel with barriers; null in statements that
+  // all items execute, including those that have ended.
   private @Nullable Label exit;
 
   private MethodGenerator(
@@ -109,8 +110,8 @@ public final class MethodGenerator {
    * Returns the text of a kernel.
    *
    * @param checked whether an index outside of its array and a divisor of 0 are faults; otherwise a
-   *     division by 0 divides by 1, since it ends the process on some devices
-   * @throws KernelCompilationException if it needs what the device lacks
+   *     division by 0 divides by 1, because it ends the process on some devices
+   * @throws KernelCompilationException if the kernel needs a feature that the device lacks
    */
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
@@ -151,7 +152,7 @@ public final class MethodGenerator {
       }
     }
     KernelSignature signature = signature();
-    // Before the header, which has what these call.
+    // Computed before the header, which contains the functions that these call.
     String functions = values.functions() + (faults ? faultFunction() : "");
     String source =
         language.dialect().header(values.device().fp64())
@@ -240,7 +241,7 @@ public final class MethodGenerator {
     }
   }
 
-  /** Items beyond the range do nothing. */
+  /** Returns the test by which items beyond the range return. */
   private String guard() {
     if (usesGroups) {
       return "";
@@ -300,7 +301,7 @@ public final class MethodGenerator {
     isAtBarrier = false;
   }
 
-  /** A barrier behind another one would do nothing. */
+  /** Writes a barrier, unless it would directly follow another one. */
   private void barrier() {
     if (!isAtBarrier) {
       line(language.barrier());
@@ -373,12 +374,12 @@ public final class MethodGenerator {
   // Kernels with barriers
 
   /**
-   * Writes statements so that no item leaves the kernel before a barrier: one that returns or fails
-   * is not active any more, and does only what decides the way to the barriers.
+   * Writes statements so that no item leaves the kernel before a barrier. An item that returns or
+   * fails is no longer active, and executes only the statements that decide about barriers.
    *
-   * <p>If that fails, or is a return, it ends all items of the group. They stop: values that are
-   * loaded or divided are 0 from there on, loops end, and the other barriers are met. A jump past
-   * barriers would do, too, but PoCL compiles it to wrong code.
+   * <p>A deciding statement that fails or returns ends all items of the group. They stop: from then
+   * on, values that are loaded or divided are 0, loops end, and the remaining barriers are met. A
+   * jump past the barriers would do, too, but PoCL compiles it to wrong code.
    */
   private void writeWithBarriers(List<Statement> statements, BarrierControl control) {
     List<Statement> others = new ArrayList<>();
@@ -413,7 +414,10 @@ public final class MethodGenerator {
     writeIfActive(others);
   }
 
-  /** Ends a round of a loop around barriers with another one, unless some items skip the rest. */
+  /**
+   * Ends a loop round that contains barriers with a further barrier if the language needs it,
+   * unless some items skip the rest of the round.
+   */
   private void endRound(List<Statement> round, BarrierControl control) {
     if (language.isDividedAtBarriers()
         && Walk.any(round, Barrier.class::isInstance)
@@ -440,7 +444,7 @@ public final class MethodGenerator {
     if (exits.contains(branch)) {
       condition = "tp_stop || (" + condition + ")";
     }
-    // As two conditions with a barrier between, where the language has that rule.
+    // If the language divides kernels at barriers: two conditions with a barrier between them.
     boolean ends = language.isDividedAtBarriers() && Walk.any(branch, Barrier.class::isInstance);
     boolean apart =
         ends
@@ -475,10 +479,10 @@ public final class MethodGenerator {
   }
 
   /**
-   * Writes a part of a condition that all items of a group take together.
+   * Writes a branch of a condition that all items of a group take together.
    *
-   * @param isLeft whether jumps out of the condition go to the end of the part first, and on behind
-   *     the condition
+   * @param isLeft whether jumps out of the condition first go to the end of the branch, and
+   *     continue after the condition
    */
   private void partWithBarriers(List<Statement> part, BarrierControl control, boolean isLeft) {
     if (isLeft) {
@@ -503,7 +507,7 @@ public final class MethodGenerator {
     depth--;
   }
 
-  /** Writes statements that an item skips which has returned or failed. */
+  /** Writes statements that an item skips if it has returned or failed. */
   private void writeIfActive(List<Statement> statements) {
     if (statements.isEmpty()) {
       return;
@@ -524,7 +528,7 @@ public final class MethodGenerator {
     line("}");
   }
 
-  /** Ends what the item computes. */
+  /** Ends the item. */
   private void end() {
     Label target = exit;
     if (target != null) {
@@ -538,7 +542,7 @@ public final class MethodGenerator {
     }
   }
 
-  /** Returns whether items that have returned or failed do the current statement, too. */
+  /** Returns whether items that have returned or failed execute the current statement, too. */
   private boolean isTogether() {
     return barriers != null && exit == null;
   }
@@ -573,7 +577,7 @@ public final class MethodGenerator {
     depth--;
   }
 
-  /** A condition whose second part is the next condition, where one of them is. */
+  /** Returns a condition whose second part is the next condition, if either part is a condition. */
   private static If asChain(If branch) {
     return isIf(branch.then()) && !branch.otherwise().isEmpty() && !isIf(branch.otherwise())
         ? new If(
@@ -601,10 +605,10 @@ public final class MethodGenerator {
   }
 
   /**
-   * Writes, behind a loop or block, the tests that continue jumps out of several of them. One
-   * variable says which jump it is, because compilers take minutes for the tests of many flags,
-   * which a switch that often falls through has. In kernels with barriers each jump has a flag:
-   * that form is tested on PoCL.
+   * Writes, after a loop or block, the tests that continue jumps out of several of them. One
+   * variable holds the number of the jump: compilers take minutes for the tests of many flags,
+   * which a switch that often falls through would have. In kernels with barriers each jump has a
+   * flag: that form is tested on PoCL.
    */
   private void leave() {
     boolean passes = false;
@@ -652,12 +656,12 @@ public final class MethodGenerator {
     line("}");
   }
 
-  /** Returns a value that is not computed by items that have stopped. */
+  /** Returns a value that items that have stopped do not compute. */
   private String unlessStopped(String value) {
     return isTogether() && stops ? "tp_stop ? 0 : " + value : value;
   }
 
-  /** Returns the element at an index; one outside of the array is a fault. */
+  /** Returns the element at an index; an index outside of the array is a fault. */
   private String element(KernelArray array, KernelExpression index, @Nullable Site site) {
     if (!(array instanceof KernelArray.Argument)) {
       ownArrays.add(array);

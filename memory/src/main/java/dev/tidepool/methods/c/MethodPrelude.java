@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The functions that a kernel calls where languages like C mean something else than Java, or leave
- * it open; only those that it needs.
+ * The functions for operations that C-like languages define differently from Java, or leave
+ * undefined. Contains only the functions that the kernel needs.
  */
 final class MethodPrelude {
   private final KernelLanguage language;
@@ -23,7 +23,7 @@ final class MethodPrelude {
     this.language = language;
   }
 
-  /** Returns the functions that have been asked for so far. */
+  /** Returns the functions that have been requested so far. */
   String text() {
     return String.join("", functions.values());
   }
@@ -34,7 +34,7 @@ final class MethodPrelude {
     return name;
   }
 
-  /** The name of the function that converts to an integer as Java does. */
+  /** Returns the name of the function that converts to an integer as Java does. */
   String saturating(Conversion conversion, String from, String to) {
     String name = "tp_" + conversion.name().toLowerCase(Locale.ROOT);
     boolean isLong = conversion.to() == ValueType.LONG;
@@ -63,7 +63,9 @@ final class MethodPrelude {
             + ")a;\n}");
   }
 
-  /** Returns the name of a function that the language lacks with Java's meaning; else empty. */
+  /**
+   * Returns the name of a function that the language does not have with Java's meaning; else empty.
+   */
   Optional<String> function(Function function, boolean single) {
     String text =
         switch (function) {
@@ -85,8 +87,8 @@ final class MethodPrelude {
                 T r = a - f >= (T)0.5 ? f + 1 : f;
                 return TO_INTEGER(r);\
               """;
-          // Where b is not finite, d is NaN. C's pow of 1 and NaN, and of 1 or -1 and an infinity,
-          // is 1.
+          // If b is not finite, d is NaN. C's pow is 1 for 1 and NaN, and for 1 or -1 and an
+          // infinity.
           case POW ->
               "T d = b - b;\n  return d != d && (b != b || fabs(a) == 1) ? d : "
                   + language.call(function, "a", "b")
@@ -137,13 +139,13 @@ final class MethodPrelude {
             });
   }
 
-  /** Returns whether the sign of {@code a} is negative, also of zero. */
+  /** Returns a test that the sign of {@code a} is negative; true also for negative zero. */
   private String negative(ValueType type) {
     Function bits = type == ValueType.FLOAT ? Function.FLOAT_BITS : Function.DOUBLE_BITS;
     return language.call(bits, "a") + " < 0";
   }
 
-  /** Returns the name of the function that adds a float to an element in one step. */
+  /** Returns the name of the function that adds a float to an element atomically. */
   String atomicFloatAdd(boolean isShared, String pointer, String ints) {
     String name = "tp_atomic_add_" + (isShared ? "shared" : "global");
     String bits = language.call(Function.FLOAT_BITS, "before + value");

@@ -10,7 +10,7 @@ package dev.tidepool.methods.c;
  * @param source the text
  * @param entry the name of the kernel function
  * @param usesGroups whether the items must be exactly those of the range, in its groups; otherwise
- *     there may be more, which do nothing
- * @param reportsFaults whether it has the parameters for faults
+ *     there may be more items, which do nothing
+ * @param reportsFaults whether the kernel has the parameters for faults
  */
 public record MethodText(String source, String entry, boolean usesGroups, boolean reportsFaults) {}

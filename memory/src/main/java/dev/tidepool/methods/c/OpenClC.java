@@ -11,7 +11,7 @@ import java.util.Locale;
  * OpenCL C 1.2.
  *
  * @param isDividedAtBarriers true for PoCL, which runs the items of a group one after another from
- *     barrier to barrier. It finds these parts when LLVM has optimized the kernel. Where LLVM has
+ *     barrier to barrier. PoCL finds these parts after LLVM has optimized the kernel. If LLVM has
  *     joined conditions of two parts, PoCL 3.1 ends the process, or lets the first item of a group
  *     decide for all
  */

@@ -22,12 +22,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes loads and stores of elements. An argument whose memory is held is used by its address
- * where the index is an int, by {@link AllMemory}. All others are used as segments, by {@link
- * ForeignMemory} where the index is an int. A long index has been tested in front of a loop.
+ * Writes loads and stores of elements. With an int index, an argument in held memory is accessed by
+ * its address, through {@link AllMemory}, and any other argument as a segment, through {@link
+ * ForeignMemory}. With a long index, an argument is accessed as a segment: the index has been
+ * tested in front of a loop.
  *
- * <p>An access throws if the index is outside of the array. For arrays that are no arguments, a
- * handler for each access, behind the code, makes a fault with the place in the source.
+ * <p>An access throws if the index is outside of the array. For private and shared arrays, a
+ * handler for each access, after the code, throws a fault with the place in the source.
  */
 final class AccessWriter {
   private static final ClassDesc FAULT = JvmNames.of(KernelFault.class);
@@ -41,7 +42,7 @@ final class AccessWriter {
   private final boolean addresses;
   private final List<Handler> handlers = new ArrayList<>();
 
-  /** Code whose index is outside of an array if it throws. */
+  /** Code that throws if an index is outside of an array. */
   private record Handler(Label from, Label to, Index index, KernelArray array, Site site) {}
 
   AccessWriter(
@@ -52,7 +53,7 @@ final class AccessWriter {
     this.addresses = addresses;
   }
 
-  /** Pushes an element. The array of a private or shared one is in a local variable. */
+  /** Pushes an element. A private or shared array is in the local variable {@code heapArray}. */
   void load(KernelArray array, int heapArray, KernelExpression index, @Nullable Site site) {
     ElementKind kind = array.kind();
     if (!(array instanceof KernelArray.Argument argument)) {
@@ -115,7 +116,7 @@ final class AccessWriter {
     }
   }
 
-  /** Returns whether an element is found by the address of the array. */
+  /** Returns whether an element is accessed by the address of the array. */
   static boolean usesAddress(ValueType index, boolean addresses) {
     return addresses && index == ValueType.INT;
   }
@@ -132,16 +133,16 @@ final class AccessWriter {
   }
 
   /**
-   * Pushes the handle of a method that accesses an element. In a long kernel HotSpot gives up
-   * inlining after some 25 plain calls of such methods, but not after calls by constant handles: it
-   * inlines those after all others, when it knows how little is left of each.
+   * Pushes the handle of a method that accesses an element. In a long kernel HotSpot stops inlining
+   * after some 25 plain calls of such methods, but not after calls of constant handles: it inlines
+   * those after all others, when it knows how little is left of each.
    */
   private void pushAccess(String name, MethodTypeDesc type) {
     ClassDesc owner = addresses ? ALL_MEMORY : FOREIGN_MEMORY;
     code.ldc(MethodHandleDesc.ofMethod(DirectMethodHandleDesc.Kind.STATIC, owner, name, type));
   }
 
-  /** Pushes what the methods of {@link AllMemory} or {@link ForeignMemory} begin with. */
+  /** Pushes the first arguments of the methods of {@link AllMemory} or {@link ForeignMemory}. */
   private void pushElement(
       KernelArray.Argument array, KernelExpression index, @Nullable Site site) {
     if (addresses) {
@@ -156,7 +157,7 @@ final class AccessWriter {
     code.loadConstant(site == null ? KernelFault.NOWHERE : site.id());
   }
 
-  /** Pushes a segment, and the place of an element whose index has been tested. */
+  /** Pushes a segment, and the layout and offset of an element whose index has been tested. */
   private void pushTested(KernelArray.Argument array, KernelExpression index) {
     ElementKind kind = array.kind();
     code.aload(frame.of(new MemoryPlan.Segment(array.index())));
@@ -167,7 +168,7 @@ final class AccessWriter {
     }
   }
 
-  /** Makes an index ready to be pushed, and for the message if an access to it throws. */
+  /** Prepares an index for an access, and for the message if the access throws. */
   Index index(KernelExpression index, @Nullable Site site) {
     boolean isKept =
         site != null
@@ -189,7 +190,7 @@ final class AccessWriter {
     }
   }
 
-  /** Writes what makes faults, behind the end of the code. */
+  /** Writes the handlers that throw faults, after the end of the code. */
   void writeFaults() {
     for (Handler handler : handlers) {
       Label start = code.newBoundLabel();
@@ -202,7 +203,7 @@ final class AccessWriter {
     }
   }
 
-  /** An index, pushed as often as needed. */
+  /** An index that can be pushed several times. */
   final class Index {
     private final KernelExpression index;
     private final boolean isKept;
@@ -218,7 +219,7 @@ final class AccessWriter {
       } else {
         expressions.push(index);
         if (index.type() == ValueType.LONG) {
-          // A long index is inside of its array: it has been tested in front of a loop.
+          // A long index is within its array: it has been tested in front of a loop.
           code.l2i();
         }
       }
@@ -230,7 +231,7 @@ final class AccessWriter {
     return type.upperBound();
   }
 
-  /** Pushes a value as an element has it. */
+  /** Pushes a value narrowed to the type of an element. */
   private void narrowed(ElementKind kind, KernelExpression value) {
     expressions.push(value);
     switch (kind) {

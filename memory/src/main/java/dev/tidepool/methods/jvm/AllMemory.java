@@ -11,16 +11,17 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Elements of arrays in native memory that cannot end during the access, by the address and the
- * length of the array. An index outside of it is a {@link KernelFault} at a site of the kernel.
+ * Accesses elements of arrays in native memory that cannot be freed during the access, by the
+ * address and length of the array. An index outside of the array throws a {@link KernelFault} at a
+ * site of the kernel.
  *
  * <p>A segment or buffer tests at each access whether its arena is open and which thread owns it.
- * HotSpot takes these tests out of loops only as long as the process has used no other sorts of
- * arenas and buffers: a kernel with nine loads in a condition takes three times as long otherwise.
- * They are never needed for a constant of this scope.
+ * HotSpot moves these tests out of loops only as long as the process has used no other kinds of
+ * arenas and buffers. Otherwise a kernel with nine loads in a condition takes three times as long.
+ * A constant segment of the global scope never needs these tests.
  */
 final class AllMemory {
-  /** From address 0 on; empty if this process may not use native memory. */
+  /** All memory from address 0 on; empty if this process may not use native memory. */
   private static final MemorySegment ALL = all();
 
   private AllMemory() {}
@@ -34,15 +35,16 @@ final class AllMemory {
     }
   }
 
-  /** Returns whether elements can be used so in this process. */
+  /** Returns whether this process may access elements by address. */
   static boolean isUsable() {
     return ALL.byteSize() > 0;
   }
 
   /**
-   * Tests an index by the method whose test HotSpot takes out of loops.
+   * Tests an index by the method whose test HotSpot moves out of loops.
    *
-   * @param site for the fault, {@link KernelFault#NOWHERE} if the index is known to be inside
+   * @param site the site of the fault; {@link KernelFault#NOWHERE} if the index is known to be
+   *     inside
    */
   private static int checked(int index, int length, int site) {
     try {

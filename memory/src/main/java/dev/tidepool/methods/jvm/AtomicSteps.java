@@ -5,10 +5,11 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 
 /**
- * Atomic steps on elements of arguments. They answer the value before. The elements are aligned.
+ * Atomic operations on elements of arguments, which return the previous value. The elements are
+ * aligned.
  *
- * <p>Those of arrays on the heap are for memory that the items of one group share, which run on one
- * thread.
+ * <p>The methods for arrays on the heap are for memory that the items of one group share; these
+ * items run on one thread.
  */
 final class AtomicSteps {
   private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();

@@ -15,23 +15,23 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
- * Cuts a kernel at its barriers, so that one thread can do the items of a group one after the other
- * between two barriers. Loops and conditions around barriers become those of the group.
+ * Divides a kernel at its barriers, so that one thread can run the items of a group one after the
+ * other between two barriers. Loops and conditions around barriers become those of the group.
  */
 final class BarrierFission {
   private final Uniformity uniformity;
 
-  /** Labels of blocks and loops that all items go through together. */
+  /** Labels of blocks and loops that all items execute together. */
   private final Set<Label> groupLabels = new HashSet<>();
 
-  /** Variables that the group has one of. */
+  /** Variables of which the group has one. */
   private final Set<Variable> groupVariables = new HashSet<>();
 
   private BarrierFission(Uniformity uniformity) {
     this.uniformity = uniformity;
   }
 
-  /** Returns the steps of a kernel; without barriers, one that is all of it. */
+  /** Returns the steps of a kernel; a kernel without barriers is one step. */
   static List<Step> of(KernelTree tree) {
     if (!Walk.any(tree.body(), statement -> statement instanceof Statement.Barrier)) {
       return List.of(new Step.Items(tree.body()));
@@ -67,8 +67,8 @@ final class BarrierFission {
   }
 
   /**
-   * Finds the blocks and loops that are the group's: a jump of all items out of one makes those
-   * around the jump the group's too, with the jumps out of them.
+   * Finds the blocks and loops of the group. A jump by which all items leave one of them makes the
+   * blocks and loops around the jump the group's, too, with the jumps out of them.
    */
   private void findGroupLabels(List<Statement> body) {
     int before = -1;
@@ -122,8 +122,8 @@ final class BarrierFission {
   }
 
   /**
-   * Returns whether a statement has a barrier, or a jump that all items take together out of a
-   * group's.
+   * Returns whether a statement contains a barrier, or a jump of all items to the label of a block
+   * or loop of the group.
    */
   private boolean isOfGroup(Statement statement) {
     return Walk.any(

@@ -16,7 +16,7 @@ import java.lang.classfile.Opcode;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
 
-/** Writes expressions as the instructions of the virtual machine that they were read from. */
+/** Writes expressions as instructions of the Java virtual machine. */
 final class BytecodeExpressionWriter {
   private final CodeBuilder code;
   private final Frame frame;
@@ -96,14 +96,14 @@ final class BytecodeExpressionWriter {
     }
   }
 
-  /** Jumps if an int is not 0, or if it is. */
+  /** Jumps if an int is not 0, or if it is 0. */
   void jump(KernelExpression condition, boolean ifTrue, Label target) {
     if (condition instanceof KernelExpression.Compare compare) {
       jump(compare, ifTrue != compare.negated(), compare.comparison(), target);
     } else if (condition instanceof KernelExpression.Binary(Operator operator, var left, var right)
         && (operator == Operator.AND || operator == Operator.OR)
         && isTruth(condition)) {
-      // Values are computed without effects: the second need not be, where the first decides.
+      // Values are computed without effects: the second is not needed if the first decides.
       boolean decides = operator == Operator.OR;
       if (ifTrue == decides) {
         jump(left, ifTrue, target);
@@ -120,7 +120,7 @@ final class BytecodeExpressionWriter {
     }
   }
 
-  /** Returns whether a value is 0 or 1 always. */
+  /** Returns whether a value is always 0 or 1. */
   private static boolean isTruth(KernelExpression value) {
     return switch (value) {
       case KernelExpression.Compare _ -> true;

@@ -10,14 +10,14 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Elements of arrays in memory that may end during the access, such as a mapped file: the segment
- * tests that. It has exactly the bytes of the array. An index outside of it is a {@link
- * KernelFault} at a site of the kernel.
+ * Accesses elements of arrays in memory that may be released during the access, such as a mapped
+ * file; the segment tests that. The segment has exactly the bytes of the array. An index outside of
+ * the array throws a {@link KernelFault} at a site of the kernel.
  */
 final class ForeignMemory {
   private ForeignMemory() {}
 
-  /** Returns what an access failed with whose index is outside. */
+  /** Returns the fault of an access whose index is outside of the array. */
   private static KernelFault outside(MemorySegment array, int index, int shift, int site) {
     return KernelFault.index(index, (int) (array.byteSize() >> shift), site);
   }

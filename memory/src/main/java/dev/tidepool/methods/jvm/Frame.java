@@ -12,7 +12,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The local variables of a generated method: which slot of the virtual machine's frame holds what.
+ * The local variables of a generated method, and the slots of the virtual machine's frame that hold
+ * them.
  */
 final class Frame {
   /** Parameters of the method. */
@@ -35,7 +36,7 @@ final class Frame {
   /** The number of items in dimension 0. */
   final int count;
 
-  /** The item less the first, in dimension 0; an int. */
+  /** The item minus the first item, in dimension 0; an int. */
   final int column;
 
   /** The item in dimension 1 and 2; a long. */
@@ -62,7 +63,7 @@ final class Frame {
     longScratch = code.allocateLocal(TypeKind.LONG);
   }
 
-  /** Loads what the plan lists, and the numbers of the box. */
+  /** Loads the arrays and scalars of the plan, and the numbers of the box. */
   void load(MemoryPlan plan) {
     for (int i = 0; i < plan.slots().size(); i++) {
       MemoryPlan.Slot slot = plan.slots().get(i);
@@ -76,9 +77,10 @@ final class Frame {
       fromBits(plan.type(scalar));
       switch (scalar.use()) {
         case VALUE -> {}
-        // The compiler leaves out tests of lengths that it knows to be no less than 0.
+        // HotSpot removes tests of lengths that it knows not to be negative.
         case LENGTH -> code.loadConstant(Integer.MAX_VALUE).iand();
-        // And of sums with an offset that it knows not to overflow. No address is larger.
+        // It also removes tests of sums with an offset that it knows not to overflow. No address is
+        // larger.
         case ADDRESS -> code.loadConstant(Long.MAX_VALUE >> 2).land();
       }
       TypeKind kind = JvmNames.kind(plan.type(scalar));
@@ -130,12 +132,12 @@ final class Frame {
         variable.id(), _ -> code.allocateLocal(JvmNames.kind(variable.type())));
   }
 
-  /** Returns an int for one statement. */
+  /** Returns an int variable for use in one statement. */
   int intScratch() {
     return intScratch;
   }
 
-  /** Returns a long for one statement. */
+  /** Returns a long variable for use in one statement. */
   int longScratch() {
     return longScratch;
   }
@@ -165,11 +167,11 @@ final class Frame {
     }
   }
 
-  /** Pushes a number of the item, cut to an int. */
+  /** Pushes a number of the item, narrowed to an int. */
   void pushInt(ItemNumber number) {
     boolean inRow = number.dimension() == 0;
     if (inRow && number.kind() == ItemNumber.Kind.GLOBAL_ID) {
-      // The sum of ints, not the lowest bits of a sum: the form that bounds checks are removed of.
+      // A sum of ints, not the low bits of a sum: HotSpot removes bounds checks of this form.
       code.iload(firstInt).iload(column).iadd();
     } else if (inRow && number.kind() == ItemNumber.Kind.LOCAL_ID) {
       code.iload(column);
@@ -183,7 +185,7 @@ final class Frame {
     return Known.in(box, index);
   }
 
-  /** Makes a number of the box a local variable. */
+  /** Loads a number of the box into a local variable, unless it has one. */
   void need(int index) {
     box.computeIfAbsent(
         index,

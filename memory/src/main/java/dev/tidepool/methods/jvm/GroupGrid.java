@@ -4,11 +4,11 @@ import dev.tidepool.LaunchRange;
 import java.util.function.Consumer;
 
 /**
- * The groups of a range, numbered with dimension 0 fastest. Where no group size was asked for, each
+ * The groups of a range, numbered with dimension 0 fastest. If no group size was requested, each
  * item is a group.
  */
 public final class GroupGrid {
-  /** Generated loops count the items of dimension 0 by an int. */
+  /** Generated loops count the items of dimension 0 with an int. */
   private static final long MOST_IN_ROW = 1 << 30;
 
   private final long[] global = {1, 1, 1};
@@ -24,22 +24,22 @@ public final class GroupGrid {
     }
   }
 
-  /** Returns how many there are. */
+  /** Returns the number of groups. */
   public long groups() {
     return groups[0] * groups[1] * groups[2];
   }
 
-  /** Returns the items of each. */
+  /** Returns the number of items in a group. */
   public long groupItems() {
     return group[0] * group[1] * group[2];
   }
 
-  /** Items of the range along a dimension. */
+  /** Returns the number of items of the range along a dimension. */
   public long globalSize(int dimension) {
     return global[dimension];
   }
 
-  /** Items of a group along a dimension. */
+  /** Returns the number of items of a group along a dimension. */
   public long groupSize(int dimension) {
     return group[dimension];
   }
@@ -53,7 +53,7 @@ public final class GroupGrid {
     };
   }
 
-  /** Visits each of some groups as a box. The array is the same for all calls. */
+  /** Visits each of some groups as a box. All calls get the same array. */
   void forEachGroup(long from, long to, Consumer<long[]> visitor) {
     long[] box = box();
     for (long at = from; at < to; at++) {
@@ -64,7 +64,7 @@ public final class GroupGrid {
     }
   }
 
-  /** Visits boxes that are the items of some groups, as few as possible. */
+  /** Visits the items of some groups in as few boxes as possible. All calls get the same array. */
   void forEachBox(long from, long to, Consumer<long[]> visitor) {
     long[] box = box();
     long mostGroups = Math.max(1, MOST_IN_ROW / group[0]);

@@ -16,13 +16,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kernel that was a Java method, as code of this virtual machine. Safe for use by all threads at
- * once.
+ * A kernel that is written as a Java method, as bytecode for this virtual machine. Safe for use by
+ * several threads at once.
  *
- * <p>Arrays in memory that cannot end during a launch are used by their addresses, with a test of
- * each index; all others, and these behind one test for a whole loop, as segments, which test for
- * themselves. So no kernel reaches memory outside of its arguments. The bounds of loops are
- * constants in a second version, for launches with the values of the first.
+ * <p>Arrays in memory that cannot be freed during a launch are accessed by address, with a test of
+ * each index. All others, and arrays in loops that one test in front covers, are accessed as
+ * segments, which test indices themselves. No kernel accesses memory outside of its arguments. A
+ * second version has constant loop bounds, for launches with the values of the first launch.
  */
 public final class JvmKernel {
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
@@ -34,32 +34,32 @@ public final class JvmKernel {
   private final LoopBounds bounds;
   private final Versions byAddress;
 
-  /** Made when it is first needed. */
+  /** Created on first use. */
   private volatile @Nullable Versions bySegment;
 
   /**
-   * What the code consists of.
+   * The steps of the code.
    *
-   * @param tested loops with one test in front
-   * @param writtenOut loops that are written out
+   * @param tested the number of loops with one test in front
+   * @param writtenOut the number of unrolled loops
    */
   private record Steps(List<Step> list, int tested, int writtenOut) {}
 
   /**
    * A version of the kernel.
    *
-   * @param bytes of bytecode, at most
+   * @param bytes an upper bound of the length of the bytecode
    */
   private record Compiled(Steps steps, KernelPlan plan, KernelCode code, int bytes) {}
 
   private record Fixed(List<Long> values, Compiled compiled) {}
 
-  /** The code for memory that is used by addresses, or by segments. */
+  /** The code for memory that is accessed by address, or as segments. */
   private final class Versions {
     private final boolean addresses;
     final Compiled any;
 
-    /** For the values that loop bounds had in the first launch, which the next ones often have. */
+    /** The version for the loop bounds of the first launch, which later launches often have. */
     private volatile @Nullable Fixed fixed;
 
     Versions(boolean addresses) {
@@ -86,7 +86,7 @@ public final class JvmKernel {
         try {
           version = compiled(bounds.fixed(tree, values), addresses);
         } catch (KernelCompilationException e) {
-          // It is somewhat longer than the first version, and too long.
+          // This version is somewhat longer than the first, and too long.
           version = any;
         }
         known = new Fixed(values, version);
@@ -143,16 +143,16 @@ public final class JvmKernel {
   }
 
   /**
-   * Generates and loads the code of a kernel: milliseconds, so keep the result.
+   * Generates and loads the code of a kernel. This takes milliseconds, so keep the result.
    *
-   * @throws KernelCompilationException if a barrier stands where not all items of a group come
+   * @throws KernelCompilationException if not all items of a group reach a barrier together
    * @throws UnsupportedKernelException if the kernel is too long
    */
   public static JvmKernel compile(KernelTree tree) {
     return new JvmKernel(tree);
   }
 
-  /** Loops are not written out where HotSpot would not compile the kernel then. */
+  /** Compiles a kernel; does not unroll loops if HotSpot would then not compile the kernel. */
   private Compiled compiled(KernelTree kernel, boolean addresses) {
     Steps writtenOut = steps(kernel, true);
     if (writtenOut.writtenOut() > 0) {
@@ -162,7 +162,7 @@ public final class JvmKernel {
           return version;
         }
       } catch (KernelCompilationException e) {
-        // It may be short enough as it is.
+        // The kernel may be short enough without unrolled loops.
         LOG.log(System.Logger.Level.DEBUG, "loops are not written out", e);
       }
       return compiled(steps(kernel, false), kernel, addresses);
@@ -201,8 +201,8 @@ public final class JvmKernel {
   }
 
   /**
-   * Returns the length of the code of a class's longest method, or of the whole class if it is
-   * short.
+   * Returns the code length of a class's longest method, or the length of the whole class file if
+   * that is short.
    */
   private static int bytecode(byte[] classFile) {
     return classFile.length <= COMPILED_BYTES
@@ -218,9 +218,10 @@ public final class JvmKernel {
    * Runs the groups {@code fromGroup} (inclusive) to {@code toGroup} (exclusive) of a range, as
    * {@link GroupGrid} numbers them.
    *
-   * @param held whether all arrays are native memory that stays until the call returns. The end of
-   *     one that is not held is an exception; that of one that is held ends the process
-   * @param arrays for each parameter the bytes of the array; null for scalars
+   * @param held whether all arrays are native memory that stays until the call returns. If memory
+   *     is released early, the call throws if the memory is not held, and the process ends if it is
+   *     held
+   * @param arrays for each parameter the memory of the array; null for scalars
    * @param scalars for each parameter the {@link Number} or {@link Boolean}; null for arrays
    * @throws ArrayIndexOutOfBoundsException if an index is outside of an array
    * @throws ArithmeticException if an integer is divided by zero
@@ -240,9 +241,10 @@ public final class JvmKernel {
   }
 
   /**
-   * Runs all groups of a range, and tells of a failed item as a device does.
+   * Runs all groups of a range, and reports a failed item as a device does.
    *
-   * @param status four ints, all 0, as {@link dev.tidepool.spi.Program#reportsFaults} has them
+   * @param status four ints, all 0, as {@link dev.tidepool.spi.Program#reportsFaults} describes
+   *     them
    */
   public void report(
       @Nullable MemorySegment[] arrays,
@@ -284,7 +286,7 @@ public final class JvmKernel {
     }
   }
 
-  /** How the kernel was made, for reports. */
+  /** Returns how the kernel was compiled, for reports. */
   public String description() {
     Steps steps = byAddress.any.steps();
     String loops =

@@ -12,7 +12,7 @@ import java.lang.constant.ClassDesc;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** What the types of trees are called in class files. */
+/** Names the types of trees in class files. */
 final class JvmNames {
   static final ClassDesc SEGMENT = of(MemorySegment.class);
   static final ClassDesc LAYOUT = of(ValueLayout.class);
@@ -41,7 +41,7 @@ final class JvmNames {
     };
   }
 
-  /** Returns the elements of arrays on the heap; booleans are bytes there too. */
+  /** Returns the element type of arrays on the heap; booleans are bytes. */
   static TypeKind element(ElementKind kind) {
     return switch (kind) {
       case BOOLEAN, BYTE -> TypeKind.BYTE;
@@ -71,7 +71,7 @@ final class JvmNames {
         });
   }
 
-  /** Returns the constant of {@link ValueLayout} that is the layout of elements at any address. */
+  /** Returns the constant of {@link ValueLayout} for elements at any address. */
   static String layoutName(ElementKind kind) {
     return switch (kind) {
       case BOOLEAN, BYTE -> "JAVA_BYTE";

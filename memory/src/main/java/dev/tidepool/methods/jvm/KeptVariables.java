@@ -8,7 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Finds the variables whose values items need again behind a barrier. */
+/** Finds the variables whose values items need after a barrier. */
 final class KeptVariables {
   private KeptVariables() {}
 
@@ -26,7 +26,7 @@ final class KeptVariables {
     return kept;
   }
 
-  /** The variables of the group. */
+  /** Adds the variables of which the group has one. */
   static void ofGroup(List<Step> steps, Set<Variable> found) {
     for (Step step : steps) {
       switch (step) {
@@ -58,19 +58,22 @@ final class KeptVariables {
   }
 
   /**
-   * How statements use variables.
+   * The use of variables by statements.
    *
-   * @param mentioned those that they set or read
-   * @param exposed those of which they may read the value from before them
+   * @param mentioned the variables that the statements set or read
+   * @param exposed the variables whose values from before the statements may be read
    */
   record Uses(Set<Variable> mentioned, Set<Variable> exposed) {}
 
-  /** Looks at each statement once, because kernels can have thousands of variables. */
+  /**
+   * Returns the use of variables. Visits each statement once: kernels can have thousands of
+   * variables.
+   */
   static Uses uses(List<Statement> list) {
     Set<Variable> exposed = new LinkedHashSet<>();
     Set<Variable> mentioned = new LinkedHashSet<>();
-    // The statement that mentions them first need not set them: what is behind it may read the
-    // value from before.
+    // Variables that were first mentioned inside of a statement, which need not set them: later
+    // statements may read the value from before.
     Set<Variable> open = new HashSet<>();
     for (Statement statement : list) {
       Set<Variable> read = new LinkedHashSet<>();

@@ -7,9 +7,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
- * The exception that generated code throws at a site. It is converted to the exception that the
- * kernel's user sees, whose stack trace begins in the kernel's source: generated classes are hidden
- * from stack traces.
+ * A failure of generated code at a site. It becomes the exception that the kernel's user sees. The
+ * stack trace of that exception begins in the kernel's source: generated classes are hidden from
+ * stack traces.
  */
 final class KernelFault extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -38,7 +38,7 @@ final class KernelFault extends RuntimeException {
     return new KernelFault(site, 0, 0);
   }
 
-  /** Returns the exception that the user sees. */
+  /** Returns the exception for this fault. */
   RuntimeException exception(List<Site> sites) {
     if (site == NOWHERE) {
       return new ArithmeticException("/ by zero");
@@ -46,7 +46,7 @@ final class KernelFault extends RuntimeException {
     return Faults.of(sites.get(site), index, length);
   }
 
-  /** Writes the place, and the index, as devices do; a place without a site is thrown. */
+  /** Writes the site and the index as devices do; throws the exception if there is no site. */
   void report(MemorySegment status) {
     if (site == NOWHERE) {
       throw exception(List.of());

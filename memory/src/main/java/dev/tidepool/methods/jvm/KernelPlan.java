@@ -13,7 +13,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
-/** What the code of a kernel consists of and needs. */
+/** The steps of a kernel's code, and the memory that it needs. */
 final class KernelPlan {
   private final List<Step> steps;
   private final boolean addresses;
@@ -29,7 +29,7 @@ final class KernelPlan {
   /**
    * Plans the code of a kernel.
    *
-   * @param addresses whether arguments are used by their addresses where an index is an int
+   * @param addresses whether arguments are accessed by address if an index is an int
    */
   KernelPlan(KernelTree tree, List<Step> steps, boolean addresses) {
     this.steps = steps;
@@ -158,12 +158,12 @@ final class KernelPlan {
     return memory;
   }
 
-  /** Variables that are kept for each item from one step to another. */
+  /** Returns the variables that are kept for each item from one step to another. */
   Set<Variable> kept() {
     return kept;
   }
 
-  /** Variables that the group has one of. */
+  /** Returns the variables of which the group has one. */
   Set<Variable> ofGroup() {
     return ofGroup;
   }
@@ -176,7 +176,7 @@ final class KernelPlan {
     return read;
   }
 
-  /** Indexes of a box that the kernel reads. */
+  /** Returns the indices of a box that the kernel reads. */
   Set<Integer> boxNumbers() {
     return boxNumbers;
   }
@@ -186,12 +186,12 @@ final class KernelPlan {
     return heapArrays;
   }
 
-  /** Returns the arguments that atomic steps change. */
+  /** Returns the arguments that atomic operations change. */
   Set<KernelArray.Argument> atomics() {
     return atomics;
   }
 
-  /** Returns whether items may have to be left out of steps. */
+  /** Returns whether steps may have to skip items. */
   boolean parks() {
     return parks;
   }
@@ -201,7 +201,7 @@ final class KernelPlan {
     return usesGroups;
   }
 
-  /** Returns whether the items of a group do more than one step. */
+  /** Returns whether the items of a group execute more than one step. */
   boolean isFissioned() {
     return steps.size() != 1 || !(steps.getFirst() instanceof Step.Items);
   }

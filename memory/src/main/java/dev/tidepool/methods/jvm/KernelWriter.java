@@ -40,7 +40,7 @@ final class KernelWriter {
   private final Map<KernelArray, Integer> heap = new HashMap<>();
   private final Label groupEnd;
 
-  /** The number of the item in its box; an int. Set where items keep values. */
+  /** The number of the item in its box; an int. Set if items keep values. */
   private final int item;
 
   private KernelWriter(KernelPlan plan, CodeBuilder code) {
@@ -159,7 +159,7 @@ final class KernelWriter {
     }
   }
 
-  /** Lets items go on that wait for the end of a block, or of a round of a loop. */
+  /** Resumes the items that wait for the end of a block, or of a round of a loop. */
   private void release(Statement.Label label) {
     if (plan.parks()) {
       code.aload(parked()).aload(parked()).arraylength();
@@ -171,7 +171,7 @@ final class KernelWriter {
   private void branch(Step.Branch branch) {
     Set<Variable> read = plan.keptIn(branch.condition());
     if (plan.parks()) {
-      // An item that has returned does not compute on: what it kept may be old.
+      // An item that has returned no longer computes, so the values that it kept may be old.
       code.aload(parked()).aload(parked()).arraylength();
       code.invokestatic(PARKED, "first", MethodTypeDesc.of(CD_int, INTS, CD_int));
       code.istore(item);
@@ -201,7 +201,7 @@ final class KernelWriter {
     code.iload(item).loadLocal(kind, frame.of(variable)).arrayStore(kind);
   }
 
-  /** A loop over the items of the box, dimension 0 fastest. */
+  /** Writes a loop over the items of the box, dimension 0 fastest. */
   private void items(List<Statement> body) {
     KeptVariables.Uses uses = KeptVariables.uses(body);
     for (Variable variable : uses.mentioned()) {

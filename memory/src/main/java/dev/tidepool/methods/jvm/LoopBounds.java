@@ -14,14 +14,14 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The integers among a kernel's scalars that a loop compares with: how many turns it takes, as a
- * rule.
+ * The integer scalars of a kernel with which a loop compares; they usually determine the number of
+ * rounds.
  *
- * <p>They often have one value for as long as a program runs, such as the length of a vector. With
- * constants in their place the virtual machine's compiler knows the turns of the loop, and what
- * stands before and behind the loop for each item is less.
+ * <p>They often keep one value for as long as a program runs, such as the length of a vector. With
+ * constants in their place, HotSpot knows the rounds of the loop, and generates less code before
+ * and after the loop for each item.
  *
- * @param parameters in ascending order
+ * @param parameters their indices in ascending order
  */
 record LoopBounds(List<Integer> parameters) {
   static LoopBounds of(KernelTree tree) {
@@ -55,7 +55,7 @@ record LoopBounds(List<Integer> parameters) {
     }
   }
 
-  /** Returns the values of these scalars in a launch; none if one is missing. */
+  /** Returns the values of these scalars in a launch; an empty list if one is missing. */
   List<Long> values(KernelTree tree, @Nullable Object[] scalars) {
     List<Long> values = new ArrayList<>(parameters.size());
     for (int parameter : parameters) {
@@ -68,7 +68,7 @@ record LoopBounds(List<Integer> parameters) {
     return values;
   }
 
-  /** Returns the kernel for launches with these values alone. */
+  /** Returns the kernel for launches with exactly these values. */
   KernelTree fixed(KernelTree tree, List<Long> values) {
     return tree.withBody(
         Rewriter.rewrite(

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The arrays and scalars that generated code is given, in which order. */
+/** The arrays and scalars that generated code receives, and their order. */
 final class MemoryPlan {
   private final KernelTree tree;
   private final List<Slot> slots = new ArrayList<>();
@@ -21,7 +21,7 @@ final class MemoryPlan {
     this.tree = tree;
   }
 
-  /** An array that generated code is given. */
+  /** An array that generated code receives. */
   sealed interface Slot {
     /** Returns its type in class files. */
     ClassDesc type();
@@ -51,9 +51,11 @@ final class MemoryPlan {
     }
   }
 
-  /** For each item of a group, the value of a variable, or 1 if the item has returned. */
+  /**
+   * For each item of a group, the value of a variable, or the item's state in {@link ParkedItems}.
+   */
   record Kept(int variable, ValueType value) implements Slot {
-    /** In place of a variable: whether the item has returned. */
+    /** The states in {@link ParkedItems}, in place of a variable. */
     static final Kept RETURNED = new Kept(-1, ValueType.INT);
 
     @Override
@@ -63,7 +65,7 @@ final class MemoryPlan {
   }
 
   /**
-   * A number that generated code is given: the value of a scalar argument, or the length or the
+   * A number that generated code receives: the value of a scalar argument, or the length or the
    * address of an array argument.
    */
   record Scalar(int parameter, Use use) {
@@ -82,7 +84,7 @@ final class MemoryPlan {
     return scalars;
   }
 
-  /** Makes sure that a slot is among the slots. */
+  /** Adds a slot, unless it is present. */
   void need(Slot slot) {
     if (!slots.contains(slot)) {
       slots.add(slot);
@@ -104,7 +106,7 @@ final class MemoryPlan {
     }
   }
 
-  /** Returns the arrays of one thread; {@code items} is the size of a group. */
+  /** Returns the arrays of one thread, for groups of {@code items} items. */
   Object[] memory(@Nullable MemorySegment[] arrays, long items) {
     Object[] memory = new Object[slots.size()];
     for (int i = 0; i < memory.length; i++) {

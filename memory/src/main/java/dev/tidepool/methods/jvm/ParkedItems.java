@@ -3,8 +3,8 @@ package dev.tidepool.methods.jvm;
 import java.util.Arrays;
 
 /**
- * Which items of a group do nothing for a while: 0 for an item that goes on, 1 for one that has
- * returned, else the number of the block or loop whose end the item waits for, plus 2.
+ * Records which items of a group are parked: 0 for an item that runs, 1 for one that has returned,
+ * else the number of the block or loop whose end the item waits for, plus 2.
  */
 final class ParkedItems {
   static final int RETURNED = 1;
@@ -15,7 +15,7 @@ final class ParkedItems {
     return label + 2;
   }
 
-  /** Returns the first item that goes on; -1 if all have returned. */
+  /** Returns the first item that runs; -1 if there is none. */
   static int first(int[] parked, int items) {
     for (int i = 0; i < items; i++) {
       if (parked[i] == 0) {
@@ -25,14 +25,14 @@ final class ParkedItems {
     return -1;
   }
 
-  /** Lets items go on that wait for the end of a block or loop. */
+  /** Resumes the items that wait for the end of a block or loop. */
   static void release(int[] parked, int items, int waiting) {
     for (int i = 0; i < items; i++) {
       parked[i] = parked[i] == waiting ? 0 : parked[i];
     }
   }
 
-  /** Lets all items of a new group go on. */
+  /** Resumes all items, for a new group. */
   static void clear(int[] parked) {
     Arrays.fill(parked, 0);
   }

@@ -37,15 +37,18 @@ final class StatementWriter {
   private final HeapArrays heap;
   private final Map<Statement.Label, Targets> targets = new HashMap<>();
 
-  /** What ends an item, or parks it. */
+  /** Writes the code that ends an item, or parks it. */
   private final ItemEnd end;
 
-  /** Where jumps to a label go. */
+  /** The targets of jumps to a label. */
   private record Targets(Label behind, @Nullable Label start) {}
 
   /** Writes the end of an item. */
   interface ItemEnd {
-    /** For the rest of the kernel, or until the end of a block or loop of the group. */
+    /**
+     * Ends the item for the rest of the kernel, or parks it until the end of a block or loop of the
+     * group.
+     */
     void write(int parked);
   }
 
@@ -162,8 +165,8 @@ final class StatementWriter {
   }
 
   /**
-   * A divisor is tested always: libraries of devices replace the signal handler by which the
-   * virtual machine notices a division by zero.
+   * Writes a division. The divisor is tested unless it is a constant other than 0: the libraries of
+   * devices replace the signal handler by which the virtual machine notices a division by zero.
    */
   private void divide(Statement.Divide divide) {
     boolean isLong = divide.dividend().type() == ValueType.LONG;

@@ -1,9 +1,10 @@
 /**
- * Kernels that were Java methods, as code for this virtual machine: a hidden class for each kernel.
+ * Kernels that are written as Java methods, as code for this virtual machine: a hidden class for
+ * each kernel.
  *
  * <p>The loops over the items are part of the generated method, so that the compiler of the virtual
- * machine optimises them. The items of a group run on one thread; at a barrier the loop over the
- * items ends and a further one begins.
+ * machine optimises them. The items of a group run on one thread. At a barrier the loop over the
+ * items ends and a new one begins.
  */
 @NullMarked
 package dev.tidepool.methods.jvm;

@@ -4,16 +4,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** The exceptions that kernels fail with. */
+/** The exceptions of failed kernels. */
 public final class Faults {
   private Faults() {}
 
   /**
-   * Returns the exception of an item that failed, with its place in the source on top of the stack
-   * trace, and below it the calls that led there.
+   * Returns the exception of an item that failed. Its stack trace begins with the place in the
+   * source, followed by the calls that led there.
    *
-   * @param index of the array, if that was outside
-   * @param length of the array
+   * @param index the index, if it was outside of the array
+   * @param length the length of the array
    */
   public static RuntimeException of(Site site, int index, int length) {
     RuntimeException fault =

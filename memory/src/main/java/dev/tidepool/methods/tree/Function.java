@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 
 /**
  * Functions of the Java library that generators know. Other static methods of the library are
- * translated from their bytecode where that is possible.
+ * translated from their bytecode if possible.
  */
 public enum Function {
   ABS_INT("java.lang.Math", "abs", true, INT, INT),
@@ -36,7 +36,7 @@ public enum Function {
   RINT("java.lang.Math", "rint", true, DOUBLE, DOUBLE),
   ROUND_FLOAT("java.lang.Math", "round", true, INT, FLOAT),
   ROUND_DOUBLE("java.lang.Math", "round", true, LONG, DOUBLE),
-  // StrictMath's takes the sign of a NaN for positive.
+  // StrictMath's copySign treats the sign of a NaN as positive.
   COPY_SIGN_FLOAT("java.lang.Math", "copySign", false, FLOAT, FLOAT, FLOAT),
   COPY_SIGN_DOUBLE("java.lang.Math", "copySign", false, DOUBLE, DOUBLE, DOUBLE),
   SIGNUM_FLOAT("java.lang.Math", "signum", true, FLOAT, FLOAT),
@@ -110,8 +110,8 @@ public enum Function {
   }
 
   /**
-   * The function that a static method is, if generators know it. {@code StrictMath}'s methods are
-   * those of {@code Math} where both have the same results.
+   * Returns the function of a static method; empty if generators do not know it. A method of {@code
+   * StrictMath} is that of {@code Math} if both have the same results.
    */
   public static Optional<Function> of(String owner, String method, List<ValueType> parameters) {
     for (Function function : BY_METHOD.getOrDefault(method, List.of())) {

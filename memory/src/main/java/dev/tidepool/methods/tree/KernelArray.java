@@ -1,17 +1,19 @@
 package dev.tidepool.methods.tree;
 
-/** An array that a kernel uses. Which one a load or store uses is known when it is compiled. */
+/**
+ * An array that a kernel uses. The array of a load or store is known when the kernel is compiled.
+ */
 public sealed interface KernelArray {
   /** Returns the type of its elements. */
   ElementKind kind();
 
-  /** Returns what messages call it. */
+  /** Returns its name in messages. */
   String name();
 
   /**
    * An argument of the launch.
    *
-   * @param index of the parameter among those of the kernel
+   * @param index the index among the kernel's parameters
    */
   record Argument(int index, ElementKind kind, String name) implements KernelArray {}
 

@@ -2,7 +2,7 @@ package dev.tidepool.methods.tree;
 
 import java.util.List;
 
-/** A value, computed without effects. It has Java's meaning: integers wrap, shifts are masked. */
+/** A value, computed without effects and with Java's meaning: integers wrap, shifts are masked. */
 public sealed interface KernelExpression {
   /** Returns its type. */
   ValueType type();
@@ -20,7 +20,7 @@ public sealed interface KernelExpression {
     }
   }
 
-  /** The value that a variable has now. */
+  /** The current value of a variable. */
   record Read(Variable variable) implements KernelExpression {
     @Override
     public ValueType type() {
@@ -31,13 +31,13 @@ public sealed interface KernelExpression {
   /**
    * A scalar argument of the launch. Short integers and booleans are ints.
    *
-   * @param index of the parameter among those of the kernel
+   * @param index the index among the kernel's parameters
    */
   record ScalarArgument(int index, ValueType type) implements KernelExpression {}
 
   /** A number of the work item in a dimension from 0 to 2; a long. */
   record ItemNumber(Kind kind, int dimension) implements KernelExpression {
-    /** Which number; as the methods of {@code WorkItem} with these names. */
+    /** Which number; named as the methods of {@code WorkItem}. */
     public enum Kind {
       GLOBAL_ID,
       LOCAL_ID,
@@ -152,7 +152,7 @@ public sealed interface KernelExpression {
       this.symbol = symbol;
     }
 
-    /** How Java writes it. */
+    /** Returns the operator as Java writes it. */
     public String symbol() {
       return symbol;
     }
@@ -177,7 +177,7 @@ public sealed interface KernelExpression {
     }
   }
 
-  /** A comparison. Only {@code NOT_EQUAL} holds where one is NaN. */
+  /** A comparison. If a value is NaN, only {@code NOT_EQUAL} holds. */
   enum Comparison {
     EQUAL("=="),
     NOT_EQUAL("!="),
@@ -192,16 +192,17 @@ public sealed interface KernelExpression {
       this.symbol = symbol;
     }
 
-    /** How Java and C write it. */
+    /** Returns the comparison as Java and C write it. */
     public String symbol() {
       return symbol;
     }
   }
 
   /**
-   * The int -1, 0 or 1 by the order of two values, as {@code lcmp}, {@code fcmpl} and the like.
+   * The int -1, 0 or 1 by the order of two values, as computed by {@code lcmp}, {@code fcmpl} and
+   * the like.
    *
-   * @param unordered the result where one is NaN: -1 or 1
+   * @param unordered the result if a value is NaN: -1 or 1
    */
   record Order(KernelExpression left, KernelExpression right, int unordered)
       implements KernelExpression {

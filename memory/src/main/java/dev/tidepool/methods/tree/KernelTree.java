@@ -3,15 +3,15 @@ package dev.tidepool.methods.tree;
 import java.util.List;
 
 /**
- * A kernel that was a Java method.
+ * A kernel that is written as a Java method.
  *
  * @param className the binary name of the class that declares the method
  * @param methodName the method's name
- * @param parameters those of a launch, in order, without the work item or index
- * @param body what each item does
- * @param sites where it may fail, by their ids
- * @param variables how many there are; ids are smaller
- * @param labels how many there are; ids are smaller
+ * @param parameters the parameters of a launch, in order, without the work item or index
+ * @param body the statements of each item
+ * @param sites the places where it may fail, by their ids
+ * @param variables the number of variables; ids are smaller
+ * @param labels the number of labels; ids are smaller
  */
 public record KernelTree(
     String className,
@@ -31,7 +31,7 @@ public record KernelTree(
   /**
    * A parameter of a launch.
    *
-   * @param name what arguments call it
+   * @param name the name that arguments use
    * @param kind the type of the scalar, or of the array's elements
    */
   public record Parameter(String name, ElementKind kind, boolean isArray) {}

@@ -20,15 +20,15 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Makes changed copies of trees. */
+/** Creates changed copies of trees. */
 public final class Rewriter {
   private Rewriter() {}
 
   /**
    * Changes statements and expressions.
    *
-   * @param replacement what stands for a statement, whose parts have been changed already
-   * @param change what stands for an expression, whose parts have been changed already
+   * @param replacement returns the replacement of a statement whose parts have been changed already
+   * @param change returns the replacement of an expression whose parts have been changed already
    */
   public static List<Statement> rewrite(
       List<Statement> statements,

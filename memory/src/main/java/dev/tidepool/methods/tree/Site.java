@@ -7,11 +7,11 @@ import java.util.List;
  *
  * @param id its index in {@link KernelTree#sites()}; reports of faults carry {@code id + 1}
  * @param fault what may happen there
- * @param array what messages call the array; empty for divisions
- * @param length of the array if it is constant; -1 for an argument of the launch
- * @param parameter index of the argument that is the array; -1 if none is
- * @param frames the place, and those of the calls that lead to it from the kernel, as a stack trace
- *     has them
+ * @param array the array's name in messages; empty for divisions
+ * @param length the array's length if it is constant; -1 for an argument of the launch
+ * @param parameter the index of the argument that is the array; -1 if there is none
+ * @param frames the place, and the places of the calls that lead to it from the kernel, as in a
+ *     stack trace
  */
 public record Site(
     int id, Fault fault, String array, int length, int parameter, List<StackTraceElement> frames) {

@@ -11,8 +11,8 @@ public sealed interface Statement {
   /**
    * Loads an element; fails if the index is outside of the array.
    *
-   * @param index an int; where there is no site, an int or a long
-   * @param site where; null if the index is known to be inside
+   * @param index an int; also a long if there is no site
+   * @param site the place; null if the index is known to be inside
    */
   record Load(Variable target, KernelArray array, KernelExpression index, @Nullable Site site)
       implements Statement {}
@@ -20,8 +20,8 @@ public sealed interface Statement {
   /**
    * Stores an element, narrowed to its type; fails if the index is outside of the array.
    *
-   * @param index an int; where there is no site, an int or a long
-   * @param site where; null if the index is known to be inside
+   * @param index an int; also a long if there is no site
+   * @param site the place; null if the index is known to be inside
    */
   record Store(
       KernelArray array, KernelExpression index, KernelExpression value, @Nullable Site site)
@@ -31,7 +31,7 @@ public sealed interface Statement {
    * The quotient or remainder of two ints or longs; fails if the divisor is 0. The quotient of the
    * least integer and -1 is the least integer.
    *
-   * @param site where; null if the divisor is known not to be 0
+   * @param site the place; null if the divisor is known not to be 0
    */
   record Divide(
       Variable target,
@@ -48,11 +48,10 @@ public sealed interface Statement {
   }
 
   /**
-   * Changes an element in one step that no other item comes between; fails if the index is outside
-   * of the array.
+   * Changes an element atomically; fails if the index is outside of the array.
    *
-   * @param target becomes the value before; null if that is not used
-   * @param expected what a compare-and-set expects; null for others
+   * @param target receives the previous value; null if that is not used
+   * @param expected the value that a compare-and-set expects; null for others
    */
   record Atomic(
       @Nullable Variable target,
@@ -64,7 +63,7 @@ public sealed interface Statement {
       @Nullable Site site)
       implements Statement {}
 
-  /** What an atomic step does. */
+  /** An atomic operation. */
   enum AtomicOperation {
     ADD,
     MIN,
@@ -76,13 +75,13 @@ public sealed interface Statement {
   record Clear(KernelArray.Private array) implements Statement {}
 
   /**
-   * Waits until all items of the group are here, and have seen each other's stores.
+   * Waits until all items of the group have arrived and see each other's stores.
    *
-   * @param frame its place in the source, as a stack trace has it
+   * @param frame its place in the source, as in a stack trace
    */
   record Barrier(StackTraceElement frame) implements Statement {}
 
-  /** Does one of two lists of statements, by whether an int is not 0. */
+  /** Executes one of two lists of statements, depending on whether an int is not 0. */
   record If(KernelExpression condition, List<Statement> then, List<Statement> otherwise)
       implements Statement {
     /** Copies the lists. */
@@ -92,7 +91,7 @@ public sealed interface Statement {
     }
   }
 
-  /** Does its body again and again, until something leaves it. */
+  /** Repeats its body until a jump leaves it. */
   record Loop(Label label, List<Statement> body) implements Statement {
     /** Copies the list. */
     public Loop {
@@ -100,7 +99,7 @@ public sealed interface Statement {
     }
   }
 
-  /** Does its body once. A {@link Break} with its label jumps to the end of it. */
+  /** Executes its body once. A {@link Break} with its label jumps to its end. */
   record Block(Label label, List<Statement> body) implements Statement {
     /** Copies the list. */
     public Block {
@@ -108,13 +107,13 @@ public sealed interface Statement {
     }
   }
 
-  /** Jumps to the end of the {@link Block} or {@link Loop} around it that has the label. */
+  /** Jumps to the end of the enclosing {@link Block} or {@link Loop} with the label. */
   record Break(Label label) implements Statement {}
 
-  /** Jumps to the start of the {@link Loop} around it that has the label. */
+  /** Jumps to the start of the enclosing {@link Loop} with the label. */
   record Continue(Label label) implements Statement {}
 
-  /** Ends what the item computes. */
+  /** Ends the item. */
   record Return() implements Statement {}
 
   /**

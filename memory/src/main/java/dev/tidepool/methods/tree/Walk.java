@@ -65,7 +65,7 @@ public final class Walk {
     return labels;
   }
 
-  /** Returns whether there is a statement in a statement, and so on, more than so many times. */
+  /** Returns whether statements are nested deeper than a number of levels. */
   public static boolean isNestedDeeper(List<Statement> list, int levels) {
     for (Statement statement : list) {
       for (List<Statement> part : parts(statement)) {
@@ -77,7 +77,7 @@ public final class Walk {
     return false;
   }
 
-  /** The place at which a statement itself may fail; null if it cannot. */
+  /** Returns the place at which a statement itself may fail; null if it cannot. */
   public static @Nullable Site site(Statement statement) {
     return switch (statement) {
       case Statement.Load load -> load.site();
@@ -89,8 +89,8 @@ public final class Walk {
   }
 
   /**
-   * Returns the expressions that a statement computes itself; those of statements inside it are
-   * not.
+   * Returns the expressions that a statement itself computes, without those of statements inside
+   * it.
    */
   public static List<KernelExpression> expressions(Statement statement) {
     return switch (statement) {
@@ -123,13 +123,13 @@ public final class Walk {
         || operands(expression).stream().anyMatch(operand -> any(operand, test));
   }
 
-  /** Returns whether there is an operand in an operand, and so on, more than so many times. */
+  /** Returns whether operands are nested deeper than a number of levels. */
   public static boolean isDeeper(KernelExpression expression, int levels) {
     return operands(expression).stream()
         .anyMatch(operand -> levels == 0 || isDeeper(operand, levels - 1));
   }
 
-  /** Returns whether an expression has more parts than so many, itself among them. */
+  /** Returns whether an expression has more parts than a number, itself included. */
   public static boolean isLarger(KernelExpression expression, int parts) {
     int[] left = {parts};
     // Stops at the first part that is one too many.
@@ -161,7 +161,7 @@ public final class Walk {
         part -> part instanceof KernelExpression.Read read && read.variable().equals(variable));
   }
 
-  /** Returns whether an expression reads one of some variables. */
+  /** Returns whether an expression reads at least one of some variables. */
   public static boolean readsAny(KernelExpression expression, Set<Variable> variables) {
     return any(
         expression,

@@ -5,8 +5,8 @@
  *
  * <p>A tree has no calls: static methods are part of the tree of their caller. Expressions have no
  * effects and cannot fail, so they may be computed at any time while their variables keep their
- * values. What may fail or has an effect is a statement, and has a {@link
- * dev.tidepool.methods.tree.Site} where it may fail.
+ * values. Operations that may fail or have an effect are statements; those that may fail have a
+ * {@link dev.tidepool.methods.tree.Site}.
  */
 @NullMarked
 package dev.tidepool.methods.tree;
