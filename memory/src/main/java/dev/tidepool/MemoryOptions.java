@@ -180,8 +180,8 @@ public final class MemoryOptions {
 
   /**
    * {@code pinned-memory}: whether memory is page-locked, for PINNED buffers and for the blocks
-   * that transfers go through; true. Otherwise plain memory takes its place, and each PINNED buffer
-   * is counted in {@link MemoryStatistics#pinnedFallbacks()}.
+   * that transfers go through; true. Otherwise plain memory takes its place, and {@link
+   * MemoryStatistics#pinnedFallbacks()} counts each block that is allocated for a PINNED buffer.
    */
   public boolean pinnedMemory() {
     return get(MemoryOption.PINNED_MEMORY);
@@ -436,7 +436,7 @@ public final class MemoryOptions {
       return this;
     }
 
-    /** Returns whether blocks are kept for reuse. */
+    /** Sets whether blocks are kept for reuse. */
     public Builder pooling(boolean pooling) {
       return set(MemoryOption.POOLING, pooling);
     }
@@ -456,12 +456,12 @@ public final class MemoryOptions {
       return set(MemoryOption.KEPT_POOL_BYTES, bytes);
     }
 
-    /** Returns how often idle blocks are given back; zero means never. */
+    /** Sets how often idle blocks are given back; zero means never. */
     public Builder trimInterval(Duration interval) {
       return set(MemoryOption.TRIM_INTERVAL, interval);
     }
 
-    /** Returns how often scattered small buffers are moved together; zero means only on request. */
+    /** Sets how often scattered small buffers are moved together; zero means only on request. */
     public Builder defragmentInterval(Duration interval) {
       return set(MemoryOption.DEFRAGMENT_INTERVAL, interval);
     }
@@ -471,12 +471,12 @@ public final class MemoryOptions {
       return set(MemoryOption.EVICTION_POLICY, policy);
     }
 
-    /** Returns whether accelerators copy straight from each other where they can. */
+    /** Sets whether accelerators copy straight from each other where they can. */
     public Builder peerAccess(boolean straight) {
       return set(MemoryOption.PEER_ACCESS, straight);
     }
 
-    /** Returns whether kernels in the background are submitted behind those that they depend on. */
+    /** Sets whether kernels in the background are submitted behind those that they depend on. */
     public Builder deviceOrder(boolean byDevice) {
       return set(MemoryOption.DEVICE_ORDER, byDevice);
     }
@@ -496,12 +496,12 @@ public final class MemoryOptions {
       return set(MemoryOption.STAGING_CHUNK, bytes);
     }
 
-    /** Returns whether blocks are cleared before they go back to a pool. */
+    /** Sets whether blocks are cleared before they go back to a pool. */
     public Builder zeroOnRelease(boolean zero) {
       return set(MemoryOption.ZERO_ON_RELEASE, zero);
     }
 
-    /** Returns how much is recorded. */
+    /** Sets how much is recorded. */
     public Builder diagnostics(DiagnosticsLevel level) {
       return set(MemoryOption.DIAGNOSTICS, level);
     }
@@ -536,17 +536,17 @@ public final class MemoryOptions {
       return set(MemoryOption.SPILL_DIRECTORY, Optional.of(directory));
     }
 
-    /** Returns the folder of the buffers that processes share. */
+    /** Sets the folder of the buffers that processes share. */
     public Builder sharedDirectory(Path folder) {
       return set(MemoryOption.SHARED_DIRECTORY, Optional.of(folder));
     }
 
-    /** Returns whether idle blocks are given back when memory is short. */
+    /** Sets whether idle blocks are given back when memory is short. */
     public Builder trimOnPressure(boolean trim) {
       return set(MemoryOption.TRIM_ON_PRESSURE, trim);
     }
 
-    /** Returns whether memory is page-locked. */
+    /** Sets whether memory is page-locked. */
     public Builder pinnedMemory(boolean lock) {
       return set(MemoryOption.PINNED_MEMORY, lock);
     }
@@ -556,12 +556,12 @@ public final class MemoryOptions {
       return set(MemoryOption.PINNED_POOL_BYTES, bytes);
     }
 
-    /** Returns whether CUDA's managed memory serves UNIFIED buffers. */
+    /** Sets whether CUDA's managed memory serves UNIFIED buffers. */
     public Builder managedMemory(boolean use) {
       return set(MemoryOption.MANAGED_MEMORY, use);
     }
 
-    /** Returns whether OpenCL devices compute in the host's memory where they share it. */
+    /** Sets whether OpenCL devices compute in the host's memory where they share it. */
     public Builder zeroCopyBuffers(boolean use) {
       return set(MemoryOption.ZERO_COPY_BUFFERS, use);
     }
@@ -577,7 +577,7 @@ public final class MemoryOptions {
       return this;
     }
 
-    /** Returns how many of the latest allocations and frees are kept for snapshots. */
+    /** Sets how many of the latest allocations and frees are kept for snapshots. */
     public Builder history(int events) {
       return set(MemoryOption.HISTORY, events);
     }
@@ -587,7 +587,7 @@ public final class MemoryOptions {
       return set(MemoryOption.DUMP_DIRECTORY, Optional.of(directory));
     }
 
-    /** Returns how often a transfer is tried again after a transient error. */
+    /** Sets how often a transfer is tried again after a transient error. */
     public Builder transferRetries(int count) {
       return set(MemoryOption.TRANSFER_RETRIES, count);
     }
@@ -597,12 +597,12 @@ public final class MemoryOptions {
       return set(MemoryOption.TRANSFER_RETRY_TIME, time);
     }
 
-    /** Returns whether management consoles see the manager. */
+    /** Sets whether management consoles see the manager. */
     public Builder jmx(boolean register) {
       return set(MemoryOption.JMX, register);
     }
 
-    /** Returns whether the ways to a device are measured, and the cheapest is taken. */
+    /** Sets whether the ways to a device are measured, and the cheapest is taken. */
     public Builder calibration(boolean measure) {
       return set(MemoryOption.CALIBRATION, measure);
     }

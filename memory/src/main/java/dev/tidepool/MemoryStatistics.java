@@ -24,7 +24,7 @@ import java.time.Duration;
  * @param totalFreed cumulative: buffers freed; the rest is {@code activeBuffers}
  * @param driverAllocations cumulative: calls of the driver or the operating system that allocated
  * @param pinnedFallbacks cumulative: PINNED blocks that became plain memory because no more could
- *     be locked
+ *     be locked. Such a block counts when it is allocated, and not again when the pool reuses it
  * @param evictions cumulative: device copies given up because memory ran out
  * @param leaks cumulative: buffers that became unreachable unclosed and were reclaimed
  * @param reservedBytes current: bytes held of the driver and the operating system: those of live

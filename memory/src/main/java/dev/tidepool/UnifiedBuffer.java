@@ -28,9 +28,10 @@ import java.util.concurrent.CompletableFuture;
  * with the same cause.
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads alike. {@code void}
- * operations return when done, except for prefetches, whose errors the next use throws. Futures
- * complete on the library's threads; cancelling one stops what has not started. An array or segment
- * given to an asynchronous operation must stay untouched until its future completes.
+ * operations return when done, except for prefetches: the first use that begins after one has
+ * failed throws its error. Futures complete on the library's threads; cancelling one stops what has
+ * not started. An array or segment given to an asynchronous operation must stay untouched until its
+ * future completes.
  *
  * <p><b>Errors.</b> Every method of a closed buffer but {@link #close()} throws {@link
  * IllegalStateException} naming the buffer's tag; ranges outside the buffer or the array throw

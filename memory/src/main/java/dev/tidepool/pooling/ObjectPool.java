@@ -143,8 +143,8 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns whether an idle object may be handed out; others are destroyed. Called before an
-     * object is handed out.
+     * Sets the test whether an idle object may be handed out; others are destroyed. Called before
+     * an object is handed out.
      */
     public Builder<T> validate(Predicate<? super T> validate) {
       this.validate = validate;
@@ -195,7 +195,7 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns the time without use after which maintenance destroys an object; zero, the default,
+     * Sets the time without use after which maintenance destroys an object; zero, the default,
      * means never.
      */
     public Builder<T> idleTimeout(Duration time) {
@@ -204,8 +204,8 @@ public interface ObjectPool<T> extends AutoCloseable {
     }
 
     /**
-     * Returns how often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains}
-     * it; every minute. Zero means on request alone, without a thread.
+     * Sets how often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains} it;
+     * every minute. Zero means on request alone, without a thread.
      */
     public Builder<T> maintenanceInterval(Duration interval) {
       this.maintenanceInterval = interval;

@@ -276,8 +276,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns a further accelerator, which takes its part of the chunks. The memory limit is
-     * divided evenly among all.
+     * Adds a further accelerator, which takes its part of the chunks. The memory limit is divided
+     * evenly among all.
      *
      * @throws IllegalArgumentException if the pipeline uses this accelerator already
      */
@@ -291,7 +291,7 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns a further kernel, run after those before it on the same chunk. What it reads is a
+     * Adds a further kernel, run after those before it on the same chunk. What it reads is a
      * source, a scalar, or what a kernel before it writes, which then needs no sink.
      */
     public Builder then(KernelSource kernel) {
@@ -318,7 +318,7 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns what a name of the kernel reads.
+     * Sets what a name of the kernel reads.
      *
      * @throws IllegalArgumentException if the name has a source or a value already, or the length
      *     differs from that of other arrays
@@ -332,8 +332,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns what takes a name's results. A name with a source too is updated: the kernel reads
-     * what it overwrites.
+     * Sets what takes a name's results. A name with a source too is updated: the kernel reads what
+     * it overwrites.
      *
      * @throws IllegalArgumentException if the name has a sink or a value already, the length
      *     differs from that of other arrays, or the name's source has another type
@@ -357,7 +357,7 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * Returns a number or a truth value for a name.
+     * Gives a name a number or a truth value.
      *
      * @throws IllegalArgumentException if the name has one, or an array, already
      */

@@ -128,37 +128,37 @@ public final class Pipeline {
     return pipeline;
   }
 
-  /** Returns a further file that is read. */
+  /** Adds a further file that is read. */
   public Pipeline and(String name, Path file) {
     sources.add(name, file);
     return this;
   }
 
-  /** Returns a further file of elements and nothing else that is read. */
+  /** Adds a further file of elements and nothing else that is read. */
   public Pipeline and(String name, RawFile<?> file) {
     sources.add(name, file);
     return this;
   }
 
-  /** Returns a further buffer that is read. */
+  /** Adds a further buffer that is read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
     return and(name, new BufferEndpoint<>(buffer));
   }
 
-  /** Returns a further source. */
+  /** Adds a further source. */
   public Pipeline and(String name, ElementSource source) {
     sources.add(name, source);
     return this;
   }
 
-  /** Returns a number or a truth value for a name. */
+  /** Gives a name a number or a truth value. */
   public Pipeline with(String name, Object scalar) {
     scalars.put(name, Objects.requireNonNull(scalar, "scalar"));
     return this;
   }
 
   /**
-   * Returns a kernel, run after those before it.
+   * Adds a kernel, run after those before it.
    *
    * @param expression assignments of the elementwise language, or reductions, whose {@link
    *     Outcome#values() values} are told at the end
@@ -170,7 +170,7 @@ public final class Pipeline {
     return through(KernelSource.elementwise(parsed.source()));
   }
 
-  /** Kernels, run in this order after those before them, one item for each element. */
+  /** Adds kernels, run in this order after those before them, one item for each element. */
   public Pipeline through(KernelSource... next) {
     kernels.addAll(List.of(next));
     return this;
@@ -236,9 +236,7 @@ public final class Pipeline {
     return this;
   }
 
-  /**
-   * Returns the accelerators that compute, by their managers; they share the work by their speed.
-   */
+  /** Adds the accelerators that compute, by their managers; they share the work by their speed. */
   public Pipeline on(UnifiedMemoryManager... managers) {
     memories.addAll(List.of(managers));
     return this;
@@ -253,6 +251,8 @@ public final class Pipeline {
    *     to be read, or the memory limit is too small
    * @throws CancellationException if it was cancelled; files do not appear then, and what buffers
    *     hold is undefined
+   * @throws dev.tidepool.KernelCompilationException if an expression reads a name that is given
+   *     nowhere, or its results do not fit the type of their array
    * @throws TidepoolException if a file, the accelerators or their memory fails
    */
   public Outcome run(StreamOptions options) {

@@ -113,13 +113,13 @@ public record TransferOptions(
       return this;
     }
 
-    /** Returns whether bytes may use page-locked memory. */
+    /** Sets whether bytes may use page-locked memory. */
     public Builder pinned(boolean pinned) {
       this.pinned = pinned;
       return this;
     }
 
-    /** Returns whether a chunk may begin before the one before it has arrived. */
+    /** Sets whether a chunk may begin before the one before it has arrived. */
     public Builder pipelining(boolean pipelining) {
       this.pipelining = pipelining;
       return this;
@@ -131,7 +131,7 @@ public record TransferOptions(
       return this;
     }
 
-    /** Returns whether checksums of the source and of what arrived are compared. */
+    /** Sets whether checksums of the source and of what arrived are compared. */
     public Builder verified(boolean verified) {
       this.verified = verified;
       return this;
@@ -143,7 +143,7 @@ public record TransferOptions(
       return this;
     }
 
-    /** Returns how often a transfer is tried again after a transient error. */
+    /** Sets how often a transfer is tried again after a transient error. */
     public Builder retries(int count) {
       this.retries = count;
       return this;
