@@ -280,7 +280,7 @@ public final class MemoryOption<T> {
 
   private static <E extends Enum<E>> MemoryOption<E> choice(String key, E set, String description) {
     E[] constants = set.getDeclaringClass().getEnumConstants();
-    String rule = "one of " + Arrays.toString(constants).toLowerCase(Locale.ROOT);
+    String rule = "one of " + Arrays.toString(constants).toLowerCase(Locale.ROOT).replace('_', '-');
     return new MemoryOption<>(
         key, set, text -> parseConstant(constants, rule, text), _ -> true, rule, description);
   }

@@ -61,7 +61,7 @@ final class MethodSearch {
           owner.getName()
               + " declares several methods "
               + name
-              + "; pass the MethodType of one: "
+              + "; pass a MethodHandles.Lookup, the name and the MethodType of one: "
               + found.stream()
                   .map(method -> typeOf(method).toString())
                   .sorted()

@@ -75,7 +75,8 @@ public interface TidepoolRuntime {
               + (notes().isEmpty()
                   ? "; a kind whose module (tidepool-opencl, tidepool-cuda, tidepool-metal) is not"
                       + " on the path is not looked for, nor one whose META-INF/services was lost"
-                      + " when one jar was made of several"
+                      + " when one jar was made of several, nor one that Tidepool.open(name) did"
+                      + " not name"
                   : "; " + String.join("; ", notes())));
     }
 

@@ -28,7 +28,8 @@ import java.util.concurrent.CompletableFuture;
  * that buffer fail with the same cause.
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads. {@code void} methods
- * return when the operation has ended, except prefetches, whose errors are thrown by the next use.
+ * return when the operation has ended, except prefetches: the first use that begins after one has
+ * failed throws its error.
  * Futures complete on the library's threads; cancelling a future stops an operation that has not
  * started. Do not use an array or segment of an asynchronous operation until its future has
  * completed.

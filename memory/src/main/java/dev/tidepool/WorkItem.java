@@ -23,13 +23,25 @@ public interface WorkItem {
   /** Returns the size of a group in a dimension; 1 if the launch has no group size. */
   long groupSize(int dimension);
 
-  /** Returns the bytes of the array argument at {@code index} of the declared parameters. */
+  /**
+   * Returns the bytes of the array argument at {@code index} of the declared parameters.
+   *
+   * @throws IllegalArgumentException if that parameter is a scalar
+   */
   MemorySegment array(int index);
 
-  /** Returns the scalar argument at {@code index} of the declared parameters, as a double. */
+  /**
+   * Returns the scalar argument at {@code index} of the declared parameters, as a double.
+   *
+   * @throws IllegalArgumentException if that parameter is an array
+   */
   double scalar(int index);
 
-  /** Returns the scalar argument at {@code index} of the declared parameters, as a long. */
+  /**
+   * Returns the scalar argument at {@code index} of the declared parameters, as a long.
+   *
+   * @throws IllegalArgumentException if that parameter is an array
+   */
   long integer(int index);
 
   /** Returns the memory that the items of one group share. The launch sets its size. */

@@ -65,6 +65,13 @@ class AbstractUnifiedBufferTest {
   }
 
   @Test
+  void itIsNotLentAndTheErrorSaysWhy() {
+    assertThatThrownBy(() -> memory.lend(NativeUse.read(buffer)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("of a program's own class, which cannot be lent");
+  }
+
+  @Test
   void buffersOfALibraryCopyFromItAndToIt() {
     try (UnifiedBuffer<float[]> own = memory.allocate(ElementType.FLOAT, 4)) {
       own.copyFrom(buffer);

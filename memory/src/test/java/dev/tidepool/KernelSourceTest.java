@@ -79,7 +79,8 @@ class KernelSourceTest {
   void severalAnnotatedMethodsOfANameAreRefusedAndSoIsOneThatIsNot() {
     assertThatThrownBy(() -> KernelSource.method(Overloaded.class, "twice"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("declares several methods twice");
+        .hasMessageContaining("declares several methods twice")
+        .hasMessageContaining("pass a MethodHandles.Lookup, the name and the MethodType of one: (");
     assertThatThrownBy(() -> KernelSource.method(Overloaded.class, "plain"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("plain has no @KernelMethod");

@@ -66,6 +66,9 @@ class OneAcceleratorTest {
   @Test
   void aTidepoolHasTheAcceleratorsOfOneKindAndTheCpu() {
     try (Tidepool tidepool = Discovery.using(List.of(other), () -> Tidepool.open("cpu:0"))) {
+      assertThatThrownBy(() -> tidepool.accelerator("other:0"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("that Tidepool.open(name) did not name");
       assertThat(tidepool.memory(tidepool.accelerator("cpu:0")).accelerator().id())
           .isEqualTo("cpu:0");
       assertThat(tidepool.notes()).isEmpty();

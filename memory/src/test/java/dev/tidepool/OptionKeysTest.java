@@ -118,7 +118,8 @@ final class OptionKeysTest {
         "memory-limit | 0 | memory-limit=0: memory-limit is 0; it must be 1 or more, or -1",
         "memory-limit | much | memory-limit=much: ",
         "jmx | perhaps | jmx=perhaps: write true or false",
-        "eviction-policy | newest | eviction-policy=newest: write one of [lru, lfu",
+        "eviction-policy | newest | eviction-policy=newest: write one of [lru, lfu, fifo,"
+            + " time-to-live]",
         "watermarks | 0.5, 2 | watermarks=0.5, 2: watermarks is [0.5, 2.0]; it must be parts above"
             + " 0",
         "trim-interval | -PT1S | trim-interval=-PT1S: trim-interval is PT-1S; it must be from zero",

@@ -45,9 +45,11 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
       if (value != null) {
         bindings.bind(expression, name, value, arrays);
       } else if (name.access() != Access.OUT) {
+        // With a mask, the text has a further line: the condition, behind the mask's name.
+        String place = mask.isEmpty() ? " (column " + name.column() + " of the expression)" : "";
         throw new WrongArguments(
-            "%s (column %s of the expression) has no value; add %s=FILE.npy or %s=NUMBER"
-                .formatted(name.name(), name.column(), name.name(), name.name()));
+            "%s%s has no value; add %s=FILE.npy or %s=NUMBER"
+                .formatted(name.name(), place, name.name(), name.name()));
       }
     }
     for (Reduction reduction : expression.reductions()) {

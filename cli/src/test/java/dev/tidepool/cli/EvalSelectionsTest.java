@@ -103,7 +103,7 @@ class EvalSelectionsTest {
         .contains("--where: unexpected character '#' at column 7");
     refuses(x, "r = sum(x)", "--where", "x > 1; q = 2").contains("give one condition");
     refuses(x, "r = sum(x)", "--where", "max(x)").contains("one value of all elements");
-    refuses(x, "r = sum(x)", "--where", "q > 1").contains("q", "has no value");
+    refuses(x, "r = sum(x)", "--where", "q > 1").contains("q has no value");
     refuses(x, "r = max(x)", "--where", "x > 9").contains("no element is selected");
     refuses(x, "r = max(x)", "r=" + out, "--axis", "0", "--where", "x > 9")
         .contains("the result has no selected element");

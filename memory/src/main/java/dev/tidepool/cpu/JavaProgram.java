@@ -96,7 +96,12 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
 
     @Override
     public MemorySegment array(int index) {
-      return arrays[index];
+      MemorySegment array = arrays[index];
+      if (array == null) {
+        throw new IllegalArgumentException(
+            "parameter " + index + " is a scalar; ask for it by scalar or integer");
+      }
+      return array;
     }
 
     @Override
@@ -106,9 +111,13 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
 
     @Override
     public long integer(int index) {
-      return scalars[index] instanceof Boolean truth
-          ? (truth ? 1 : 0)
-          : ((Number) scalars[index]).longValue();
+      return switch (scalars[index]) {
+        case Boolean truth -> truth ? 1 : 0;
+        case Number number -> number.longValue();
+        case null, default ->
+            throw new IllegalArgumentException(
+                "parameter " + index + " is an array; ask for it by array");
+      };
     }
 
     @Override

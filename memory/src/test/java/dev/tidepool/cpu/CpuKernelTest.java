@@ -241,6 +241,24 @@ class CpuKernelTest {
   }
 
   @Test
+  void aJavaKernelThatTakesAnArrayForAScalarIsToldWhatTheParameterIs() {
+    for (JavaKernel body :
+        List.<JavaKernel>of(
+            item -> item.scalar(1), item -> item.integer(1), item -> item.array(0))) {
+      Program program = device.compile(KernelSource.java(body, A, OUT), List.of(A, OUT));
+      Block out = block(8);
+      assertThatThrownBy(
+              () ->
+                  run(
+                      program,
+                      List.of(new KernelArgument.Scalar(2.5), array(out, 0, 8)),
+                      LaunchRange.of(1)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageMatching("parameter 1 is an array.*|parameter 0 is a scalar.*");
+    }
+  }
+
+  @Test
   void whatAKernelThrowsFailsItsLaunchAndNothingElse() {
     RuntimeException own = new RuntimeException("item 77");
     Program failing =

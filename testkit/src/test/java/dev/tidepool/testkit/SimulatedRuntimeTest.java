@@ -12,6 +12,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
@@ -235,6 +236,24 @@ class SimulatedRuntimeTest {
     float[] seen = new float[LENGTH];
     ElementType.FLOAT.read(buffer.asReadOnlySegment(), 0, seen, 0, LENGTH);
     return seen;
+  }
+
+  @Test
+  void aFailedCopySaysWhatItCopiedAndWhichWay() {
+    try (UnifiedBuffer<float[]> buffer =
+        memory.allocate(
+            ElementType.FLOAT, LENGTH, Allocation.at(MemoryLocation.DEVICE).tag("weights"))) {
+      faults.fail(SpiCall.WRITE, 1, Failure.REFUSED);
+      assertThatThrownBy(() -> buffer.copyFrom(pattern(1)))
+          .isInstanceOf(TransferException.class)
+          .hasMessageStartingWith(
+              "copying " + LENGTH * Float.BYTES + " bytes to buffer 'weights' ");
+      faults.fail(SpiCall.READ, 1, Failure.REFUSED);
+      assertThatThrownBy(() -> contents(buffer))
+          .isInstanceOf(TransferException.class)
+          .hasMessageStartingWith(
+              "copying " + LENGTH * Float.BYTES + " bytes out of buffer 'weights' ");
+    }
   }
 
   @Test

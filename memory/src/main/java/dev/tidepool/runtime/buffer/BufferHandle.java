@@ -272,7 +272,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
           block -> {
             guarded(
                     () -> new HostRegion.Segment(source, false).copyTo(0, block),
-                    "copying " + block.byteSize() + " bytes in")
+                    "copying " + block.byteSize() + " bytes to")
                 .run();
             perform(inbound(new HostRegion.Segment(block, true), at(offset)));
           });
@@ -291,7 +291,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
             perform(outbound(at(offset), new HostRegion.Segment(block, true)));
             guarded(
                     () -> new HostRegion.Segment(destination, false).copyFrom(block, 0),
-                    "copying " + block.byteSize() + " bytes out")
+                    "copying " + block.byteSize() + " bytes out of")
                 .run();
           });
     }
@@ -612,7 +612,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return access(
             true,
             whileAlive(source, coherence -> coherence.copyIn(source, at)),
-            "copying " + source.byteSize() + " bytes in",
+            "copying " + source.byteSize() + " bytes to",
             source.byteSize() == 0)
         .carrying(SmallTransfer.in(storage(), source, at, TransferPriority.NORMAL));
   }
@@ -626,7 +626,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return access(
             false,
             whileAlive(destination, coherence -> coherence.copyOut(at, destination)),
-            "copying " + destination.byteSize() + " bytes out",
+            "copying " + destination.byteSize() + " bytes out of",
             destination.byteSize() == 0)
         .carrying(SmallTransfer.out(storage(), destination, at, TransferPriority.NORMAL));
   }
@@ -669,7 +669,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         true,
         coherence ->
             coherence.copyIn(new HostRegion.Segment(source.asReadOnlySegment(), false), from()),
-        "copying from a foreign buffer",
+        "copying a foreign buffer to",
         source.length() == 0);
   }
 
@@ -686,7 +686,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
       try {
         body.run();
       } catch (RuntimeException | Error e) {
-        throw Exceptions.transfer(e, what + " of " + core());
+        throw Exceptions.transfer(e, what + " " + core());
       }
     };
   }

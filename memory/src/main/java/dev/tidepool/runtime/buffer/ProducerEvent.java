@@ -25,7 +25,8 @@ public final class ProducerEvent {
             List.of(ResourceAccess.read(storage)),
             storage.context().transferThreads(),
             handle.guarded(
-                () -> storage.context().device().awaitForeign(event), "waiting for the producer"))
+                () -> storage.context().device().awaitForeign(event),
+                "waiting for the producer of"))
         .perform(storage.runsHere());
   }
 }

@@ -138,9 +138,7 @@ public final class SmallTransfer implements Coalescable {
   public String toString() {
     return "copying "
         + bytes()
-        + " bytes "
-        + (direction == Direction.HOST_TO_DEVICE ? "in" : "out")
-        + " of "
+        + (direction == Direction.HOST_TO_DEVICE ? " bytes to " : " bytes out of ")
         + storage;
   }
 }

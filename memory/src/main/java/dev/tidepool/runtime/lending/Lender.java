@@ -125,7 +125,15 @@ public final class Lender {
 
   private LentRange range(NativeUse use) {
     UnifiedBuffer<?> buffer = use.buffer();
-    if (!(buffer instanceof BufferHandle<?> own) || own.storage().context() != context) {
+    if (!(buffer instanceof BufferHandle<?> own)) {
+      throw new IllegalArgumentException(
+          buffer
+              + " is a buffer of a program's own class, which cannot be lent; copy it to a buffer"
+              + " of "
+              + context.id()
+              + " and lend that");
+    }
+    if (own.storage().context() != context) {
       throw new IllegalArgumentException(
           buffer
               + " belongs to another manager than that of "
