@@ -68,8 +68,9 @@ final class MethodProgram extends OpenClProgram {
             properties.localMemory(),
             device.name());
     KernelTree tree = MethodReader.read(source);
+    // PoCL prints to the error stream how many warnings its compiler has of the generated text.
     String options =
-        "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+        "-w -cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     if (properties.pocl()) {
       PoclBarriers.check(tree, source.isChecked());
       options += PoclBarriers.mayBeOptimized(tree) ? "" : " -cl-opt-disable";

@@ -7,11 +7,17 @@ import dev.tidepool.Arguments;
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Device;
+import java.lang.invoke.MethodHandles;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The time that PoCL's compiler takes is told before it passes, to programs that named PoCL. */
 class PoclCompilesTest {
+  @TempDir private Path cache;
+
   @Test
   void theFirstKernelOnPoclIsLoggedAndNoOther() throws Exception {
     assumePocl();
@@ -28,6 +34,15 @@ class PoclCompilesTest {
     OwnJvm.Result result = OwnJvm.run(TwoKernels.class, List.of("-Daccelerator=auto"));
     assertThat(result.status()).as(result.output()).isZero();
     assertThat(result.output()).doesNotContain("PoCL", "on opencl");
+  }
+
+  @Test
+  void theCompilerWarnsOfNoGeneratedText() throws Exception {
+    assumePocl();
+    OwnJvm.Result result =
+        OwnJvm.run(Weights.class, List.of(), Map.of("POCL_CACHE_DIR", cache.toString()));
+    assertThat(result.status()).as(result.output()).isZero();
+    assertThat(result.output()).contains("1.0 on opencl:0").doesNotContain("warning");
   }
 
   private static void assumePocl() {
@@ -49,6 +64,35 @@ class PoclCompilesTest {
         memory.compile(KernelSource.elementwise("z = 3 * y")).execute(Arguments.of("y", y, "z", z));
         System.out.println(y[0] + " and " + z[0] + " on " + memory.accelerator().id());
       }
+    }
+  }
+
+  /** Runs a method whose text is a comparison in two pairs of parentheses. */
+  static final class Weights {
+    public static void main(String[] arguments) {
+      try (UnifiedMemoryManager memory = UnifiedMemoryManager.create("opencl:0")) {
+        float[] y = {0};
+        memory
+            .compile(KernelSource.method(MethodHandles.lookup(), "weights"))
+            .execute(Arguments.of("y", y));
+        System.out.println(y[0] + " on " + memory.accelerator().id());
+      }
+    }
+
+    static void weights(int i, float[] y) {
+      float sum = 0;
+      for (int distance = -2; distance <= 2; distance++) {
+        sum += weight(distance);
+      }
+      y[i] = sum;
+    }
+
+    private static float weight(int distance) {
+      return switch (distance) {
+        case 0 -> 0.375f;
+        case 1, -1 -> 0.25f;
+        default -> 0.0625f;
+      };
     }
   }
 }
