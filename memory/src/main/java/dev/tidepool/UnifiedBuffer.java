@@ -29,10 +29,9 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads. {@code void} methods
  * return when the operation has ended, except prefetches: the first use that begins after one has
- * failed throws its error.
- * Futures complete on the library's threads; cancelling a future stops an operation that has not
- * started. Do not use an array or segment of an asynchronous operation until its future has
- * completed.
+ * failed throws its error. Futures complete on the library's threads; cancelling a future stops an
+ * operation that has not started. Do not use an array or segment of an asynchronous operation until
+ * its future has completed.
  *
  * <p><b>Errors.</b> Every method of a closed buffer except {@link #close()} throws an {@link
  * IllegalStateException} that names the buffer's tag. Ranges outside the buffer or the array throw

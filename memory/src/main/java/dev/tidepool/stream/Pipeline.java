@@ -272,8 +272,8 @@ public final class Pipeline {
    *     still to be read, or the memory limit is too small
    * @throws CancellationException if the pipeline was cancelled; files then do not appear, and the
    *     contents of result buffers are undefined
-   * @throws dev.tidepool.KernelCompilationException if an expression reads a name without a source or
-   *     value, or its results do not fit the type of their array
+   * @throws dev.tidepool.KernelCompilationException if an expression reads a name without a source
+   *     or value, or its results do not fit the type of their array
    * @throws TidepoolException if a file, an accelerator or its memory fails
    */
   public Outcome run(StreamOptions options) {

@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 
 /**
  * Executes a {@link PipelineRequest} once: gives types to what its kernels make, creates its files,
@@ -117,11 +118,15 @@ final class PipelineExecution {
   private Map<String, Throwable> streamWindows(StreamedArrays<?> arrays, Map<String, Sink> taken) {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
-      dropped.putAll(
-          stream(
-              Map.of(arrays.name(), arrays.window()),
-              arrays.windowsOf(taken),
-              options.withProgress(arrays.told(options.progress()))));
+      try {
+        dropped.putAll(
+            stream(
+                Map.of(arrays.name(), arrays.window()),
+                arrays.windowsOf(taken),
+                options.withProgress(arrays.told(options.progress()))));
+      } catch (CancellationException e) {
+        throw arrays.cancelled(e);
+      }
     }
     return dropped;
   }

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
 
 /**
  * A stream of arrays as the source of a pipeline: a window of some of them at a time, so that it
@@ -104,6 +105,16 @@ final class StreamedArrays<A> {
               .formatted(name, end > length ? "at least" : "only", end, length));
     }
     return window.length() > 0;
+  }
+
+  /** Returns an exception that tells the position in the stream, which the window does not know. */
+  CancellationException cancelled(CancellationException cause) {
+    CancellationException cancelled =
+        new CancellationException(
+            "cancelled between elements %s and %s of the stream '%s'"
+                .formatted(start, start + window.length(), name));
+    cancelled.initCause(cause);
+    return cancelled;
   }
 
   /** Returns the part of each sink that the window's results go to. */

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -103,6 +104,25 @@ class StreamedArraysTest {
           Pipeline.from("x", x).through("total = sum(x); m = mean(x)").on(memory).run(SMALL);
       assertThat(streamed.values()).as("the same bits").isEqualTo(whole.values());
     }
+  }
+
+  @Test
+  void aCancelledStreamTellsHowFarItCame() {
+    Pipeline pipeline =
+        Pipeline.from("x", ElementType.FLOAT, Stream.generate(() -> new float[1 << 18]))
+            .through("y = x + 1")
+            .on(memory);
+    pipeline.to(
+        "y",
+        ElementType.FLOAT,
+        (start, _) -> {
+          if (start >= 3 << 18) {
+            pipeline.cancel();
+          }
+        });
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(CancellationException.class)
+        .hasMessage("cancelled between elements 786432 and 1048576 of the stream 'x'");
   }
 
   @Test
