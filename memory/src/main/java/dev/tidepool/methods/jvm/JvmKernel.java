@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
  * several threads at once.
  *
  * <p>Arrays in memory that cannot be freed during a launch are accessed by address, with a test of
- * each index. All others, and arrays in loops that one test in front covers, are accessed as
- * segments, which test indices themselves. No kernel accesses memory outside of its arguments. A
- * second version has constant loop bounds, for launches with the values of the first launch.
+ * each index. If one array of a launch is in other memory, all are accessed as segments, which test
+ * indices themselves, or are tested once in front of a loop. No kernel accesses memory outside of
+ * its arguments. A second version has constant loop bounds, for launches with the values of the
+ * first launch.
  */
 public final class JvmKernel {
   private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
@@ -119,7 +120,7 @@ public final class JvmKernel {
     }
   }
 
-  private Steps steps(KernelTree kernel, boolean writesOut) {
+  private Steps steps(KernelTree kernel, boolean writesOut, boolean addresses) {
     ShortLoops shortLoops = new ShortLoops(kernel.labels());
     List<Step> steps = BarrierFission.of(kernel);
     if (writesOut) {
@@ -128,6 +129,10 @@ public final class JvmKernel {
     PrivateArrays arrays = new PrivateArrays(kernel.variables());
     BarrierFission.forEachItems(steps, items -> arrays.note(items.body()));
     steps = BarrierFission.mapped(steps, arrays::replaced);
+    if (addresses) {
+      // HotSpot moves the tests of int indices out of loops by itself, and vectorises more of them.
+      return new Steps(steps, 0, shortLoops.loops());
+    }
     int[] labels = {shortLoops.labels()};
     int[] tested = {0};
     steps =
@@ -154,7 +159,7 @@ public final class JvmKernel {
 
   /** Compiles a kernel; does not unroll loops if HotSpot would then not compile the kernel. */
   private Compiled compiled(KernelTree kernel, boolean addresses) {
-    Steps writtenOut = steps(kernel, true);
+    Steps writtenOut = steps(kernel, true, addresses);
     if (writtenOut.writtenOut() > 0) {
       try {
         Compiled version = compiled(writtenOut, kernel, addresses);
@@ -165,7 +170,7 @@ public final class JvmKernel {
         // The kernel may be short enough without unrolled loops.
         LOG.log(System.Logger.Level.DEBUG, "loops are not written out", e);
       }
-      return compiled(steps(kernel, false), kernel, addresses);
+      return compiled(steps(kernel, false, addresses), kernel, addresses);
     }
     return compiled(writtenOut, kernel, addresses);
   }
