@@ -317,4 +317,24 @@ final class MemoryLimitTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("memory-limit is 0");
   }
+
+  /** What is idle in a slab of which a part is in use does not go back. */
+  @Test
+  void aLowerLimitThatATrimDoesNotReachChangesNothing() {
+    try (UnifiedMemoryManager memory = limited(8 * MIB)) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      for (int i = 0; i < 64; i++) {
+        buffers.add(memory.allocate(ElementType.BYTE, 4096));
+      }
+      for (int i = 1; i < 64; i++) {
+        if (i % 8 != 0) {
+          buffers.get(i).close();
+        }
+      }
+      long live = 8 * 4096;
+      assertThatThrownBy(() -> memory.limit(live)).hasMessageContaining("The limit stays");
+      assertThat(memory.limit()).hasValue(8 * MIB);
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
 }

@@ -509,7 +509,9 @@ final class SharedBufferTest {
 
   @Test
   void aDamagedHeaderIsRefusedWhileOthersUseTheFile() throws Exception {
-    for (int[] damage : new int[][] {{8, 9}, {12, 3}, {16, -1}, {28, 0}, {40, 77}, {44, 9000}}) {
+    // With 2^62 elements more, the number of bytes is the same in 64 bits.
+    for (int[] damage :
+        new int[][] {{8, 9}, {12, 3}, {16, -1}, {16, 1 << 30}, {28, 0}, {40, 77}, {44, 9000}}) {
       byte[] bytes = leftBehind("damaged", ElementType.INT);
       ByteBuffer.wrap(bytes).putInt(damage[0], damage[1]);
       assertRefused(bytes);

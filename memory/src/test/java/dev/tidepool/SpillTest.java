@@ -177,7 +177,8 @@ final class SpillTest {
         mapping.segment().setAtIndex(ValueLayout.JAVA_INT, 0, 17);
         exposed.setAtIndex(ValueLayout.JAVA_INT, 0, 18);
         assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 3 * MIB))
-            .isInstanceOf(OutOfDeviceMemoryException.class);
+            .isInstanceOf(OutOfDeviceMemoryException.class)
+            .hasMessageContaining("spilled 2 idle buffers");
       }
       assertThat(contents(buffers.get(0))[0]).isEqualTo(18);
       assertThat(contents(buffers.get(1))[0]).isEqualTo(17);

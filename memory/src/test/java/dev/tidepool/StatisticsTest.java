@@ -7,6 +7,7 @@ import dev.tidepool.diagnostics.MemoryRates;
 import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.pooling.SizeClassStatistics;
+import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -125,6 +126,18 @@ final class StatisticsTest {
       assertThat(now.uptimeNanos()).isGreaterThan(before.uptimeNanos());
       assertThat(now.since(before).bytesAllocatedPerSecond()).isPositive();
       held.close();
+    }
+  }
+
+  @Test
+  void aBufferOverMemoryOfTheCallerCountsAsNoBlockOfAPool() {
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();
+        Arena arena = Arena.ofShared()) {
+      memory.wrap(ElementType.BYTE, arena.allocate(1000), MemoryLocation.HOST).close();
+      assertThat(memory.statistics())
+          .returns(1L, MemoryStatistics::totalAllocations)
+          .returns(0L, MemoryStatistics::poolHits)
+          .returns(0L, MemoryStatistics::poolMisses);
     }
   }
 

@@ -67,6 +67,8 @@ class BenchTest {
     JsonObject report = JsonParser.parseString(Files.readString(json)).getAsJsonObject();
     assertThat(report.getAsJsonObject("pooled").get("peakLive").getAsLong()).isEqualTo(5100);
     assertThat(report.getAsJsonObject("unpooled").get("driverCalls").getAsLong()).isEqualTo(3);
+    double calls = report.getAsJsonObject("pooled").get("driverCalls").getAsDouble();
+    assertThat(report.get("driverCallsSaved").getAsDouble()).isEqualTo(1 - calls / 3);
     assertThat(report.get("filled").getAsBoolean()).isTrue();
   }
 

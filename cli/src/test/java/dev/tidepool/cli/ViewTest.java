@@ -205,9 +205,17 @@ class ViewTest {
 
   @Test
   void a_snapshot_that_points_nowhere_or_lacks_a_part_is_told_with_the_place() throws IOException {
-    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[77,"))
-        .contains("it names number 77 of");
+    int pools =
+        JsonParser.parseString(Files.readString(snapshot))
+            .getAsJsonObject()
+            .getAsJsonArray("pools")
+            .size();
+    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[" + pools + ","))
+        .contains("it names number %s of %s pools".formatted(pools, pools));
     changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[-2,")).contains("is -2");
+    // Only a block may be of no pool.
+    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[0,0,0,0,-1,0,0,0,0,0],[0,"))
+        .contains("is -1");
     changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[\"x\","))
         .contains("there is no number at $.blocks.rows[0][0]");
     changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[],[0,")).contains("$.blocks.rows[0]");

@@ -19,6 +19,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.host.HostMemory;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -305,6 +306,7 @@ class AllocationTest {
       SimulatedCuda.orSkip().setAll("pinned_limit", 1 << 20);
       assertThatThrownBy(() -> device.allocate(2 << 20, 64, BlockKind.PINNED))
           .isInstanceOf(OutOfDeviceMemoryException.class)
+          .hasFieldOrPropertyWithValue("totalBytes", HostMemory.now().totalBytes())
           .hasMessageContaining("on the host");
     }
   }

@@ -77,6 +77,7 @@ class LockedMemoryTest {
         assertThat(segment.toArray(ValueLayout.JAVA_INT)).isEqualTo(expected);
       }
       assertThat(simulated.calls("cuMemHostUnregister")).isOne();
+      assertThat(DeviceMemory.LOCKED.contain(segment)).isFalse();
       assertThat(memory.statistics().pinnedBytes()).isZero();
     }
   }

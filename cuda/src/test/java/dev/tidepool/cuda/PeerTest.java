@@ -92,8 +92,10 @@ class PeerTest {
       assertThat(simulated.calls("cuMemcpyPeerAsync")).isEqualTo(3);
       assertThat(tidepool.peers().way(two, one).state()).isEqualTo(State.ON_FIRST_USE);
 
+      assertThat(simulated.calls("cuMemPoolSetAccess")).isEqualTo(1);
       tidepool.peers().disable(one, two);
       assertThat(simulated.calls("cuCtxDisablePeerAccess")).isEqualTo(1);
+      assertThat(simulated.calls("cuMemPoolSetAccess")).isEqualTo(2);
       copyAndCheck(tidepool.memory(one), tidepool.memory(two));
       assertThat(simulated.calls("cuMemcpyPeerAsync")).isEqualTo(3);
       assertThat(tidepool.peers().way(one, two))

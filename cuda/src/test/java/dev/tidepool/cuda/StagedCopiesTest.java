@@ -226,7 +226,7 @@ class StagedCopiesTest {
 
   @Test
   void theLatestDevicesHaveBatchesOnlyWhenAskedFor() {
-    simulated.set(0, "compute_capability", 120);
+    simulated.set(0, "compute_capability", 100);
     goesByCalls(10, 2, 0, 0);
     Simulation.under(
         Map.of(BATCHES, "auto"),

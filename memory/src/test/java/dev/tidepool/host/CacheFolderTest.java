@@ -55,6 +55,15 @@ final class CacheFolderTest {
   }
 
   @Test
+  void whatWasReadIsNotAmongTheOldest() throws Exception {
+    many(".kept");
+    Files.setLastModifiedTime(folder.resolve("newest.kept"), FileTime.fromMillis(0));
+    assertThat(cache.get("newest")).hasValue(new byte[] {1});
+    cache.put("another", new byte[] {2});
+    assertThat(cache.get("newest")).hasValue(new byte[] {1});
+  }
+
+  @Test
   void filesThatOthersUseMeanwhileDoNotKeepTheOldestFromGoing() throws Exception {
     List<Path> files = many(".kept");
     AtomicBoolean ended = new AtomicBoolean();

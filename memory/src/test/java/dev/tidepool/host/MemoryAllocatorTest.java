@@ -183,6 +183,7 @@ class MemoryAllocatorTest {
               assertThat(e.freeBytes()).isBetween(1L, e.totalBytes());
             })
         .hasMessageContaining(String.valueOf(1L << 50))
+        .hasMessageContaining("so much is not free")
         .hasMessageContaining("bytes are free");
     assertThatThrownBy(() -> allocator.allocate(Long.MAX_VALUE))
         .isInstanceOf(OutOfDeviceMemoryException.class);

@@ -1,8 +1,11 @@
 package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.TransferException;
 import dev.tidepool.host.system.OperatingSystem;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -16,6 +19,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where shared files are. */
 final class SharedFolderTest {
@@ -67,5 +71,16 @@ final class SharedFolderTest {
     String longest = "X".repeat(128);
     assertThat(SharedFolder.fileName(longest, OperatingSystem.MACOS) + ".shared")
         .hasSizeLessThanOrEqualTo(255);
+  }
+
+  @ParameterizedTest
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @ValueSource(strings = {"rwx-w----", "rwx----w-"})
+  void aFolderThatOthersMayWriteToIsRefused(String permissions) throws IOException {
+    Path chosen = Files.createDirectory(parent.resolve("open"));
+    Files.setPosixFilePermissions(chosen, PosixFilePermissions.fromString(permissions));
+    assertThatThrownBy(() -> SharedFolder.of(Optional.of(chosen)))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("may be written by others than its owner");
   }
 }

@@ -6,12 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Columns that cannot be opened, whose array and schema are released all the same. */
+/** The structures of columns that are exported, and of those that cannot be opened. */
 class ArrowColumnTest {
   private final Tidepool tidepool = Tidepool.open();
   private final UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
@@ -70,6 +71,37 @@ class ArrowColumnTest {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> ArrowC.open(memory, 0, 0))
           .withMessage("no Arrow array is at 0x0");
+    }
+  }
+
+  @Test
+  void aColumnOfTheHostIsOnNoDeviceAndMayHaveNulls() {
+    try (ArrowExport export = ArrowC.exportDevice(buffer)) {
+      MemorySegment array =
+          MemorySegment.ofAddress(export.array()).reinterpret(ArrowStructs.DEVICE_ARRAY_BYTES);
+      MemorySegment schema =
+          MemorySegment.ofAddress(export.schema()).reinterpret(ArrowStructs.SCHEMA_BYTES);
+      assertThat(array.get(ValueLayout.JAVA_LONG, ArrowStructs.LENGTH)).isEqualTo(2);
+      assertThat(array.get(ValueLayout.JAVA_LONG, ArrowStructs.DEVICE_ID)).isEqualTo(-1);
+      assertThat(array.get(ValueLayout.JAVA_INT, ArrowStructs.DEVICE_TYPE))
+          .isEqualTo(DeviceTypes.CPU);
+      assertThat(schema.get(ValueLayout.JAVA_LONG, ArrowStructs.FLAGS))
+          .isEqualTo(ArrowStructs.NULLABLE);
+    }
+  }
+
+  @Test
+  void anArrayThatAConsumerMovedOutlivesTheClose() {
+    try (Arena arena = Arena.ofConfined()) {
+      ArrowExport export = ArrowC.export(buffer);
+      MemorySegment array =
+          MemorySegment.ofAddress(export.array()).reinterpret(ArrowStructs.ARRAY_BYTES);
+      MemorySegment moved = arena.allocate(ArrowStructs.ARRAY_BYTES, 8).copyFrom(array);
+      array.set(ValueLayout.JAVA_LONG, ArrowStructs.ARRAY_RELEASE, 0);
+      export.close();
+      assertThat(export.isReleased()).isFalse();
+      ArrowStructs.release(moved, ArrowStructs.ARRAY_RELEASE);
+      assertThat(export.isReleased()).isTrue();
     }
   }
 

@@ -84,6 +84,12 @@ class StagingRingTest {
   }
 
   @Test
+  void aPieceIsOfWholeElementsAndOfOneWhereTheyAreLargerThanAChunk() {
+    assertThat(StagingRing.step(24, 64)).isEqualTo(48);
+    assertThat(StagingRing.step(100, 64)).isEqualTo(100);
+  }
+
+  @Test
   void blocksThatCannotBeUsedGoBack() {
     MemoryPool unreachable =
         new MemoryPool(

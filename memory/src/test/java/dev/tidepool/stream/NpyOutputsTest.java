@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import dev.tidepool.stream.pipeline.Journal;
@@ -102,5 +103,12 @@ class NpyOutputsTest {
       assertThat(outputs.resumption()).isEqualTo("starts again: what was written before is gone");
       assertThat(folder.resolve("y.npy")).hasContent("of somebody else");
     }
+  }
+
+  @Test
+  void whereTheSecondCannotBeBegunNothingOfTheFirstIsLeft() throws IOException {
+    Files.writeString(folder.resolve("z.npy"), "of somebody else");
+    assertThatThrownBy(() -> resume(false)).hasMessageContaining("z.npy");
+    NpyFiles.assertFolderHolds(folder, "z.npy");
   }
 }

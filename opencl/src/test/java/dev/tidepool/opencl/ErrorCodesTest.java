@@ -42,6 +42,12 @@ class ErrorCodesTest {
   }
 
   @Test
+  void aMappingThatFailsMaySucceedLater() {
+    assertThat(ErrorCodes.kindOf(ErrorCodes.CL_MAP_FAILURE))
+        .isEqualTo(AcceleratorException.Kind.TRANSIENT);
+  }
+
+  @Test
   void aDriversRefusalNamesCallAndCode() {
     try (Device device = Pocl.device(Map.of())) {
       long context = ((OpenClDevice) device).context().handle();

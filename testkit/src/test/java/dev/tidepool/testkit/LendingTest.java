@@ -38,6 +38,7 @@ import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -48,6 +49,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -272,6 +274,39 @@ class LendingTest {
   }
 
   @Test
+  void nativeCodeThatFailsWithAKernelSpoilsNoOtherBufferThatItWrites() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    UnifiedBuffer<int[]> onBothSides = rig.filled(5);
+    UnifiedBuffer<int[]> newerOnDevice = rig.filled(7);
+    Kernel twice = rig.kernel("y = y * 2");
+    onBothSides.synchronize();
+    newerOnDevice.synchronize();
+    twice.execute(Arguments.of("y", newerOnDevice));
+    rig.device().pause();
+    rig.device().failLaunch(1);
+    CompletableFuture<Void> before = twice.executeAsync(Arguments.of("y", y));
+    try (NativeAccess access =
+        rig.memory()
+            .lend(
+                NativeUse.readWrite(y),
+                NativeUse.readWrite(onBothSides),
+                NativeUse.readWrite(newerOnDevice))) {
+      rig.add(access.queue(), access.handle(onBothSides), 3);
+      rig.add(access.queue(), access.handle(newerOnDevice), 3);
+    }
+    List<CompletableFuture<Void>> behind =
+        Stream.of(onBothSides, newerOnDevice)
+            .map(buffer -> twice.executeAsync(Arguments.of("y", buffer)))
+            .toList();
+    rig.device().resume();
+    assertThat(before).failsWithin(60, SECONDS);
+    assertThat(behind).allSatisfy(each -> assertThat(each).failsWithin(60, SECONDS));
+    assertThat(valueOf(onBothSides)).isEqualTo(5);
+    assertThat(valueOf(newerOnDevice)).isNotEqualTo(7);
+  }
+
+  @Test
   void threadsLendInTurns() throws InterruptedException {
     Rig rig = open(LaunchOrder.ACROSS_QUEUES);
     UnifiedBuffer<int[]> x = rig.filled(0);
@@ -455,6 +490,24 @@ class LendingTest {
 
   private static void lendAndForget(Rig rig, UnifiedBuffer<int[]> y) {
     assertThat(rig.memory().lend(NativeUse.readWrite(y)).queue()).isNotZero();
+  }
+
+  @Test
+  void anAccessThatHasEndedKeepsNothingOfABufferThatIsClosed() {
+    WeakReference<Storage> lent = lendAndClose(open(SimulatedHardware.discrete()));
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return lent.refersTo(null);
+            });
+  }
+
+  private static WeakReference<Storage> lendAndClose(Rig rig) {
+    try (UnifiedBuffer<int[]> y = rig.filled(1)) {
+      rig.memory().lend(NativeUse.read(y)).close();
+      return new WeakReference<>(((BufferHandle<?>) y).storage());
+    }
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
 import dev.tidepool.Kernel;
@@ -30,6 +31,7 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -176,6 +178,38 @@ class MemoryInUseTest {
   }
 
   @Test
+  void ofBuffersThatAreOnlyQueuedTheLastRequestedGivesItsMemoryUp() {
+    on(
+        MemoryOptions.builder(),
+        memory -> {
+          try (UnifiedBuffer<byte[]> busy = memory.allocate(ElementType.BYTE, MEBIBYTE);
+              UnifiedBuffer<byte[]> first = memory.allocate(ElementType.BYTE, MEBIBYTE);
+              UnifiedBuffer<byte[]> second = memory.allocate(ElementType.BYTE, MEBIBYTE);
+              UnifiedBuffer<byte[]> third = memory.allocate(ElementType.BYTE, MEBIBYTE)) {
+            List<UnifiedBuffer<byte[]>> queued = List.of(first, second, third);
+            queued.forEach(buffer -> buffer.fill((byte) 1));
+            busy.fill((byte) 2);
+            HeldKernel ofBusy = new HeldKernel(memory, busy);
+            Kernel copy = memory.compile(KernelSource.elementwise("y = x"));
+            List<CompletableFuture<Void>> behindBusy =
+                queued.stream()
+                    .map(buffer -> copy.executeAsync(Arguments.of("y", buffer, "x", busy)))
+                    .toList();
+            increment(memory, HALF).assertServed();
+            assertThat(queued)
+                .extracting(UnifiedBuffer::state)
+                .containsExactly(
+                    BufferState.DEVICE_ONLY, BufferState.DEVICE_ONLY, BufferState.HOST_ONLY);
+            ofBusy.end();
+            behindBusy.forEach(CompletableFuture::join);
+            byte[] seen = new byte[MEBIBYTE];
+            third.copyTo(seen);
+            assertThat(seen).containsOnly(2);
+          }
+        });
+  }
+
+  @Test
   void memoryThatAThreadIsAboutToGiveBackIsWaitedFor() {
     Logger log = Logger.getLogger("dev.tidepool");
     CountDownLatch reported = new CountDownLatch(1);
@@ -294,6 +328,24 @@ class MemoryInUseTest {
             idle.copyTo(seen);
             assertThat(seen).containsOnly(7);
           }
+        });
+  }
+
+  @Test
+  void noMoreGoesToTheFileThanTheBytesOfOneBufferNeedOnTheHost() {
+    on(
+        MemoryOptions.builder().memoryLimit(6 * MEBIBYTE + HALF).spillDirectory(spilled),
+        memory -> {
+          List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+          for (int i = 0; i < 6; i++) {
+            MemoryLocation location = i < 2 ? MemoryLocation.HOST : MemoryLocation.DEVICE;
+            buffers.add(memory.allocate(ElementType.BYTE, MEBIBYTE, location));
+            buffers.getLast().fill((byte) i);
+          }
+          memory.allocate(ElementType.BYTE, HALF).close();
+          assertThat(memory.statistics().evictions()).isEqualTo(1);
+          assertThat(memory.statistics().spills()).isEqualTo(1);
+          buffers.forEach(UnifiedBuffer::close);
         });
   }
 }

@@ -196,7 +196,7 @@ class OutOfMemoryRecoveryTest {
     assertThatThrownBy(() -> buffer(4))
         .isInstanceOf(OutOfDeviceMemoryException.class)
         .hasMessageContaining("gave up 3 idle device copies")
-        .hasMessageContaining("3 MiB of 4 MiB free")
+        .hasMessageContaining("3 MiB of 4 MiB free, ")
         .hasMessageContaining("'stays' 1 MiB");
     // Once at first, twice for each copy given up, a few times for pools and garbage.
     assertThat(allocations() - asked).isLessThan(40);

@@ -113,6 +113,19 @@ class ReservationTest {
   }
 
   @Test
+  void aRequestThatTheDeviceRefusesTakesNothingOfTheLimit() {
+    UnifiedMemoryManager limited =
+        UnifiedMemoryManager.create(
+            memory.accelerator(), MemoryOptions.builder().memoryLimit(8L * MEBIBYTE).build());
+    Reservation job = memory.reserve("job", 6L * MEBIBYTE, NO_WAIT);
+    assertThatThrownBy(() -> limited.reserve(4L * MEBIBYTE, NO_WAIT))
+        .isInstanceOf(OutOfDeviceMemoryException.class);
+    job.close();
+    limited.reserve(8L * MEBIBYTE, NO_WAIT).close();
+    limited.close();
+  }
+
+  @Test
   void anotherManagerOfTheDeviceIsKeptFromWhatIsReserved() {
     UnifiedMemoryManager another =
         UnifiedMemoryManager.create(memory.accelerator(), MemoryOptions.defaults());

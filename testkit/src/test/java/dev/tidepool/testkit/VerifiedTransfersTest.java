@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
@@ -16,6 +17,7 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
 import dev.tidepool.transfer.TransferReport;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -42,7 +44,9 @@ class VerifiedTransfersTest {
   @ValueSource(strings = {"cpu:0", "simulated:0"})
   void paddedStructsArriveUndamaged(String accelerator) {
     SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-    try (Tidepool tidepool = Discovery.using(List.of(simulated), Tidepool::open)) {
+    // In several pieces each.
+    MemoryOptions options = MemoryOptions.builder().stagingChunk(64 << 10).build();
+    try (Tidepool tidepool = Discovery.using(List.of(simulated), () -> Tidepool.open(options))) {
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator(accelerator));
       for (MemoryLocation location : List.of(MemoryLocation.DEVICE, MemoryLocation.HOST)) {
         try (UnifiedBuffer<Sample[]> buffer = memory.allocate(SAMPLES, COUNT, location)) {
@@ -74,6 +78,25 @@ class VerifiedTransfersTest {
       assertThat(report.outcomes().getFirst().cause().orElseThrow())
           .isInstanceOf(TransferException.class)
           .hasMessageContaining("arrived damaged");
+    }
+  }
+
+  @Test
+  void eachOfSeveralSmallTransfersIsVerified() {
+    FaultInjector faults = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+    try (Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      List<Transfer<?>> transfers = new ArrayList<>();
+      for (int i = 0; i < 10; i++) {
+        transfers.add(Transfer.of(new float[100], memory.allocate(ElementType.FLOAT, 100)));
+      }
+      faults.fail(SpiCall.WRITE, 1, Failure.DAMAGED);
+      TransferReport report = memory.transfers().transfer(transfers, VERIFIED);
+      assertThat(report.outcomes())
+          .filteredOn(outcome -> outcome.cause().isPresent())
+          .singleElement()
+          .satisfies(
+              outcome -> assertThat(outcome.cause().get()).hasMessageContaining("arrived damaged"));
     }
   }
 }

@@ -112,6 +112,16 @@ class HighWaterTest {
   }
 
   @Test
+  void afterATrimOfWhatWasLongIdleWhatLivedBeforeCountsNoMore() {
+    acquire(16, 4 * MIB).forEach(Lease::release);
+    assertThat(pool.trimIdleSince(System.nanoTime())).isZero();
+    assertThat(pool.trimIdleSince(System.nanoTime())).isEqualTo(64 * MIB);
+    acquire(4, 4 * MIB).forEach(Lease::release);
+    acquire(2, 6 * MIB);
+    assertThat(memory.liveBytes).hasValue(20 * MIB);
+  }
+
+  @Test
   void aRequestIsServedByAnIdleBlockThatIsAnEighthLargerAtMost() {
     Lease large = pool.acquire(9 * MIB / 4, 1);
     Block block = large.block();

@@ -160,6 +160,7 @@ class MemoryPoolTest {
     assertThat(pool.statistics())
         .returns(1L, PoolStatistics::misses)
         .returns(1L, PoolStatistics::driverFrees)
+        .returns(1000L, PoolStatistics::peakReserved)
         .returns(0L, PoolStatistics::idleBytes);
   }
 
@@ -174,6 +175,20 @@ class MemoryPoolTest {
     assertThat(pool.acquire(GIB + 2, 1).block()).isNotSameAs(block);
     assertThat(pool.acquire(GIB + 1, 1).block()).isSameAs(block);
     assertThat(pool.statistics().hits()).isEqualTo(1);
+  }
+
+  @Test
+  void aBlockThatIsSmallerThanAskedForGoesBack() {
+    MemoryPool pool =
+        new MemoryPool(
+            "test",
+            (bytes, alignment) -> memory.allocate(bytes / 2, alignment),
+            new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.LRU, false));
+    assertThatThrownBy(() -> pool.acquire(MIB, 1))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(MIB / 2 + " bytes instead of " + MIB);
+    assertThat(memory.live).hasValue(0);
+    assertThat(pool.reservedBytes()).isZero();
   }
 
   @Test

@@ -332,6 +332,7 @@ class ObjectPoolTest {
     pool.maintain();
     pool.maintain();
     assertThat(alive()).hasSize(2);
+    assertThat(made).as("none was let go and made again").hasSize(5);
   }
 
   @Test

@@ -193,4 +193,13 @@ class ReducerTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("too wide for float64");
   }
+
+  @Test
+  void aBoundThatTheTypeDoesNotHoldIsRefused() {
+    for (String range : List.of("-1e300, 0", "0, 1e300")) {
+      assertThatThrownBy(() -> folding("histogram(x, 2, " + range + ")", ScalarType.FLOAT32, 1))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("must be finite");
+    }
+  }
 }

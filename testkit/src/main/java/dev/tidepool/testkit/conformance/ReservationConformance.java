@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
+import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
@@ -164,6 +165,7 @@ public abstract class ReservationConformance extends Topic {
                 MemoryOptions.builder().memoryLimit(20 * BYTES).spillDirectory(directory).build());
     UnifiedBuffer<float[]> other = one(manager);
     other.copyFrom(pattern(FLOATS, 100));
+    BufferState before = other.state();
     List<UnifiedBuffer<float[]>> own = new ArrayList<>();
     try (Reservation job = manager.reserve(3 * BYTES, NO_WAIT)) {
       for (int i = 0; i < 6; i++) {
@@ -178,6 +180,7 @@ public abstract class ReservationConformance extends Topic {
       }
       closeAll(own);
     }
+    assertThat(other.state()).isEqualTo(before);
     Patterns.assertEqual(contents(other), pattern(FLOATS, 100), "the buffer of others");
     other.close();
   }
@@ -217,7 +220,7 @@ public abstract class ReservationConformance extends Topic {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("the reservation 'job' is closed");
     try (Reservation next = manager.reserve(3 * BYTES, NO_WAIT)) {
-      assertThatThrownBy(() -> manager.reserve(2 * BYTES, NO_WAIT))
+      assertThatThrownBy(() -> manager.reserve(BYTES, NO_WAIT))
           .isInstanceOf(OutOfDeviceMemoryException.class);
       assertThat(next.usedBytes()).isZero();
     }
@@ -261,7 +264,8 @@ public abstract class ReservationConformance extends Topic {
   @Test
   void whoAskedFirstIsServedFirst() throws InterruptedException {
     UnifiedMemoryManager manager = limited(4);
-    Reservation first = manager.reserve(4 * BYTES, NO_WAIT);
+    // What it leaves is enough for all but the first that waits.
+    Reservation first = manager.reserve(3 * BYTES, NO_WAIT);
     List<Integer> served = Collections.synchronizedList(new ArrayList<>());
     List<Thread> waiting = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
@@ -282,6 +286,9 @@ public abstract class ReservationConformance extends Topic {
     assertThatThrownBy(() -> manager.reserve(BYTES, NO_WAIT))
         .isInstanceOf(OutOfDeviceMemoryException.class)
         .hasMessageContaining("behind requests that wait longer");
+    assertThatThrownBy(() -> manager.reserve(5 * BYTES, NO_WAIT))
+        .isInstanceOf(OutOfDeviceMemoryException.class)
+        .hasMessageContaining("reserve less");
     first.close();
     for (Thread thread : waiting) {
       thread.join();
