@@ -20,17 +20,17 @@ import java.util.jar.JarOutputStream;
 
 /**
  * Completes the folder of the command line's app: its jar, its libraries, and the stamp that the
- * launcher compares with the sources. Run by the build on JDK 25.
+ * launcher compares with the sources. The build runs this program on JDK 25.
  *
- * <p>Libraries compiled for Java 5 (picocli is) get a newer class file version and the stack maps
- * that belong to it: the JVM archives no older classes, and parsing and verifying picocli again
- * costs each start of the command 70 ms of its 210.
+ * <p>Libraries compiled for Java 5, such as picocli, get a newer class file version and the stack
+ * maps that it requires. The JVM does not archive older classes. Without the archive, each start of
+ * the command parses and verifies picocli again, which takes 70 ms of 210.
  *
- * <p>Arguments: the jar of the module, then the folder of the app, with the libraries in {@code
+ * <p>Arguments: the jar of the module, and the folder of the app, whose libraries are in {@code
  * lib/}.
  */
 final class App {
-  /** The first version whose classes are verified by stack maps alone: Java 7's. */
+  /** The first version whose classes are verified by stack maps alone: that of Java 7. */
   private static final int STACK_MAPS = ClassFile.JAVA_7_VERSION;
 
   private App() {}
@@ -45,7 +45,7 @@ final class App {
         }
       }
     }
-    // A cache of the JVM fits the jars that it was made with, no others.
+    // A cache of the JVM is valid only for the jars that it was created from.
     try (DirectoryStream<Path> caches = Files.newDirectoryStream(app, "*.aot")) {
       for (Path cache : caches) {
         Files.delete(cache);

@@ -13,22 +13,22 @@ import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
 
 /**
- * Makes an image of the command line: a folder with a Java runtime of its own, the app and its
- * launchers, to be copied to machines that have no Java. Run by the build on JDK 25.
+ * Creates an image of the command line: a folder with a Java runtime, the app and its launchers. It
+ * can be copied to machines without Java. The build runs this program on JDK 25.
  *
- * <p>The runtime is linked without the app, which stays on the class path: several of its libraries
- * are no modules. At the end the image has to be small, and to run without an environment. One for
- * another platform cannot run here, and is as large as what the vendor's modules have in them.
+ * <p>The runtime is linked without the app. The app stays on the class path, because several of its
+ * libraries are not modules. It checks that the image is small and runs without an environment. An
+ * image for another platform cannot run here, and its size depends on the vendor's modules.
  *
- * <p>Arguments: the folder of the app, that of the launchers, that of the image, and that of the
+ * <p>Arguments: the folders of the app, of the launchers and of the image, and the folder with the
  * modules of a JDK for another platform, or {@code none}.
  */
 final class Image {
   private static final long MOST_BYTES = 60_000_000;
 
   /**
-   * The modules that the app and its libraries use, and those that a user may want: recordings and
-   * management.
+   * The modules that the app and its libraries use, and those for recordings and management, which
+   * users may want.
    */
   private static final List<String> MODULES =
       List.of(
@@ -96,7 +96,7 @@ final class Image {
     }
   }
 
-  /** Without the module of another platform jlink would link this one's, and say nothing. */
+  /** Checks for {@code java.base}, without which jlink would silently link this platform's. */
   private static Path checked(Path jmods) {
     if (!Files.isRegularFile(jmods.resolve("java.base.jmod"))) {
       throw new IllegalStateException(

@@ -1,4 +1,4 @@
-/** What every accelerator promises, as a suite; devices and faults to test with. */
+/** The contract of every accelerator as a suite; devices and faults for tests. */
 module dev.tidepool.testkit {
   requires transitive dev.tidepool.memory;
   requires transitive org.junit.jupiter.api;
@@ -16,7 +16,7 @@ module dev.tidepool.testkit {
   exports dev.tidepool.testkit.simulated;
   exports dev.tidepool.testkit.workload;
 
-  // JUnit calls test methods, which are not public.
+  // JUnit calls test methods that are not public.
   opens dev.tidepool.testkit to
       org.junit.platform.commons;
   opens dev.tidepool.testkit.conformance to

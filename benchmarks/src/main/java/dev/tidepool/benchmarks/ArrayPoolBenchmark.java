@@ -17,7 +17,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** A float array from the pool and back, beside a new one each time. Nothing is written to it. */
+/** Rents a float array from a pool and returns it, or creates a new one. It is not written. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -41,7 +41,7 @@ public class ArrayPoolBenchmark {
     clearing = ArrayPool.create(ElementType.FLOAT, 64L << 20, ArrayPool.Clearing.ON_RENT);
   }
 
-  /** Closes them. */
+  /** Closes the pools. */
   @TearDown
   public void close() {
     pool.close();
@@ -55,14 +55,14 @@ public class ArrayPoolBenchmark {
     return first;
   }
 
-  /** As the last holder left it, one thread. */
+  /** Rents an array with its old contents, on one thread. */
   @Benchmark
   @ComparedWith("plain1")
   public float pooled1() {
     return pair(pool, length);
   }
 
-  /** As the last holder left it, two threads. */
+  /** Rents an array with its old contents, on two threads. */
   @Benchmark
   @ComparedWith("plain2")
   @Threads(2)
@@ -70,14 +70,14 @@ public class ArrayPoolBenchmark {
     return pair(pool, length);
   }
 
-  /** Zeros, as a new one has, one thread. */
+  /** Rents a cleared array, on one thread. */
   @Benchmark
   @ComparedWith("plain1")
   public float cleared1() {
     return pair(clearing, length);
   }
 
-  /** Zeros, as a new one has, two threads. */
+  /** Rents a cleared array, on two threads. */
   @Benchmark
   @ComparedWith("plain2")
   @Threads(2)
@@ -85,13 +85,13 @@ public class ArrayPoolBenchmark {
     return pair(clearing, length);
   }
 
-  /** A new one, one thread. */
+  /** Creates an array, on one thread. */
   @Benchmark
   public float[] plain1() {
     return new float[length];
   }
 
-  /** A new one, two threads. */
+  /** Creates an array, on two threads. */
   @Benchmark
   @Threads(2)
   public float[] plain2() {

@@ -27,11 +27,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What the library adds to links of known speed. First a pipeline of copies in, kernels and copies
- * out that take equally long, against the time that is ideal: that of one stage for each chunk, and
- * of two more. Then a critical transfer behind ten thousand bulk transfers, against the time of one
- * chunk. A program of its own, because its rows are compared with what is known and not with time;
- * milliseconds, the least and the median of some runs.
+ * Measures what the library adds to links of known speed. The first row is a pipeline of copies in,
+ * kernels and copies out of equal length. It is compared with the ideal time: one stage for each
+ * chunk and two more. The second row is a critical transfer behind ten thousand bulk transfers,
+ * compared with the time of one chunk. The rows are milliseconds: the least and the median of some
+ * runs. This is a program of its own, because its rows are compared with known times.
  */
 public final class AsynchronousBenchmark {
   private static final int CHUNK = 4 << 20;
@@ -49,7 +49,7 @@ public final class AsynchronousBenchmark {
     this.memory = memory;
   }
 
-  /** Runs everything, or with an argument so many runs of each. */
+  /** Runs everything; an argument sets the number of runs of each row. */
   public static void main(String[] arguments) {
     int runs = arguments.length > 0 ? Integer.parseInt(arguments[0]) : RUNS;
     SimulatedProvider simulated =
@@ -77,7 +77,7 @@ public final class AsynchronousBenchmark {
   }
 
   private interface Run {
-    /** Nanoseconds. */
+    /** Returns the time in nanoseconds. */
     long time();
   }
 
@@ -91,7 +91,7 @@ public final class AsynchronousBenchmark {
     return nanos;
   }
 
-  /** Page-locked bytes go up, are worked on and come down, several buffers in flight. */
+  /** Copies page-locked bytes to the device, computes and copies them back, in several buffers. */
   private long overlapped() {
     Kernel working =
         memory.compile(
@@ -131,7 +131,7 @@ public final class AsynchronousBenchmark {
     }
   }
 
-  /** From asking for a critical transfer to its first chunk, while bulk transfers wait. */
+  /** Measures the time to the first chunk of a critical transfer while bulk transfers wait. */
   private long urgent() {
     List<UnifiedBuffer<byte[]>> all = new ArrayList<>();
     try {

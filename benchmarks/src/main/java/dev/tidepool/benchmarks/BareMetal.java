@@ -12,7 +12,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
-/** Metal by its messages alone: a device with private memory, and memory that the host reaches. */
+/** Direct messages to Metal: a device with private memory, and memory that the host can access. */
 final class BareMetal implements AutoCloseable {
   private static final long SHARED = 0;
   private static final long PRIVATE = 2 << 4;
@@ -42,8 +42,8 @@ final class BareMetal implements AutoCloseable {
   /**
    * Opens the default device.
    *
-   * @param file has all functions
-   * @param bytes of both memories
+   * @param file the library with all functions
+   * @param bytes the size of each memory
    */
   BareMetal(Path file, long bytes) {
     library = SymbolLookup.libraryLookup(file, Arena.global());
@@ -96,17 +96,17 @@ final class BareMetal implements AutoCloseable {
     }
   }
 
-  /** Returns the memory that the host reaches. */
+  /** Returns the memory that the host can access. */
   MemorySegment contents() {
     return contents;
   }
 
-  /** Copies bytes from the host's memory to the same place of the device's, and waits. */
+  /** Copies bytes from the host's memory to the same offset of the device's, and waits. */
   void upload(long offset, long bytes) {
     blit(shared, hidden, offset, bytes);
   }
 
-  /** Copies bytes from the device's memory to the same place of the host's, and waits. */
+  /** Copies bytes from the device's memory to the same offset of the host's, and waits. */
   void download(long offset, long bytes) {
     blit(hidden, shared, offset, bytes);
   }

@@ -14,8 +14,8 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
 /**
- * What a program would do that calls OpenCL itself: one context and one queue on the first device,
- * and nothing between the caller and the driver. Not safe for concurrent use.
+ * Direct calls of OpenCL: one context and one queue on the first device, and no layer between the
+ * caller and the driver. Not safe for concurrent use.
  */
 final class BareOpenCl implements AutoCloseable {
   private static final SymbolLookup LIBRARY =
@@ -102,27 +102,27 @@ final class BareOpenCl implements AutoCloseable {
     }
   }
 
-  /** A blocking write of all of {@code source}. */
+  /** Writes all of {@code source} to the buffer, and waits. */
   void write(MemorySegment buffer, MemorySegment source) {
     move(WRITE, buffer, 0, source);
   }
 
-  /** A blocking write of all of {@code source} to bytes from an offset on. */
+  /** Writes all of {@code source} to the buffer at an offset, and waits. */
   void write(MemorySegment buffer, long offset, MemorySegment source) {
     move(WRITE, buffer, offset, source);
   }
 
-  /** A blocking read of all of {@code destination}. */
+  /** Fills all of {@code destination} from the buffer, and waits. */
   void read(MemorySegment buffer, MemorySegment destination) {
     move(READ, buffer, 0, destination);
   }
 
-  /** A blocking read of all of {@code destination} from bytes from an offset on. */
+  /** Fills all of {@code destination} from the buffer at an offset, and waits. */
   void read(MemorySegment buffer, long offset, MemorySegment destination) {
     move(READ, buffer, offset, destination);
   }
 
-  /** Clears a buffer and waits for it. */
+  /** Clears a buffer, and waits. */
   void clear(MemorySegment buffer, long bytes) {
     try {
       check(

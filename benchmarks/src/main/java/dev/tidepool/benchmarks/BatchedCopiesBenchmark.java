@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A list of 1,000 transfers of 4 KiB to the simulated CUDA driver and back, with a call of the
- * driver for each copy and with batches of copies; prints the calls that a list takes.
+ * Transfers lists of 1,000 times 4 KiB to the simulated CUDA driver and back, with one driver call
+ * for each copy or with batches of copies. Prints the number of driver calls of a list.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -67,7 +67,7 @@ public class BatchedCopiesBenchmark {
     }
   }
 
-  /** Prints the calls of one list, and closes. */
+  /** Prints the calls of one list in each direction, and closes everything. */
   @TearDown
   public void close() {
     driver.forget();
@@ -80,13 +80,13 @@ public class BatchedCopiesBenchmark {
     tidepool.close();
   }
 
-  /** To the device. */
+  /** Transfers the list to the device. */
   @Benchmark
   public Object list() {
     return memory.transfers().transfer(out, TransferOptions.defaults()).orThrow();
   }
 
-  /** Back. */
+  /** Transfers the list from the device. */
   @Benchmark
   public Object listBack() {
     return memory.transfers().transfer(back, TransferOptions.defaults()).orThrow();

@@ -46,7 +46,7 @@ final class Clblast {
   /**
    * Submits the product of two matrices of n rows and columns, row by row in memory.
    *
-   * @param queue a place that holds the handle of the queue
+   * @param queue memory that contains the handle of the queue
    */
   static void sgemm(MemorySegment queue, long n, long a, long b, long c) {
     int status;

@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A thousand small writes at scattered offsets of one buffer of the first OpenCL device: gathered,
- * and with a blocking driver call each.
+ * Writes a thousand small pieces to scattered offsets of a buffer of the first OpenCL device:
+ * coalesced, or with one blocking driver call each.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -55,7 +55,7 @@ public class CoalescedCopyBenchmark {
   private List<MemorySegment> sources;
   private List<Long> offsets;
 
-  /** Opens the device twice, by the library and by the bare driver. */
+  /** Opens the device twice, through the library and through the bare driver. */
   @Setup
   public void open() {
     System.setProperty("tidepool.opencl.sharedMemory", "false");
@@ -89,7 +89,7 @@ public class CoalescedCopyBenchmark {
     }
   }
 
-  /** Closes both. */
+  /** Closes both sides. */
   @TearDown
   public void close() {
     bare.free(bareBuffer);
@@ -100,14 +100,14 @@ public class CoalescedCopyBenchmark {
     device.close();
   }
 
-  /** Gathered, from arrays. */
+  /** Writes coalesced, from arrays. */
   @Benchmark
   @ComparedWith({"oneByOne", "bareWrites"})
   public Object gathered() {
     return link.coalesced().upload(moves);
   }
 
-  /** One after another, from arrays. */
+  /** Writes one piece after another, from arrays. */
   @Benchmark
   public void oneByOne() {
     for (CoalescedCopy.Move move : moves) {
@@ -115,7 +115,7 @@ public class CoalescedCopyBenchmark {
     }
   }
 
-  /** A blocking driver call each, from native memory. */
+  /** Writes with one blocking driver call each, from native memory. */
   @Benchmark
   public void bareWrites() {
     for (int i = 0; i < COUNT; i++) {

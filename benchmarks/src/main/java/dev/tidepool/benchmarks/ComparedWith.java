@@ -5,10 +5,10 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The benchmarks of the same class that one is held against in the table of {@link Rounds}. */
+/** Names the benchmarks of the same class that {@link Rounds} compares a benchmark with. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 @interface ComparedWith {
-  /** Names of methods. */
+  /** Returns the names of the methods. */
   String[] value();
 }

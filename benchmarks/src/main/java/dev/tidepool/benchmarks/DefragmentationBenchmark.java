@@ -28,9 +28,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * 64 MiB of small buffers, three of four closed: {@code defragment} moves the rest together, {@code
- * copies} copies as many bytes between as many buffers of that size, one after the other. The
- * device is the processor, or one that has memory of its own and a queue, as host memory.
+ * Allocates 64 MiB of small buffers and closes three of four. {@code defragment} moves the rest
+ * together; {@code copies} copies as many bytes between such buffers, one after the other. The
+ * device is the processor, or a simulated one with a queue and its own memory.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
@@ -42,11 +42,11 @@ public class DefragmentationBenchmark {
   private static final int ALL = 64 << 20;
   private static final int KEPT = 4;
 
-  /** Bytes of a buffer. */
+  /** The size of a buffer in bytes. */
   @Param({"4096", "49152"})
   public int bytes;
 
-  /** Which device. */
+  /** The device. */
   @Param({"cpu:0", "simulated:0"})
   public String device;
 
@@ -55,7 +55,7 @@ public class DefragmentationBenchmark {
   private List<UnifiedBuffer<byte[]>> scattered;
   private List<UnifiedBuffer<byte[]>> targets;
 
-  /** Buffers, with holes between them. */
+  /** Allocates buffers, with holes between them. */
   @Setup(Level.Invocation)
   public void scatter() {
     SimulatedProvider simulated =
@@ -80,13 +80,13 @@ public class DefragmentationBenchmark {
     targets = new ArrayList<>();
   }
 
-  /** Everything goes. */
+  /** Frees everything. */
   @TearDown(Level.Invocation)
   public void close() {
     tidepool.close();
   }
 
-  /** Moves them together. */
+  /** Moves the buffers together. */
   @Benchmark
   @ComparedWith("copies")
   public Defragmentation defragment() {
@@ -97,7 +97,7 @@ public class DefragmentationBenchmark {
     return done;
   }
 
-  /** As many copies as the other moves, which is three quarters of the buffers that are left. */
+  /** Copies as many buffers as {@link #defragment} moves: three quarters of those left. */
   @Benchmark
   public List<UnifiedBuffer<byte[]>> copies() {
     int moved = scattered.size() * (KEPT - 1) / KEPT;

@@ -22,8 +22,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A buffer in an OpenCL device's memory from the pool and back, beside memory that the driver makes
- * and that is touched once: a driver hands out addresses, and the pages come with the first use.
+ * Allocates and closes a buffer of an OpenCL device, from the pool or from the driver. The driver's
+ * memory is touched once, because drivers return addresses and map the pages on first use.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -63,14 +63,14 @@ public class DeviceAllocationBenchmark {
     tidepool.close();
   }
 
-  /** Allocates from the pool and gives back. */
+  /** Allocates from the pool, and returns the block. */
   @Benchmark
   @ComparedWith({"driverTouched", "unpooledTouched"})
   public void pooled() {
     memory.allocate(ElementType.BYTE, bytes).close();
   }
 
-  /** Allocates from the pool, cleared, and gives back. */
+  /** Allocates from the pool, clears the buffer, and returns the block. */
   @Benchmark
   @ComparedWith({"driverTouched", "unpooledTouched"})
   public void pooledTouched() {
@@ -79,7 +79,7 @@ public class DeviceAllocationBenchmark {
     }
   }
 
-  /** Allocates from the driver through Tidepool, cleared, and gives back. */
+  /** Allocates from the driver through Tidepool, clears the buffer, and frees it. */
   @Benchmark
   public void unpooledTouched() {
     try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes, unpooled)) {
@@ -87,7 +87,7 @@ public class DeviceAllocationBenchmark {
     }
   }
 
-  /** Allocates from the driver alone, cleared, and gives back. */
+  /** Allocates from the bare driver, clears the buffer, and frees it. */
   @Benchmark
   public void driverTouched() {
     MemorySegment buffer = bare.allocate(bytes);

@@ -20,9 +20,9 @@ import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What each level of diagnostics costs where buffers come from the pool and go back. {@code
- * EVERY_SITE} takes the stack of each allocation, as no sampling would. Each level has a virtual
- * machine of its own: classes that are never loaded cost nothing.
+ * The cost of each level of diagnostics for buffers from the pool. {@code EVERY_SITE} records the
+ * stack of each allocation, without sampling. Each level runs in its own virtual machine, because
+ * classes that are not loaded cost nothing.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -31,11 +31,11 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 500, timeUnit = TimeUnit.MILLISECONDS)
 @Fork(1)
 public class DiagnosticsBenchmark {
-  /** How much is recorded. */
+  /** The level. */
   @Param({"COUNTERS", "SITES", "EVERY_SITE"})
   public String level;
 
-  /** The size of a buffer: below and above the distance between samples. */
+  /** The size of a buffer: smaller or larger than the sampling interval. */
   @Param({"4096", "4194304"})
   public long bytes;
 
@@ -56,19 +56,19 @@ public class DiagnosticsBenchmark {
                 .build());
   }
 
-  /** Closes it. */
+  /** Closes the manager. */
   @TearDown
   public void close() {
     memory.close();
   }
 
-  /** Allocates from the pool and gives back. */
+  /** Allocates from the pool and closes, on one thread. */
   @Benchmark
   public void allocateAndClose() {
     memory.allocate(ElementType.BYTE, bytes).close();
   }
 
-  /** Allocates from the pool and gives back, on two threads. */
+  /** Allocates from the pool and closes, on two threads. */
   @Benchmark
   @Threads(2)
   public void onTwoThreads() {

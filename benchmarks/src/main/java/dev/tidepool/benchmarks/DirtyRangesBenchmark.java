@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * 1,000 ranges of 4 KiB, with gaps between them, go to a discrete device: written on the host and
- * pushed as the dirty ranges of one buffer, as a list of transfers, and by one blocking call each.
+ * Copies 1,000 ranges of 4 KiB, with gaps between them, to a discrete device: as dirty ranges of
+ * one buffer that the host wrote, as a list of transfers, and by one blocking call each.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -79,7 +79,7 @@ public class DirtyRangesBenchmark {
     tidepool.close();
   }
 
-  /** Written on the host, then pushed as dirty ranges. */
+  /** Writes on the host, and synchronizes the dirty ranges. */
   @Benchmark
   @ComparedWith({"list", "bareWrites"})
   public void dirtyRanges() {
@@ -89,16 +89,13 @@ public class DirtyRangesBenchmark {
     onBothSides.synchronize();
   }
 
-  /** As a list. */
+  /** Transfers the ranges as a list. */
   @Benchmark
   public Object list() {
     return memory.transfers().transfer(list, TransferOptions.defaults()).orThrow();
   }
 
-  /**
-   * Calls the driver alone, with one blocking call each, of bytes that are in native memory
-   * already.
-   */
+  /** Calls the driver once for each range; the bytes are already in native memory. */
   @Benchmark
   public void bareWrites() {
     for (int i = 0; i < RANGES; i++) {

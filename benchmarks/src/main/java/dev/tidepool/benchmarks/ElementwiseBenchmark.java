@@ -31,8 +31,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Kernels on {@code cpu:0} over arrays that no cache holds, beside {@link MemorySegment#copy} of as
- * many bytes, read plus written, on as many threads and between the same buffers.
+ * Runs kernels on {@code cpu:0} over arrays larger than any cache, and compares them with {@link
+ * MemorySegment#copy} of as many bytes, read plus written, by as many threads between the same
+ * buffers.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -53,7 +54,7 @@ public class ElementwiseBenchmark {
   private Kernel axpy;
   private ExecutorService copiers;
 
-  /** Touches every page, so that none is the system's page of zeros. */
+  /** Touches every page, so that no page is the system's shared page of zeros. */
   @Setup
   public void open() {
     tidepool = Tidepool.open();
@@ -72,7 +73,7 @@ public class ElementwiseBenchmark {
     copiers = Executors.newFixedThreadPool(threads);
   }
 
-  /** Ends the threads, so that the fork ends. */
+  /** Stops the threads, so that the fork can exit. */
   @TearDown
   public void close() {
     copiers.shutdown();
@@ -94,14 +95,14 @@ public class ElementwiseBenchmark {
     copy(x.byteSize());
   }
 
-  /** Reads two arrays and writes one of them. The factor keeps the values finite. */
+  /** Reads two arrays and writes one of them. A factor of 0 keeps the values finite. */
   @Benchmark
   @ComparedWith("axpyBytes")
   public void axpy() {
     axpy.execute(Arguments.of("a", 0f, "x", x, "y", y));
   }
 
-  /** Copies one array and a half: three arrays' bytes move. */
+  /** Copies one and a half arrays, which reads and writes the bytes of three. */
   @Benchmark
   public void axpyBytes() throws InterruptedException, ExecutionException {
     copy(x.byteSize());

@@ -28,20 +28,20 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * The processor time of the transfer engine while page-locked buffers travel over simulated links:
- * of all Java threads but those that play the device, whose time is the copy itself; and what the
- * simulated driver's calls take of that when a thread makes them without the engine. Prints a table
- * in Markdown, in hundredths of a core. A program of its own, because it measures threads and not
- * time.
+ * The processor time of the transfer engine while page-locked buffers are copied over simulated
+ * links. It is the time of all Java threads except those of the simulated device, whose time is the
+ * copy itself. For comparison, a thread makes the simulated driver's calls without the engine.
+ * Prints a Markdown table in hundredths of a core. This is a program of its own, because it
+ * measures the time of threads.
  */
 public final class EngineTimeBenchmark {
   private static final int BYTES = 64 << 20;
   private static final int PARTS = 16;
 
-  /** For how long each row is repeated, first unmeasured: the compilers' time counts too. */
+  /** The time of each row, and of its unmeasured warm-up, because compiler threads count too. */
   private static final long ROW_NANOS = 4_000_000_000L;
 
-  /** How long small transfers run first: a few large ones would not have the code compiled. */
+  /** The time for which small transfers run first, to get the code compiled. */
   private static final long COMPILING_NANOS = 8_000_000_000L;
 
   private static final int SMALL = 64 << 10;
@@ -50,7 +50,6 @@ public final class EngineTimeBenchmark {
 
   private EngineTimeBenchmark() {}
 
-  /** Runs everything. */
   public static void main(String[] arguments) {
     on(
         SimulatedLink.INSTANT,
@@ -74,7 +73,7 @@ public final class EngineTimeBenchmark {
     }
   }
 
-  /** What is done with a page-locked buffer and one of a device. */
+  /** An operation on a page-locked buffer and a device buffer. */
   private interface Use {
     void of(
         UnifiedMemoryManager memory,
@@ -98,7 +97,7 @@ public final class EngineTimeBenchmark {
     }
   }
 
-  /** Returns a list of transfers that carries all of one buffer to another. */
+  /** Returns a list of transfers that copies all of one buffer to another. */
   private static Runnable list(
       UnifiedMemoryManager memory, UnifiedBuffer<byte[]> host, UnifiedBuffer<byte[]> device) {
     long part = host.length() / PARTS;
@@ -109,7 +108,7 @@ public final class EngineTimeBenchmark {
     return () -> memory.transfers().transfer(many, TransferOptions.defaults()).orThrow();
   }
 
-  /** What the device's calls cost alone: two commands under way, each waited for by this thread. */
+  /** Measures the device's calls alone: two commands in flight, for which this thread waits. */
   private static void commands(int speed, Device bare) {
     Block device = bare.allocate(BYTES, 64, BlockKind.DEVICE);
     Block host = bare.allocate(BYTES, 64, BlockKind.PINNED);
@@ -164,7 +163,7 @@ public final class EngineTimeBenchmark {
     return rounds;
   }
 
-  /** Returns the time of all threads that live, but for those of the simulated device. */
+  /** Returns the processor time of all live threads except those of the simulated device. */
   private static long engineNanos() {
     long sum = 0;
     for (ThreadInfo thread : THREADS.getThreadInfo(THREADS.getAllThreadIds())) {

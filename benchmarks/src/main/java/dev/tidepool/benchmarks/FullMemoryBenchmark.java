@@ -31,12 +31,12 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Buffers under a limit that has room for a thousand of them, while many more are open: the others
- * are in the spill file. Each operation sends one buffer there.
+ * Allocates buffers under a limit with room for a thousand, while many more are open: the others
+ * are in the spill file. Each operation spills one buffer.
  *
- * <p>{@code file} writes and reads one buffer's bytes of a file of the same size in the same
- * directory, by the calling thread: what one spill and one return cost without Tidepool. The
- * property {@code tidepool.benchmarks.spill} names the directory.
+ * <p>{@code file} writes and reads the bytes of one buffer in a file of the same size and
+ * directory, on the calling thread. This is the cost of one spill and one read without Tidepool.
+ * The property {@code tidepool.benchmarks.spill} names the directory.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -44,7 +44,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class FullMemoryBenchmark {
-  /** Buffers that fit. */
+  /** The number of buffers that fit. */
   private static final int ROOM = 1024;
 
   private static Path directory() {
@@ -52,10 +52,10 @@ public class FullMemoryBenchmark {
         System.getProperty("tidepool.benchmarks.spill", System.getProperty("java.io.tmpdir")));
   }
 
-  /** Open buffers, the oldest first. */
+  /** The open buffers, the oldest first. */
   @State(Scope.Benchmark)
   public static class Full {
-    /** Buffers beyond those that fit. */
+    /** The number of buffers beyond those that fit. */
     @Param({"1000", "2000", "4000", "8000"})
     public int beyond;
 
@@ -68,7 +68,7 @@ public class FullMemoryBenchmark {
     private Tidepool tidepool;
     private UnifiedMemoryManager memory;
 
-    /** Fills memory and the file. */
+    /** Fills memory and the spill file. */
     @Setup
     public void open() {
       bytes = new byte[size];
@@ -97,7 +97,7 @@ public class FullMemoryBenchmark {
     }
   }
 
-  /** A file with as many places. */
+  /** A file with room for as many buffers. */
   @State(Scope.Benchmark)
   public static class Disk {
     private static final long PAGE = 4096;
@@ -141,14 +141,14 @@ public class FullMemoryBenchmark {
     }
   }
 
-  /** A buffer is made and written, and the oldest one, which is in the file, closed. */
+  /** Allocates and writes a buffer, and closes the oldest, which is in the file. */
   @Benchmark
   public void allocateWriteCloseOldest(Full full) {
     full.add();
     full.buffers.remove().close();
   }
 
-  /** The buffer that was used longest ago comes back from the file. */
+  /** Reads the least recently used buffer back from the file. */
   @Benchmark
   public void readBack(Full full) {
     UnifiedBuffer<byte[]> oldest = full.buffers.remove();
@@ -156,7 +156,7 @@ public class FullMemoryBenchmark {
     full.buffers.add(oldest);
   }
 
-  /** One write and one read of a buffer's bytes, without Tidepool. */
+  /** Writes and reads the bytes of a buffer, without Tidepool. */
   @Benchmark
   public int file(Disk disk) throws IOException {
     int written = disk.file.write(disk.bytes.asByteBuffer(), disk.next());

@@ -26,11 +26,11 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Random allocations and frees among 100,000 live blocks of mixed sizes for each thread: every
- * operation picks a place, frees the block that is there, or puts a new one. Each is timed by
- * itself, the clock's 20 to 30 ns included, and all of them count: {@link Times} prints the
- * percentiles after each iteration, because the harness's own samples overstate rare events. Its
- * average has the clock twice.
+ * Random allocations and frees among 100,000 live blocks of mixed sizes for each thread. Every
+ * operation picks a place, and frees its block or allocates one. Each operation is timed
+ * separately, including 20 to 30 ns for the clock. {@link Times} prints the percentiles of all
+ * operations after each iteration, because JMH's samples overstate rare events. JMH's average
+ * includes the clock twice.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -43,7 +43,7 @@ public class HolesBenchmark {
   private static final int LARGEST_BITS = 15;
   private static final long SEED = 42;
 
-  /** Places for blocks, half of them taken. */
+  /** Places for blocks, half of them occupied. */
   abstract static class Places<B> {
     private final Object[] blocks = new Object[PLACES];
     private final SplittableRandom random = new SplittableRandom(SEED);
@@ -60,7 +60,7 @@ public class HolesBenchmark {
       }
     }
 
-    /** As many blocks of each doubling, from 256 bytes to 64 KiB. */
+    /** Returns a size from 256 bytes to 64 KiB, with equal probability for each power of two. */
     private int size() {
       int least = 1 << random.nextInt(SMALLEST_BITS, LARGEST_BITS + 1);
       return least + random.nextInt(least);
@@ -80,7 +80,7 @@ public class HolesBenchmark {
       }
     }
 
-    /** Prints the times of an iteration, and forgets them. */
+    /** Prints the times of an iteration, and clears them. */
     @TearDown(Level.Iteration)
     public void print() {
       Times all = new Times();
@@ -96,7 +96,7 @@ public class HolesBenchmark {
       frees.clear();
     }
 
-    @SuppressWarnings("unchecked") // only what allocate answered is put there
+    @SuppressWarnings("unchecked") // allocate is the only source of the elements
     private B at(int place) {
       return (B) blocks[place];
     }
@@ -111,7 +111,7 @@ public class HolesBenchmark {
     }
   }
 
-  /** The manager that threads share. */
+  /** The manager of all threads. */
   @State(Scope.Benchmark)
   public static class Manager {
     private Tidepool tidepool;
@@ -124,26 +124,26 @@ public class HolesBenchmark {
       memory = tidepool.memory(tidepool.accelerator("cpu:0"));
     }
 
-    /** Closes it. */
+    /** Closes the session. */
     @TearDown
     public void close() {
       tidepool.close();
     }
   }
 
-  /** A thread's buffers. */
+  /** The buffers of a thread. */
   @State(Scope.Thread)
   public static class Buffers extends Places<UnifiedBuffer<byte[]>> {
     private UnifiedMemoryManager memory;
 
-    /** Allocates. */
+    /** Allocates the buffers. */
     @Setup
     public void open(Manager manager) {
       memory = manager.memory;
       fill();
     }
 
-    /** Frees. */
+    /** Frees the buffers. */
     @TearDown
     public void close() {
       empty();
@@ -160,18 +160,18 @@ public class HolesBenchmark {
     }
   }
 
-  /** A thread's blocks of Netty's default allocator. */
+  /** The blocks of a thread from Netty's default allocator. */
   @State(Scope.Thread)
   public static class NettyBuffers extends Places<ByteBuf> {
     private static final ByteBufAllocator ALLOCATOR = new AdaptiveByteBufAllocator();
 
-    /** Allocates. */
+    /** Allocates the blocks. */
     @Setup
     public void open() {
       fill();
     }
 
-    /** Frees. */
+    /** Frees the blocks. */
     @TearDown
     public void close() {
       empty();
@@ -188,16 +188,16 @@ public class HolesBenchmark {
     }
   }
 
-  /** A thread's blocks of the C library. */
+  /** The blocks of a thread from the C library. */
   @State(Scope.Thread)
   public static class MallocBlocks extends Places<MemorySegment> {
-    /** Allocates. */
+    /** Allocates the blocks. */
     @Setup
     public void open() {
       fill();
     }
 
-    /** Frees. */
+    /** Frees the blocks. */
     @TearDown
     public void close() {
       empty();
@@ -233,12 +233,12 @@ public class HolesBenchmark {
     blocks.change();
   }
 
-  /** A thread's objects of the heap. */
+  /** The heap objects of a thread. */
   @State(Scope.Thread)
   public static class Objects extends Places<long[]> {
     private long sum;
 
-    /** Allocates. */
+    /** Allocates the objects. */
     @Setup
     public void open() {
       fill();
@@ -255,7 +255,7 @@ public class HolesBenchmark {
     }
   }
 
-  /** The places alone: a small object for each, made when it is put there and read at its end. */
+  /** Measures the places alone, with small heap objects that are read when they are removed. */
   @Benchmark
   public long objects(Objects objects) {
     objects.change();

@@ -22,7 +22,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The host reaches 16 MiB of an OpenCL device that shares its memory. Fails if a single byte is
+ * The host accesses 16 MiB of an OpenCL device with shared memory. Fails if any byte is
  * transferred.
  */
 @State(Scope.Benchmark)
@@ -36,7 +36,7 @@ public class HostAccessBenchmark {
   private UnifiedMemoryManager memory;
   private UnifiedBuffer<float[]> buffer;
 
-  /** Makes the host's copy valid, where there is one. */
+  /** Makes the host's copy valid, if there is one. */
   @Setup
   public void open() {
     tidepool = Tidepool.open();
@@ -46,7 +46,7 @@ public class HostAccessBenchmark {
     buffer.asSegment().fill((byte) 2);
   }
 
-  /** Looks at what was moved. */
+  /** Checks that nothing was transferred. */
   @TearDown
   public void close() {
     TransferStatistics moved = memory.transfers().statistics();
@@ -57,7 +57,7 @@ public class HostAccessBenchmark {
     }
   }
 
-  /** A mapping for reading and writing, and its end. */
+  /** Maps the buffer for reading and writing, and unmaps it. */
   @Benchmark
   public MemorySegment map() {
     try (HostMapping mapping = buffer.map(MapMode.READ_WRITE)) {
@@ -65,13 +65,13 @@ public class HostAccessBenchmark {
     }
   }
 
-  /** The host's copy for writing. */
+  /** Returns the host's copy for writing. */
   @Benchmark
   public MemorySegment asSegment() {
     return buffer.asSegment();
   }
 
-  /** The host's copy for reading. */
+  /** Returns the host's copy for reading. */
   @Benchmark
   public MemorySegment asReadOnlySegment() {
     return buffer.asReadOnlySegment();

@@ -26,8 +26,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A host buffer from the pool and back, beside Netty's allocators with their leak detection,
- * Arrow's, the C library's, and Java's own arena. The memory is not touched, but for the arena's.
+ * Allocates and closes a host buffer from the pool. Compares it with Netty's allocators with leak
+ * detection, Arrow's allocator, the C library and Java's arena. Only the arena touches the memory.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -58,14 +58,14 @@ public class HostAllocationBenchmark {
     arrow = new RootAllocator();
   }
 
-  /** Closes them. */
+  /** Closes the CPU and the peers. */
   @TearDown
   public void close() {
     arrow.close();
     tidepool.close();
   }
 
-  /** Allocates from the pool and gives back. */
+  /** Allocates from the pool, and returns the block. */
   @Benchmark
   @ComparedWith({"malloc", "arena", "nettyAdaptive", "nettyPooled", "arrow"})
   public void pooled() {
@@ -84,20 +84,20 @@ public class HostAllocationBenchmark {
     return nettyPooled.directBuffer(bytes, bytes).release();
   }
 
-  /** Arrow, on its allocator by Unsafe. */
+  /** Arrow's allocator, based on Unsafe. */
   @Benchmark
   public void arrow() {
     arrow.buffer(bytes).close();
   }
 
-  /** The C library, by a plain downcall each. */
+  /** The C library, by plain downcalls. */
   @Benchmark
   public void malloc() {
     MemorySegment block = SystemAllocator.malloc(bytes);
     SystemAllocator.free(block);
   }
 
-  /** A confined arena with one segment, which it clears. */
+  /** A confined arena with one segment, which the arena clears. */
   @Benchmark
   public long arena() {
     try (Arena arena = Arena.ofConfined()) {

@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A host buffer that is written once through, all ways but one by the same loop: what a pool saves
- * is the page faults, which come with the first use.
+ * Allocates a host buffer and writes it once, with one exception by the same loop. A pool saves the
+ * page faults, which occur at the first use.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -55,13 +55,13 @@ public class HostWriteBenchmark {
     adaptive = new AdaptiveByteBufAllocator();
   }
 
-  /** Closes them. */
+  /** Closes the session. */
   @TearDown
   public void close() {
     tidepool.close();
   }
 
-  /** Allocates from the pool and gives back. */
+  /** Allocates from the pool, writes, and returns the block. */
   @Benchmark
   @ComparedWith({"malloc", "arena", "hugePages", "nettyAdaptive"})
   public void pooled() {
@@ -71,7 +71,7 @@ public class HostWriteBenchmark {
     }
   }
 
-  /** Allocates from the pool and gives back, written by the buffer's own fill. */
+  /** Allocates from the pool, writes by the buffer's own fill, and returns the block. */
   @Benchmark
   public void pooledFill() {
     try (UnifiedBuffer<byte[]> buffer =

@@ -21,7 +21,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** A buffer of the CPU becomes a tensor of DLPack, and a tensor a buffer. */
+/** Exports a CPU buffer as a DLPack tensor, and opens a tensor as a buffer. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -36,7 +36,7 @@ public class InteropBenchmark {
   private UnifiedMemoryManager memory;
   private UnifiedBuffer<float[]> buffer;
 
-  /** One buffer, which has been written. */
+  /** Allocates and writes one buffer. */
   @Setup
   public void open() {
     tidepool = Tidepool.open();
@@ -45,13 +45,13 @@ public class InteropBenchmark {
     buffer.fill((byte) 1);
   }
 
-  /** Ends it. */
+  /** Closes the session. */
   @TearDown
   public void close() {
     tidepool.close();
   }
 
-  /** Exports the buffer, and ends the tensor as a consumer's deleter call does. */
+  /** Exports the buffer, and closes the tensor like a consumer's call of the deleter. */
   @Benchmark
   public void exports() {
     try (DLPackExport tensor = DLPack.export(buffer, length)) {
@@ -61,7 +61,7 @@ public class InteropBenchmark {
     }
   }
 
-  /** Exports the buffer, opens that tensor as a buffer, and closes it, which calls the deleter. */
+  /** Exports the buffer, opens the tensor as a buffer, and closes it, which calls the deleter. */
   @Benchmark
   public long exportsAndOpens() {
     try (DLPackTensor tensor = DLPack.open(memory, DLPack.export(buffer, length).handOver())) {

@@ -43,9 +43,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * 2,000 small kernels, each on what the one before wrote: an expression by {@code executeAsync} and
- * by {@code execute}, a Java method by {@code executeAsync}, and as many launches on one queue of
- * the driver. Time for each kernel.
+ * Runs 2,000 small kernels, each on the result of the one before: an expression by {@code
+ * executeAsync} and by {@code execute}, a Java method by {@code executeAsync}, and as many launches
+ * on one queue of the bare driver. Reports the time of one kernel.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -58,9 +58,8 @@ public class KernelChainBenchmark {
   private static final int LENGTH = 16;
 
   /**
-   * PoCL, whose launches block; or a simulated device, where a launch keeps the thread that submits
-   * it for 4 µs, or where the device takes 4 µs for it; or a card, {@code cuda}, where there is
-   * one.
+   * PoCL, whose launches block; or a simulated device, on which a launch occupies the submitting
+   * thread or the device for 4 µs; or a CUDA card, {@code cuda}, if present.
    */
   @Param({"pocl", "launch-4us", "device-4us"})
   public String device;
@@ -145,7 +144,7 @@ public class KernelChainBenchmark {
     bareDevice.close();
   }
 
-  /** Launches in the background. */
+  /** Launches asynchronously. */
   @Benchmark
   @ComparedWith("bareLaunches")
   @OperationsPerInvocation(KERNELS)
@@ -157,7 +156,7 @@ public class KernelChainBenchmark {
     last.join();
   }
 
-  /** Launches a Java method whose indices are tested, in the background. */
+  /** Launches a Java method with index checks, asynchronously. */
   @Benchmark
   @ComparedWith("bareLaunches")
   @OperationsPerInvocation(KERNELS)
@@ -169,7 +168,7 @@ public class KernelChainBenchmark {
     last.join();
   }
 
-  /** One after another. */
+  /** Executes one kernel after another. */
   @Benchmark
   @ComparedWith("bareLaunches")
   @OperationsPerInvocation(KERNELS)
@@ -179,7 +178,7 @@ public class KernelChainBenchmark {
     }
   }
 
-  /** Calls the driver alone, and waits for all launches at the end. */
+  /** Calls the bare driver, and waits for all launches at the end. */
   @Benchmark
   @OperationsPerInvocation(KERNELS)
   public void bareLaunches() {

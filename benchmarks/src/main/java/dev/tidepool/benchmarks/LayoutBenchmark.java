@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The tutorial's third exercise: particles as structs against particles as a struct of arrays, and
- * what it costs to make one of the other, beside a copy of the same bytes.
+ * The tutorial's third exercise: particles as structs, and as a struct of arrays. Also measures the
+ * conversions between the two, and a copy of the same bytes.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -39,7 +39,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class LayoutBenchmark {
-  /** Six floats: no padding. */
+  /** Six floats without padding. */
   public record Particle(float x, float y, float z, float velX, float velY, float velZ) {}
 
   private static final long STRUCT = 24;
@@ -79,7 +79,7 @@ public class LayoutBenchmark {
     memory.close();
   }
 
-  /** As many bytes as a conversion reads and writes. */
+  /** Copies as many bytes as a conversion reads and writes. */
   @Benchmark
   public void copyStructs() {
     MemoryOperations.copy(structs.asReadOnlySegment(), others.asSegment());
@@ -95,7 +95,7 @@ public class LayoutBenchmark {
     columns.copyTo(structs);
   }
 
-  /** The naive way: one access for each component of each struct. */
+  /** Converts naively: one access for each component of each struct. */
   @Benchmark
   public void structsToColumnsOneByOne() {
     MemorySegment from = structs.asReadOnlySegment();
@@ -124,7 +124,7 @@ public class LayoutBenchmark {
     columns.copyTo(records);
   }
 
-  /** A kernel over the columns. */
+  /** Runs a kernel over the columns. */
   @Benchmark
   public void moveColumns() {
     move.execute(
@@ -145,7 +145,7 @@ public class LayoutBenchmark {
             columns.component("velZ", ElementType.FLOAT)));
   }
 
-  /** Like {@link #moveColumns}, but over structs, in a plain loop. */
+  /** Like {@link #moveColumns}, but a plain loop over structs. */
   @Benchmark
   public void moveStructs() {
     MemorySegment all = structs.asSegment();

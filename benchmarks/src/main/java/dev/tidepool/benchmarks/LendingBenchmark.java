@@ -24,7 +24,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Two buffers that kernels use are lent to native code, and taken back. Fails if a single byte is
+ * Lends two buffers that kernels use to native code, and takes them back. Fails if any byte is
  * transferred.
  */
 @State(Scope.Benchmark)
@@ -45,7 +45,7 @@ public class LendingBenchmark {
   private UnifiedBuffer<float[]> y;
   private TransferStatistics before;
 
-  /** Has a kernel use both buffers. */
+  /** Runs a kernel on both buffers. */
   @Setup
   public void open() {
     boolean isCpu = where.equals("cpu");
@@ -58,7 +58,7 @@ public class LendingBenchmark {
     before = memory.transfers().statistics();
   }
 
-  /** Looks at what was moved. */
+  /** Checks that nothing was transferred. */
   @TearDown
   public void close() {
     TransferStatistics after = memory.transfers().statistics();

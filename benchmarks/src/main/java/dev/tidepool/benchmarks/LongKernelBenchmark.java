@@ -23,8 +23,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Products of 4 x 4 matrices on {@code cpu:0}: a Java method that comes to 144 accesses when its
- * loops are written out, beside the same code in a parallel loop over arrays.
+ * Products of 4 x 4 matrices on {@code cpu:0}: a Java method with 144 accesses after unrolling, and
+ * the same code in a parallel loop over arrays.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -73,20 +73,20 @@ public class LongKernelBenchmark {
             "result", memory.allocate(ElementType.FLOAT, ELEMENTS));
   }
 
-  /** Ends the threads, so that the fork ends. */
+  /** Stops the threads, so that the fork can exit. */
   @TearDown
   public void close() {
     tidepool.close();
   }
 
-  /** The method as a kernel. */
+  /** Runs the method as a kernel. */
   @Benchmark
   @ComparedWith("plain")
   public void method() {
     kernel.execute(arguments, LaunchRange.of(PRODUCTS));
   }
 
-  /** A parallel loop that calls the method. */
+  /** Calls the method in a parallel loop. */
   @Benchmark
   public void plain() {
     IntStream.range(0, PRODUCTS).parallel().forEach(i -> product(i, left, right, result));

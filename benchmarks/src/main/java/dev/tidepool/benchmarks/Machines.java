@@ -3,15 +3,14 @@ package dev.tidepool.benchmarks;
 import dev.tidepool.Accelerator;
 import dev.tidepool.Tidepool;
 
-/** The accelerators that the benchmarks name. */
+/** The accelerators of the benchmarks. */
 final class Machines {
   private Machines() {}
 
   /**
-   * Opens all accelerators, OpenCL devices in one of two modes: {@code shared}, as they are, or
-   * {@code discrete}, where transfers alone reach their memory, as a graphics card's, and
-   * calibrated. The mode holds for the whole JVM, which is why each benchmark has a fork of its
-   * own.
+   * Opens all accelerators. In mode {@code shared}, OpenCL devices are used as they are. In mode
+   * {@code discrete}, only transfers reach their memory, as with a graphics card, and the devices
+   * are calibrated. The mode applies to the whole JVM, so each benchmark needs its own fork.
    */
   static Tidepool open(String mode) {
     switch (mode) {

@@ -27,10 +27,10 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Operations over memory of each thread's own, beside the C library's. {@code memcpyLikeX} moves as
+ * Operations on memory of each thread, compared with the C library. {@code memcpyLikeX} moves as
  * many bytes as the conversion {@code X} reads and writes.
  *
- * <p>JMH's own option {@code -t 2} runs two threads.
+ * <p>Use JMH's option {@code -t 2} for two threads.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -126,7 +126,7 @@ public class MemoryOperationsBenchmark {
         ElementType.DOUBLE, source, ElementType.FLOAT, target.asSlice(0, half.byteSize()));
   }
 
-  /** Three quarters of what {@link #memcpy} moves, as these conversions do. */
+  /** Copies three quarters of the bytes of {@link #memcpy}, as many as these conversions move. */
   @Benchmark
   public MemorySegment memcpyLikeFloatToDouble() throws Throwable {
     return (MemorySegment) MEMCPY.invokeExact(target, source, source.byteSize() / 4 * 3);
@@ -138,7 +138,7 @@ public class MemoryOperationsBenchmark {
     MemoryOperations.convert(ElementType.BYTE, quarter, ElementType.FLOAT, target);
   }
 
-  /** Five eighths of what {@link #memcpy} moves, as this conversion does. */
+  /** Copies five eighths of the bytes of {@link #memcpy}, as many as this conversion moves. */
   @Benchmark
   public MemorySegment memcpyLikeByteToFloat() throws Throwable {
     return (MemorySegment) MEMCPY.invokeExact(target, source, source.byteSize() / 8 * 5);

@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Kernels that are Java methods on {@code cpu:0}, beside the plain parallel loop over arrays, the
- * Java body for each item, and the expression.
+ * Java methods as kernels on {@code cpu:0}, compared with a plain parallel loop over arrays, a Java
+ * body for each item, and an expression.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -84,7 +84,7 @@ public class MethodKernelBenchmark {
     y[i] = a * x[i] + y[i];
   }
 
-  /** The sum of each group, by halves. */
+  /** Computes the sum of each group by repeated halving. */
   static void sums(WorkItem item, float[] x, float[] sums) {
     float[] tile = item.localFloats(GROUP);
     int local = (int) item.localId(0);
@@ -167,20 +167,20 @@ public class MethodKernelBenchmark {
     return buffer;
   }
 
-  /** Ends the threads, so that the fork ends. */
+  /** Stops the threads, so that the fork can exit. */
   @TearDown
   public void close() {
     tidepool.close();
   }
 
-  /** The method as a kernel. */
+  /** Runs the method as a kernel. */
   @Benchmark
   @ComparedWith("dotPlain")
   public void dotMethod() {
     dot.execute(floats, LaunchRange.of(ROWS));
   }
 
-  /** A parallel loop over arrays that calls the code of the method. */
+  /** Runs the code of the method in a parallel loop over arrays. */
   @Benchmark
   public void dotPlain() {
     int parts = 64;
@@ -198,20 +198,20 @@ public class MethodKernelBenchmark {
             });
   }
 
-  /** A Java body that is called for each item. */
+  /** Calls a Java body for each item. */
   @Benchmark
   public void dotItems() {
     dotOfItems.execute(floats, LaunchRange.of(ROWS));
   }
 
-  /** The method for ints as a kernel. */
+  /** Runs the method for ints as a kernel. */
   @Benchmark
   @ComparedWith("intDotPlain")
   public void intDotMethod() {
     intDot.execute(ints, LaunchRange.of(ROWS));
   }
 
-  /** A parallel loop over arrays of ints. */
+  /** Runs the code for ints in a parallel loop over arrays. */
   @Benchmark
   public void intDotPlain() {
     int parts = 64;
@@ -229,20 +229,20 @@ public class MethodKernelBenchmark {
             });
   }
 
-  /** {@code y = a*x + y} as a method. */
+  /** Runs {@code y = a*x + y} as a method. */
   @Benchmark
   @ComparedWith("axpyExpression")
   public void axpyMethod() {
     axpy.execute(axpyArguments, LaunchRange.of(ELEMENTS));
   }
 
-  /** {@code y = a*x + y} as an expression. */
+  /** Runs {@code y = a*x + y} as an expression. */
   @Benchmark
   public void axpyExpression() {
     expression.execute(axpyArguments);
   }
 
-  /** A kernel with seven barriers. */
+  /** Runs a kernel with seven barriers. */
   @Benchmark
   public void sumsOfGroups() {
     sums.execute(sumArguments, LaunchRange.of(ELEMENTS).inGroupsOf(GROUP));

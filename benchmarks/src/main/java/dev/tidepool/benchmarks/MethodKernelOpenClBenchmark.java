@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Kernels that are Java methods on the first OpenCL device: a matrix product with tiles beside two
- * forms written by hand, and kernels that wait for memory with and without tests of indices.
+ * Java methods as kernels on the first OpenCL device: a tiled matrix product, compared with two
+ * hand-written kernels, and memory-bound kernels with and without index checks.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -42,7 +42,7 @@ public class MethodKernelOpenClBenchmark {
   private static final int ELEMENTS = 1 << 24;
   private static final LaunchRange SQUARE = LaunchRange.of(N, N).inGroupsOf(TILE, TILE);
 
-  /** Tiles as arrays of two dimensions, as most text books have it. */
+  /** Tiles as two-dimensional arrays, as in most textbooks. */
   private static final String SQUARES =
       """
       kernel void tiled(int n, global const float* a, global const float* b, global float* c) {
@@ -62,7 +62,7 @@ public class MethodKernelOpenClBenchmark {
       }
       """;
 
-  /** Flat tiles, pointers that move, sizes of the group known to the compiler. */
+  /** Flat tiles, moving pointers, and a group size that the compiler knows. */
   private static final String POINTERS =
       """
       kernel __attribute__((reqd_work_group_size(16, 16, 1)))
@@ -158,52 +158,52 @@ public class MethodKernelOpenClBenchmark {
     return memory.copyOf(values);
   }
 
-  /** Ends the device's threads. */
+  /** Stops the device's threads. */
   @TearDown
   public void close() {
     tidepool.close();
   }
 
-  /** The method. */
+  /** Runs the method. */
   @Benchmark
   @ComparedWith({"tiledSquares", "tiledPointers"})
   public void tiledMethod() {
     tiled.execute(square, SQUARE);
   }
 
-  /** By hand, with tiles of two dimensions. */
+  /** Runs the hand-written kernel with two-dimensional tiles. */
   @Benchmark
   public void tiledSquares() {
     squares.execute(square, SQUARE);
   }
 
-  /** By hand, with pointers. */
+  /** Runs the hand-written kernel with pointers. */
   @Benchmark
   public void tiledPointers() {
     pointers.execute(square, SQUARE);
   }
 
-  /** Rows and a query, indices tested. */
+  /** Computes the products of rows and a query, with index checks. */
   @Benchmark
   @ComparedWith("dotUnchecked")
   public void dotChecked() {
     dot.execute(dotArguments, LaunchRange.of(ROWS));
   }
 
-  /** Rows and a query, indices not tested. */
+  /** Computes the products of rows and a query, without index checks. */
   @Benchmark
   public void dotUnchecked() {
     uncheckedDot.execute(dotArguments, LaunchRange.of(ROWS));
   }
 
-  /** {@code y = a*x + y}, indices tested. */
+  /** Computes {@code y = a*x + y} with index checks. */
   @Benchmark
   @ComparedWith("axpyUnchecked")
   public void axpyChecked() {
     axpy.execute(axpyArguments);
   }
 
-  /** {@code y = a*x + y}, indices not tested. */
+  /** Computes {@code y = a*x + y} without index checks. */
   @Benchmark
   public void axpyUnchecked() {
     uncheckedAxpy.execute(axpyArguments);

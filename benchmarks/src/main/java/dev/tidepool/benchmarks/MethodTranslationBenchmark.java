@@ -24,9 +24,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What the translation of a Java method to OpenCL C takes, without the driver's compiler. A method
- * is read once for each class, so each translation has a class of its own, made before the time
- * counts.
+ * Translates a Java method to OpenCL C, without the driver's compiler. A method is read only once
+ * for each class, so each translation gets its own class, which is defined before the measurement.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -66,13 +65,13 @@ public class MethodTranslationBenchmark {
     }
   }
 
-  /** Makes a class that has not been read. */
+  /** Defines a class that has not been read. */
   @Setup(Level.Invocation)
   public void makeClass() {
     fresh = KernelSource.method(new FreshLoader(file).define(), "tiled");
   }
 
-  /** From the class file to OpenCL C, which the driver then compiles. */
+  /** Translates the class file to OpenCL C. */
   @Benchmark
   public MethodText translation() {
     return MethodGenerator.generate(

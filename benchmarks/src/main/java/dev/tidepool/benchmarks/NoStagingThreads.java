@@ -2,7 +2,7 @@ package dev.tidepool.benchmarks;
 
 import dev.tidepool.link.StagingThreads;
 
-/** No threads help: every transfer is moved by its caller alone. */
+/** Provides no threads, so that the calling thread moves every transfer alone. */
 record NoStagingThreads() implements StagingThreads {
   @Override
   public int most() {

@@ -15,8 +15,8 @@ import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * An object from a pool and back, by one thread and by two, beside other pools and beside a new
- * object each time.
+ * Takes an object from a pool and returns it, on one thread and on two. Compares other pools, and a
+ * new object each time.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -33,7 +33,7 @@ public class ObjectPoolBenchmark {
     pools = new ObjectPoolPeers(10);
   }
 
-  /** Closes them. */
+  /** Closes the pools. */
   @TearDown
   public void close() throws InterruptedException {
     pools.close();
@@ -58,14 +58,14 @@ public class ObjectPoolBenchmark {
     return pools.tidepool(ObjectPoolBenchmark::touch);
   }
 
-  /** Takes objects by leases, one thread. */
+  /** Leases of objects, one thread. */
   @Benchmark
   @ComparedWith("stormpot1")
   public byte tidepoolLease1() {
     return pools.tidepoolLease(ObjectPoolBenchmark::touch);
   }
 
-  /** Takes objects by leases, two threads. */
+  /** Leases of objects, two threads. */
   @Benchmark
   @ComparedWith("stormpot2")
   @Threads(2)
@@ -73,26 +73,26 @@ public class ObjectPoolBenchmark {
     return pools.tidepoolLease(ObjectPoolBenchmark::touch);
   }
 
-  /** Objects that expire, as Stormpot comes, one thread. */
+  /** Stormpot with its defaults, under which objects expire, one thread. */
   @Benchmark
   public byte stormpot1() throws InterruptedException {
     return pools.stormpot(ObjectPoolBenchmark::touch);
   }
 
-  /** Objects that expire, as Stormpot comes, two threads. */
+  /** Stormpot with its defaults, under which objects expire, two threads. */
   @Benchmark
   @Threads(2)
   public byte stormpot2() throws InterruptedException {
     return pools.stormpot(ObjectPoolBenchmark::touch);
   }
 
-  /** Objects that do not expire, one thread. */
+  /** Stormpot with objects that do not expire, one thread. */
   @Benchmark
   public byte stormpotForEver1() throws InterruptedException {
     return pools.stormpotForEver(ObjectPoolBenchmark::touch);
   }
 
-  /** Objects that do not expire, two threads. */
+  /** Stormpot with objects that do not expire, two threads. */
   @Benchmark
   @Threads(2)
   public byte stormpotForEver2() throws InterruptedException {

@@ -17,20 +17,17 @@ import stormpot.PoolTap;
 import stormpot.Slot;
 import stormpot.Timeout;
 
-/**
- * Pools of byte arrays with room for as many objects each. What is done with an array between its
- * two ways is the caller's.
- */
+/** Pools of byte arrays, all of the same capacity. The caller provides the use of an array. */
 final class ObjectPoolPeers implements AutoCloseable {
   private static final Timeout PATIENCE = new Timeout(10, TimeUnit.SECONDS);
   private static final int BYTES = 1024;
 
-  /** What is done while an array is out. */
+  /** The use of an array between taking and returning it. */
   interface Use {
     byte of(byte[] array);
   }
 
-  /** Stormpot wants its objects to know their slots. */
+  /** Stormpot requires that an object has a reference to its slot. */
   private static final class Slotted extends BasePoolable {
     final byte[] array = create();
 
@@ -61,7 +58,7 @@ final class ObjectPoolPeers implements AutoCloseable {
     fast = new cn.danielw.fop.ObjectPool<>(config, new Made());
   }
 
-  /** Without a pool. */
+  /** Creates an array without a pool. */
   static byte[] create() {
     return new byte[BYTES];
   }
@@ -116,17 +113,17 @@ final class ObjectPoolPeers implements AutoCloseable {
     }
   }
 
-  /** As it comes: objects expire after some minutes. */
+  /** Uses Stormpot with its defaults: objects expire after some minutes. */
   byte stormpot(Use use) throws InterruptedException {
     return stormpot(stormpot, use);
   }
 
-  /** Without expiry, as Tidepool's has none by default. */
+  /** Uses Stormpot without expiry, like Tidepool by default. */
   byte stormpotForEver(Use use) throws InterruptedException {
     return stormpot(stormpotForEver, use);
   }
 
-  /** By the way that it has for virtual threads. */
+  /** Uses Stormpot's tap for virtual threads. */
   byte stormpotForVirtual(Use use) throws InterruptedException {
     return stormpot(stormpotForVirtual, use);
   }

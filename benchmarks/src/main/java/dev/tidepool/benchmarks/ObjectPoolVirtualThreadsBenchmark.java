@@ -17,9 +17,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * An object from a pool and back by a hundred virtual threads on two carriers, each of which lets
- * others run while it holds the object. The figures have the threads' start and the yields in them,
- * which the row without a pool shows.
+ * A hundred virtual threads on two carriers take an object from a pool and return it. Each yields
+ * while it holds the object. The times include the start of the threads and the yields, which the
+ * row without a pool shows.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -41,7 +41,7 @@ public class ObjectPoolVirtualThreadsBenchmark {
     pools = new ObjectPoolPeers(THREADS);
   }
 
-  /** Closes them. */
+  /** Closes the pools. */
   @TearDown
   public void close() throws InterruptedException {
     pools.close();
@@ -83,19 +83,19 @@ public class ObjectPoolVirtualThreadsBenchmark {
     run(() -> pools.tidepool(ObjectPoolVirtualThreadsBenchmark::letOthersRun));
   }
 
-  /** Takes objects by leases. */
+  /** Leases of objects. */
   @Benchmark
   public void tidepoolLease() throws InterruptedException {
     run(() -> pools.tidepoolLease(ObjectPoolVirtualThreadsBenchmark::letOthersRun));
   }
 
-  /** Stormpot as it comes. */
+  /** Stormpot with its defaults. */
   @Benchmark
   public void stormpot() throws InterruptedException {
     run(() -> pools.stormpot(ObjectPoolVirtualThreadsBenchmark::letOthersRun));
   }
 
-  /** Stormpot by its way for virtual threads. */
+  /** Stormpot's tap for virtual threads. */
   @Benchmark
   public void stormpotForVirtual() throws InterruptedException {
     run(() -> pools.stormpotForVirtual(ObjectPoolVirtualThreadsBenchmark::letOthersRun));

@@ -27,10 +27,10 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One buffer of 1 KiB that several threads write or read at the same time. A figure is the time
- * from the first copy to the last, divided by all copies of all threads: with one thread it is the
- * time of a copy. The start of the threads is in it, less than 1 ns for 64 virtual threads and 5 ns
- * for 64 platform threads. The naive way is the bare copy under a lock.
+ * Several threads write or read one buffer of 1 KiB at the same time. A figure is the time from the
+ * first copy to the last, divided by the copies of all threads; with one thread it is the time of a
+ * copy. It includes the start of the threads: less than 1 ns for 64 virtual threads, and 5 ns for
+ * 64 platform threads. The naive alternative is the bare copy under a lock.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -44,11 +44,11 @@ public class OneBufferBenchmark {
 
   private static final int BYTES = 1024;
 
-  /** How many threads copy. */
+  /** The number of threads. */
   @Param({"1", "2", "8", "64"})
   public int threads;
 
-  /** Whether they are virtual threads. */
+  /** Whether the threads are virtual. */
   @Param({"false", "true"})
   public boolean virtual;
 
@@ -66,7 +66,7 @@ public class OneBufferBenchmark {
     segment = memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.HOST).asSegment();
   }
 
-  /** Closes it. */
+  /** Closes the session. */
   @TearDown
   public void close() {
     tidepool.close();
@@ -90,21 +90,21 @@ public class OneBufferBenchmark {
     }
   }
 
-  /** Writes. */
+  /** Writes the buffer. */
   @Benchmark
   @ComparedWith("writeLocked")
   public void write() throws InterruptedException {
     run(array -> buffer.copyFrom(array));
   }
 
-  /** Reads. */
+  /** Reads the buffer. */
   @Benchmark
   @ComparedWith("readLocked")
   public void read() throws InterruptedException {
     run(array -> buffer.copyTo(array));
   }
 
-  /** The naive way of writing. */
+  /** Writes naively. */
   @Benchmark
   public void writeLocked() throws InterruptedException {
     run(
@@ -118,7 +118,7 @@ public class OneBufferBenchmark {
         });
   }
 
-  /** The naive way of reading. */
+  /** Reads naively. */
   @Benchmark
   public void readLocked() throws InterruptedException {
     run(

@@ -21,12 +21,13 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A pipeline of copy in, compute, copy out beside its three stages alone. On simulated devices the
- * stages take equally long, each on a part of the device of its own, and the ideal is the longest
- * of them, and two chunks more to fill and to drain. Then the same on the first OpenCL device,
- * treated as one with memory of its own: where that is a processor, all stages compete for it, and
- * the ideal is the longest of them or the processor time of all, divided by the processors. Prints
- * a table in Markdown; the times are medians. A program of its own, because its ideal is computed.
+ * A pipeline of copy in, compute and copy out, compared with its three stages alone. On simulated
+ * devices the stages take equally long, each on its own part of the device. The ideal is the
+ * longest stage, plus two chunks to fill and to drain. The same is measured on the first OpenCL
+ * device, treated as one with its own memory. If the device is a processor, all stages compete for
+ * it. The ideal is then the longest stage, or the processor time of all stages divided by the
+ * number of processors. Prints medians as a Markdown table. A program of its own, because it
+ * computes the ideal.
  */
 public final class OverlapBenchmark {
   private static final int LENGTH = 32 << 20;
@@ -35,7 +36,7 @@ public final class OverlapBenchmark {
 
   private OverlapBenchmark() {}
 
-  /** Runs everything, or with an argument so many runs of each. */
+  /** Runs everything; an argument sets the number of runs of each row. */
   public static void main(String[] arguments) {
     int runs = arguments.length > 0 ? Integer.parseInt(arguments[0]) : RUNS;
     System.out.println("| device | in | compute | out | ideal | pipeline | of the ideal |");
@@ -92,7 +93,7 @@ public final class OverlapBenchmark {
     }
   }
 
-  /** Returns what copying in, computing and copying out take when nothing else goes on. */
+  /** Returns the times of copying in, computing and copying out, each measured alone. */
   private static double[] stages(
       UnifiedMemoryManager memory,
       String computed,

@@ -20,8 +20,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a pool that has nothing idle adds to the call of its driver: a lease that misses, and the
- * free of its block, over a driver that costs nothing.
+ * Measures what an empty pool adds to a driver call: a lease that misses, and the free of its
+ * block, with a driver that costs nothing.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -36,7 +36,7 @@ public class PoolMissBenchmark {
   private Block block;
   private MemoryPool pool;
 
-  /** Opens the pool, which has room for nothing. */
+  /** Opens the pool, which keeps no blocks. */
   @Setup
   public void open() {
     arena = Arena.ofShared();
@@ -49,7 +49,7 @@ public class PoolMissBenchmark {
             new PoolLimits(true, 0, 0, 0, EvictionPolicy.LRU, false));
   }
 
-  /** Closes it. */
+  /** Closes the pool. */
   @TearDown
   public void close() {
     pool.close();
@@ -59,7 +59,7 @@ public class PoolMissBenchmark {
     arena.close();
   }
 
-  /** A miss, and the free of its block. */
+  /** Acquires a block, which misses, and frees it. */
   @Benchmark
   public void miss() {
     pool.acquire(BYTES, 64).release();

@@ -30,47 +30,45 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 import org.openjdk.jmh.util.Statistics;
 
 /**
- * Runs benchmark classes with JMH in rounds: within a round, all methods of a class follow each
- * other for one set of parameters before the next set comes, so both sides see the same machine
- * speed, even where it drifts. Prints the median, least and greatest of all iterations, and for
- * each comparison the median of the rounds' ratios.
+ * Runs benchmark classes with JMH in rounds. Within a round, all methods of a class run in
+ * succession for one set of parameters before the next set. So both sides of a comparison see the
+ * same machine speed, even if it drifts. Prints the median, least and greatest of all iterations,
+ * and for each comparison the median of the rounds' ratios.
  */
 public final class Rounds {
   private static final String[] JVM_OPTIONS = {
     "--enable-native-access=ALL-UNNAMED",
-    // Arrow's allocator wants it.
+    // Arrow's allocator needs this.
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "-Xms1g",
     "-Xmx1g",
-    // Netty's blocks count against it.
+    // Netty's blocks count against this.
     "-XX:MaxDirectMemorySize=8g"
   };
 
-  /** The classes that are run by one thread, and then by two at the same time. */
+  /** The classes that run with one thread, and then with two. */
   private static final Set<Class<?>> CONCURRENT =
       Set.of(HostAllocationBenchmark.class, HolesBenchmark.class, UsedBufferBenchmark.class);
 
   private static final String THREADS = "threads";
 
-  /** What the profiler calls the bytes of garbage that one operation makes. */
+  /** The profiler's name for the bytes of garbage of one operation. */
   private static final String GARBAGE = "gc.alloc.rate.norm";
 
   private static final double[] PERCENTILES = {50, 99, 99.9};
 
-  /** By parameters, then method: the medians of the rounds. */
+  /** The medians of the rounds, by parameters and method. */
   private final Map<String, Map<String, List<Double>>> rounds = new TreeMap<>();
 
   private final Map<String, Map<String, List<Double>>> iterations = new TreeMap<>();
   private final Map<String, Map<String, List<Double>>> garbage = new TreeMap<>();
 
-  /**
-   * By parameters, then method: the percentiles of each round, where single operations are timed.
-   */
+  /** The percentiles of each round that times single operations, by parameters and method. */
   private final Map<String, Map<String, List<double[]>>> percentiles = new TreeMap<>();
 
   private Rounds() {}
 
-  /** Arguments: how many rounds, then the simple names of classes, or none for all. */
+  /** Runs benchmarks. Arguments: the number of rounds, then simple class names, none for all. */
   public static void main(String[] arguments) throws RunnerException {
     int count = Integer.parseInt(arguments[0]);
     List<Class<?>> classes = classes(List.of(arguments).subList(1, arguments.length));
@@ -86,9 +84,7 @@ public final class Rounds {
     rounds.print(classes);
   }
 
-  /**
-   * Returns the classes of these names in the order of the names; of no name, all that there are.
-   */
+  /** Returns the classes with these names in their order, or all classes if there are no names. */
   static List<Class<?>> classes(List<String> names) {
     Map<String, Class<?>> known = new TreeMap<>();
     for (BenchmarkListEntry entry :
@@ -243,7 +239,7 @@ public final class Rounds {
         ratios.stream().map(ratio -> String.format(Locale.ROOT, "%.2f", ratio)).toList());
   }
 
-  /** What two threads do in the time of one, where a class is run with both. */
+  /** Prints the throughput of two threads relative to one, for classes that run with both. */
   private void printGains() {
     List<String> lines = new ArrayList<>();
     rounds.forEach(

@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Reading every meter of a manager with many live buffers, and the text for Prometheus. Before each
- * scrape some time passes, as between real ones; then caches have other data.
+ * Reads every meter of a manager with many live buffers, and creates the text for Prometheus. Time
+ * passes before each scrape, as in production, so that caches contain other data.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
@@ -67,20 +67,20 @@ public class ScrapeBenchmark {
     }
   }
 
-  /** Waits. */
+  /** Waits between scrapes. */
   @Setup(Level.Iteration)
   public void pause() throws InterruptedException {
     Thread.sleep(110);
   }
 
-  /** Frees them. */
+  /** Frees the buffers. */
   @TearDown
   public void close() {
     buffers.forEach(UnifiedBuffer::close);
     tidepool.close();
   }
 
-  /** Every value of every meter. */
+  /** Reads every value of every meter. */
   @Benchmark
   public double values() {
     double sum = 0;
@@ -92,13 +92,13 @@ public class ScrapeBenchmark {
     return sum;
   }
 
-  /** The text that Prometheus asks for. */
+  /** Returns the text for Prometheus. */
   @Benchmark
   public String text() {
     return prometheus.scrape();
   }
 
-  /** The text of as many gauges with the same names, whose values cost nothing. */
+  /** Returns the text of as many gauges with the same names, whose values cost nothing. */
   @Benchmark
   public String textOfConstants() {
     return constants.scrape();

@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * CLBlast multiplies matrices of 256 x 256: in slices of a buffer that are lent to it, and in
- * memory objects of a program that calls OpenCL itself. Compare the minima: the driver's kernels
+ * CLBlast multiplies matrices of 256 x 256: in lent slices of a buffer, and in memory objects of a
+ * program that calls OpenCL itself. Compare the minima, because the times of the driver's kernels
  * vary by a third.
  */
 @State(Scope.Benchmark)
@@ -53,13 +53,13 @@ public class SgemmBenchmark {
   private long bareB;
   private long bareC;
 
-  /** Gives both sides equal matrices. */
+  /** Creates equal matrices on both sides. */
   @Setup
   public void open() {
     tidepool = Machines.open(where);
     memory = tidepool.memory(Machines.openCl(tidepool));
     int elements = N * N;
-    // A multiple of 128 bytes before each.
+    // Each slice begins at a multiple of 128 bytes.
     UnifiedBuffer<float[]> all = memory.allocate(ElementType.FLOAT, 3L * elements + 96);
     all.fill((byte) 0);
     a = all.slice(32, elements);
@@ -78,7 +78,7 @@ public class SgemmBenchmark {
     return buffer.address();
   }
 
-  /** Ends both. */
+  /** Closes both sides. */
   @TearDown
   public void close() {
     tidepool.close();
@@ -89,7 +89,7 @@ public class SgemmBenchmark {
     arena.close();
   }
 
-  /** Slices that are lent for each product, which is waited for. */
+  /** Lends slices for each product, and waits for the product. */
   @Benchmark
   @ComparedWith("bare")
   public void lent() {
@@ -104,7 +104,7 @@ public class SgemmBenchmark {
     memory.synchronize();
   }
 
-  /** Memory objects of the program's own, on its own queue, which is waited for. */
+  /** Uses memory objects and a queue without the library, and waits for the product. */
   @Benchmark
   public void bare() {
     queue.set(ValueLayout.JAVA_LONG, 0, bare.queue());

@@ -31,8 +31,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Memory that two processes share, beside memory of this process alone: finding it, and working on
- * 16 MiB of it. Another process holds what is found.
+ * Memory that two processes share, compared with memory of this process alone. Measures opening the
+ * memory, which another process holds, and computing with 16 MiB of it.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -53,17 +53,17 @@ public class SharedBufferBenchmark {
   private float[] array;
   private Kernel kernel;
 
-  /** Another process: creates a buffer and keeps it until its input ends. */
+  /** The other process: creates a buffer and keeps it until its input ends. */
   static final class Holder {
     private Holder() {}
 
-    /** Takes the folder. */
+    /** Creates the buffer in the folder that the argument names. */
     public static void main(String[] arguments) throws IOException {
       try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(in(Path.of(arguments[0])));
           UnifiedBuffer<float[]> buffer = memory.createShared(ElementType.FLOAT, FLOATS, NAME)) {
         System.out.println(buffer.length());
         while (System.in.read() >= 0) {
-          // Until the benchmark ends.
+          // Waits until the benchmark ends.
         }
       }
     }
@@ -104,7 +104,7 @@ public class SharedBufferBenchmark {
     kernel = memory.compile(KernelSource.elementwise("x = 0.5 * x + 1"));
   }
 
-  /** Ends the other process. */
+  /** Stops the other process. */
   @TearDown
   public void close() throws IOException, InterruptedException {
     tidepool.close();
@@ -113,7 +113,7 @@ public class SharedBufferBenchmark {
     Files.delete(folder);
   }
 
-  /** Opens what the other process holds, and closes it. */
+  /** Opens the buffer of the other process, and closes it. */
   @Benchmark
   @ComparedWith("bareMapAndUnmap")
   public long openAndClose() {
@@ -122,7 +122,7 @@ public class SharedBufferBenchmark {
     }
   }
 
-  /** The naive way: a file that is opened and mapped, by a name that both know. */
+  /** Opens and maps a file naively, by a name that both processes know. */
   @Benchmark
   public long bareMapAndUnmap() throws IOException {
     try (Arena arena = Arena.ofShared();
@@ -135,14 +135,14 @@ public class SharedBufferBenchmark {
     }
   }
 
-  /** A loop over the host's view. */
+  /** Reads the host's view of shared memory in a loop. */
   @Benchmark
   @ComparedWith("sumAlone")
   public float sumShared() {
     return sum(shared.asReadOnlySegment());
   }
 
-  /** A loop over the host's view of memory of this process alone. */
+  /** Reads the host's view of memory of this process alone in a loop. */
   @Benchmark
   public float sumAlone() {
     return sum(alone.asReadOnlySegment());
@@ -156,27 +156,27 @@ public class SharedBufferBenchmark {
     return sum;
   }
 
-  /** An array copied in. */
+  /** Copies an array to shared memory. */
   @Benchmark
   @ComparedWith("copyInAlone")
   public void copyInShared() {
     shared.copyFrom(array);
   }
 
-  /** An array copied to memory of this process alone. */
+  /** Copies an array to memory of this process alone. */
   @Benchmark
   public void copyInAlone() {
     alone.copyFrom(array);
   }
 
-  /** A kernel on the CPU. */
+  /** Runs a CPU kernel on shared memory. */
   @Benchmark
   @ComparedWith("kernelAlone")
   public void kernelShared() {
     kernel.execute(Arguments.of("x", shared));
   }
 
-  /** A kernel on the CPU, on memory of this process alone. */
+  /** Runs a CPU kernel on memory of this process alone. */
   @Benchmark
   public void kernelAlone() {
     kernel.execute(Arguments.of("x", alone));

@@ -28,8 +28,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Many transfers to scattered places of one device buffer: as a list, as calls in the background,
- * as calls one by one, and by one blocking driver call each; and back from there.
+ * Many transfers to scattered places of one device buffer: as a list, as asynchronous calls, as
+ * single calls, and by one blocking driver call each. Also measures the opposite direction.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -42,7 +42,7 @@ public class SmallTransfersBenchmark {
   private static final long MOST_BYTES = 256L << 20;
   private static final long BUFFER = 512L << 20;
 
-  /** The size of one transfer. Of large ones there are fewer, so that a round stays short. */
+  /** The size of one transfer. Large transfers are fewer, so that a round stays short. */
   @Param({"64", "4096", "65536", "1048576", "16777216", "67108864"})
   public int bytes;
 
@@ -100,14 +100,14 @@ public class SmallTransfersBenchmark {
     tidepool.close();
   }
 
-  /** As a list. */
+  /** Transfers the list to the device. */
   @Benchmark
   @ComparedWith({"bareArrays", "bareWrites"})
   public Object list() {
     return memory.transfers().transfer(list, TransferOptions.defaults()).orThrow();
   }
 
-  /** As calls in the background. */
+  /** Transfers by asynchronous calls. */
   @Benchmark
   @ComparedWith("bareWrites")
   public void background() {
@@ -118,7 +118,7 @@ public class SmallTransfersBenchmark {
     CompletableFuture.allOf(futures).join();
   }
 
-  /** As calls one by one. */
+  /** Transfers by single calls. */
   @Benchmark
   @ComparedWith("bareWrites")
   public void oneByOne() {
@@ -127,9 +127,7 @@ public class SmallTransfersBenchmark {
     }
   }
 
-  /**
-   * By the driver alone, one blocking call each, and the array is copied to native memory first.
-   */
+  /** Calls the bare driver once for each transfer, after a copy of the array to native memory. */
   @Benchmark
   public void bareArrays() {
     for (long place : places) {
@@ -138,10 +136,7 @@ public class SmallTransfersBenchmark {
     }
   }
 
-  /**
-   * Calls the driver alone, with one blocking call each, of bytes that are in native memory
-   * already.
-   */
+  /** Calls the bare driver once for each transfer; the bytes are already in native memory. */
   @Benchmark
   public void bareWrites() {
     for (long place : places) {
@@ -149,13 +144,13 @@ public class SmallTransfersBenchmark {
     }
   }
 
-  /** Back, as a list. */
+  /** Transfers the list from the device. */
   @Benchmark
   public Object listBack() {
     return memory.transfers().transfer(back, TransferOptions.defaults()).orThrow();
   }
 
-  /** Back by the driver alone, one blocking call each. */
+  /** Calls the bare driver once for each transfer from the device. */
   @Benchmark
   public void bareReads() {
     for (long place : places) {

@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Snapshots of 100,000 blocks with a history, and how long an allocation takes at most while
- * another thread takes them one after another, beside one that is alone.
+ * Takes snapshots of 100,000 blocks with a history. Also measures the longest allocation while
+ * another thread takes snapshots continuously, compared with an allocation alone.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
@@ -67,7 +67,7 @@ public class SnapshotBenchmark {
                 });
   }
 
-  /** Empties them. */
+  /** Empties the pools. */
   @TearDown
   public void empty() throws InterruptedException {
     done = true;
@@ -76,19 +76,19 @@ public class SnapshotBenchmark {
     tidepool.close();
   }
 
-  /** The blocks as objects. */
+  /** Takes a snapshot as objects. */
   @Benchmark
   public Snapshot take() {
     return memory.snapshot();
   }
 
-  /** The blocks as objects, and their text. */
+  /** Takes a snapshot, and converts it to text. */
   @Benchmark
   public String takeAndWrite() {
     return memory.snapshot().toJson();
   }
 
-  /** Allocates from the pool and gives back; the longest of all is what counts. */
+  /** Allocates from the pool, and returns the block. The longest time counts. */
   @Benchmark
   @BenchmarkMode(Mode.SampleTime)
   @OutputTimeUnit(TimeUnit.MICROSECONDS)

@@ -41,17 +41,17 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A working set of three times what there is room for, one buffer after the other: each operation
- * changes a byte of the one that has waited longest, which brings it back and sends another away.
+ * A working set of three times the available memory, used one buffer after the other. Each
+ * operation changes a byte of the least recently used buffer, which reads it back and spills
+ * another.
  *
- * <p>{@code spill} goes through a file; {@code disk} writes and reads as many bytes of a file of
- * the same size in the same directory, by the same calls and without a flush either. {@code
- * hostTier} goes from a full device to the host and back; {@code plainCopy} copies as many bytes as
- * often between as many blocks of the host, on one thread. The property {@code
- * tidepool.benchmarks.spill} names the directory.
+ * <p>{@code spill} uses a file. {@code disk} writes and reads as many bytes of a file of the same
+ * size in the same directory, by the same calls and also without a flush. {@code hostTier} copies
+ * between a full device and the host. {@code plainCopy} makes as many copies between host blocks,
+ * on one thread. The property {@code tidepool.benchmarks.spill} names the directory.
  *
- * <p>Each row has a state of its own, so that its memory is the first that its process asks for:
- * copies between pages that the system gives out later may be a fifth faster.
+ * <p>Each row has its own state, so that its memory is the first that its process allocates. Copies
+ * between pages that the system provides later may be a fifth faster.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -79,7 +79,7 @@ public class SpillBenchmark {
     return buffers;
   }
 
-  /** The buffer of one size whose turn it is. */
+  /** The index of the next buffer, for one size. */
   @State(Scope.Benchmark)
   public static class Turns {
     /** The size of a buffer. */
@@ -116,14 +116,14 @@ public class SpillBenchmark {
       buffers = filled(tidepool.memory(), turns.bytes());
     }
 
-    /** Closes all. */
+    /** Closes everything. */
     @TearDown
     public void close() {
       tidepool.close();
     }
   }
 
-  /** A file as large as the one that buffers are spilled to. */
+  /** A file of the size of the spill file. */
   @State(Scope.Benchmark)
   public static class Disk {
     private static final int PLACES = COUNT - ROOM + 1;
@@ -171,7 +171,7 @@ public class SpillBenchmark {
       }
     }
 
-    /** Closes all. */
+    /** Closes everything. */
     @TearDown
     public void close() throws IOException {
       file.close();
@@ -179,7 +179,7 @@ public class SpillBenchmark {
     }
   }
 
-  /** Buffers of a simulated device that has room for a third of them. */
+  /** Buffers of a simulated device with room for a third of them. */
   @State(Scope.Benchmark)
   public static class Evicting {
     private Tidepool tidepool;
@@ -204,21 +204,21 @@ public class SpillBenchmark {
                       item -> item.array(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 1), BYTES));
     }
 
-    /** Closes all. */
+    /** Closes everything. */
     @TearDown
     public void close() {
       tidepool.close();
     }
   }
 
-  /** As many blocks of the host. */
+  /** As many blocks of host memory. */
   @State(Scope.Benchmark)
   public static class Copying {
     private Arena arena;
     private List<MemorySegment> resident;
     private List<MemorySegment> waiting;
 
-    /** Fills them. */
+    /** Fills the blocks. */
     @Setup
     public void open(Turns turns) {
       arena = Arena.ofShared();
@@ -232,21 +232,21 @@ public class SpillBenchmark {
           .toList();
     }
 
-    /** Frees them. */
+    /** Frees the blocks. */
     @TearDown
     public void close() {
       arena.close();
     }
   }
 
-  /** One buffer comes back from the file, another goes there. */
+  /** Reads one buffer back from the file, and spills another one. */
   @Benchmark
   @ComparedWith("disk")
   public void spill(Turns turns, Spilling spilling) {
     spilling.buffers.get(turns.next()).copyFrom(new byte[] {1}, 0, 0, 1);
   }
 
-  /** One read and one write of as many bytes. */
+  /** Reads and writes as many bytes. */
   @Benchmark
   public void disk(Turns turns, Disk disk) throws IOException {
     int place = turns.next() % Disk.PLACES;
@@ -254,7 +254,7 @@ public class SpillBenchmark {
     disk.read((place + 1) % Disk.PLACES);
   }
 
-  /** One buffer comes to the device, another goes to the host. */
+  /** Copies one buffer to the device, and another one to the host. */
   @Benchmark
   @ComparedWith("plainCopy")
   public void hostTier(Turns turns, Evicting evicting) {
@@ -262,7 +262,7 @@ public class SpillBenchmark {
         Arguments.of("y", evicting.buffers.get(turns.next())), LaunchRange.of(1));
   }
 
-  /** Two copies of as many bytes. */
+  /** Makes two copies of as many bytes. */
   @Benchmark
   public void plainCopy(Turns turns, Copying copying) {
     int arriving = turns.next();

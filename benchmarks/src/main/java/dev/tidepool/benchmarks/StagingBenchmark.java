@@ -22,10 +22,10 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * An array to a device on simulated links of three speeds: with every fixed size of chunks and
- * number of blocks, and as the library cuts it. Prints a table in Markdown for each link,
- * milliseconds, the least of some runs. A program of its own, because its rows are compared with
- * each other and not with time.
+ * Copies an array to a device on simulated links of three speeds, with every fixed chunk size and
+ * number of blocks, and with the library's own choice. Prints a Markdown table for each link:
+ * milliseconds, the least of some runs. This is a program of its own, because its rows are compared
+ * with each other.
  */
 public final class StagingBenchmark {
   private static final int BYTES = 32 << 20;
@@ -55,7 +55,7 @@ public final class StagingBenchmark {
     Arrays.fill(array, (byte) 1);
   }
 
-  /** Runs everything, or with an argument so many runs of each. */
+  /** Runs everything; an argument sets the number of runs of each row. */
   public static void main(String[] arguments) {
     int runs = arguments.length > 0 ? Integer.parseInt(arguments[0]) : RUNS;
     LINKS.forEach((name, speed) -> new StagingBenchmark(speed).table(name, runs));
@@ -117,7 +117,7 @@ public final class StagingBenchmark {
     }
   }
 
-  /** Runs the driver's loop: one write of bytes that are in place already. */
+  /** Measures the driver alone: one write of bytes that are already in place. */
   private double alone(int runs) {
     Block pinned = device.allocate(BYTES, 64, BlockKind.PINNED);
     try (Queue queue = device.createQueue()) {

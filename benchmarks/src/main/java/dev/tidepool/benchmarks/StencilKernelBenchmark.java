@@ -26,9 +26,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A blur of 3 x 3 pixels as a Java method on {@code cpu:0}, beside the same code in a parallel loop
- * over the rows of arrays. The borders are seen to by conditions for each neighbour, by indices
- * that are kept inside, or by one condition around all loads.
+ * A blur of 3 x 3 pixels as a Java method on {@code cpu:0}, compared with the same code in a
+ * parallel loop over the rows. The borders are handled by a condition for each neighbour, by
+ * clamped indices, or by one condition around all loads.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -37,11 +37,11 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 7, time = 1)
 @Fork(1)
 public class StencilKernelBenchmark {
-  // Not constants: the plain loop is compiled for any size, as the kernel is.
+  // Not constants, so that the plain loop is compiled for any size, like the kernel.
   private int width = 2000;
   private int height = 1500;
 
-  /** How the borders are seen to. */
+  /** How the borders are handled. */
   @Param({"conditions", "keptInside", "inside"})
   public String borders;
 
@@ -169,20 +169,20 @@ public class StencilKernelBenchmark {
             memory.allocate(ElementType.FLOAT, out.length));
   }
 
-  /** Ends the threads, so that the fork ends. */
+  /** Stops the threads, so that the fork can exit. */
   @TearDown
   public void close() {
     tidepool.close();
   }
 
-  /** The method as a kernel. */
+  /** Runs the method as a kernel. */
   @Benchmark
   @ComparedWith("plain")
   public void method() {
     kernel.execute(arguments, LaunchRange.of(width, height));
   }
 
-  /** A parallel loop over the rows. */
+  /** Runs a parallel loop over the rows. */
   @Benchmark
   public void plain() {
     IntStream rows = IntStream.range(0, height).parallel();

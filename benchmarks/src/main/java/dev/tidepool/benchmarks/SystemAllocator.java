@@ -11,8 +11,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * What a program would do that calls the C library itself: one plain downcall each, and nothing
- * between the caller and the system. Linux alone.
+ * Direct calls of the C library: one plain downcall each, and no layer between the caller and the
+ * system. For Linux only.
  */
 final class SystemAllocator {
   private static final MethodHandle MALLOC = function("malloc", ADDRESS, JAVA_LONG);
@@ -49,7 +49,7 @@ final class SystemAllocator {
     }
   }
 
-  /** Fresh memory that the system is asked to back with huge pages, wherever whole ones fit. */
+  /** Maps new memory, and requests huge pages for the whole ones that fit. */
   static MemorySegment mapHuge(long bytes) {
     try {
       MemorySegment memory =
@@ -62,7 +62,7 @@ final class SystemAllocator {
     }
   }
 
-  /** Gives back what {@link #mapHuge} gave. */
+  /** Unmaps memory of {@link #mapHuge}. */
   static void unmap(MemorySegment memory) {
     try {
       check((int) UNMAP.invokeExact(memory, memory.byteSize()));

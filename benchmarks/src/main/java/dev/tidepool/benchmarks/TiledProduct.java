@@ -3,13 +3,13 @@ package dev.tidepool.benchmarks;
 import dev.tidepool.KernelMethod;
 import dev.tidepool.WorkItem;
 
-/** A matrix product with tiles, as a Java method. */
+/** A tiled matrix product as a Java method. */
 public final class TiledProduct {
   static final int TILE = 16;
 
   private TiledProduct() {}
 
-  /** One element of {@code c = a * b}, of n rows and columns; groups are tiles. */
+  /** Computes one element of {@code c = a * b} for n rows and columns; groups are tiles. */
   @KernelMethod
   public static void tiled(WorkItem item, int n, float[] a, float[] b, float[] c) {
     float[] tileA = item.localFloats(TILE * TILE);

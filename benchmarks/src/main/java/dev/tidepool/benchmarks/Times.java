@@ -4,14 +4,14 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * How often an operation took how long: every one counts once.
+ * Counts how long operations took; every operation counts once.
  *
- * <p>The sampling mode of JMH 1.37 times fewer and fewer operations as an iteration goes on, and
- * halves what it has counted each time, but never a single count: so what happens rarely is shown
- * many times as often as it is. For one thread.
+ * <p>The sampling mode of JMH 1.37 times fewer and fewer operations during an iteration. It halves
+ * its earlier counts each time, but never below one, so rare events appear many times too often.
+ * For one thread.
  */
 final class Times {
-  /** Below this every nanosecond has its count; above, a doubling has so many steps. */
+  /** Times below 2^12 ns have a count each; above, a doubling has 2^8 counts. */
   private static final int EXACT_BITS = 12;
 
   private static final int STEP_BITS = 8;
@@ -51,7 +51,7 @@ final class Times {
     return (1L << bits) + (step << (bits - STEP_BITS));
   }
 
-  /** Returns what a part of all operations took at most. */
+  /** Returns the greatest time of a fraction of all operations. */
   private long percentile(double part) {
     long below = (long) Math.ceil(part * Arrays.stream(counts).sum());
     int index = 0;

@@ -23,9 +23,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Copies between the host and the first OpenCL device through the public API, beside blocking
- * {@code clEnqueueWriteBuffer} and {@code clEnqueueReadBuffer} of as many bytes from and to native
- * memory, and of arrays that pass through native memory.
+ * Copies between the host and the first OpenCL device through the public API. Compares them with
+ * blocking {@code clEnqueueWriteBuffer} and {@code clEnqueueReadBuffer} of as many bytes, with
+ * native memory or with arrays that are copied through native memory.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -77,54 +77,54 @@ public class TransferBenchmark {
     tidepool.close();
   }
 
-  /** An array to the device. */
+  /** Copies an array to the device. */
   @Benchmark
   @ComparedWith("bareWrite")
   public void arrayIn() {
     device.copyFrom(array);
   }
 
-  /** The device to an array. */
+  /** Copies from the device to an array. */
   @Benchmark
   @ComparedWith("bareRead")
   public void arrayOut() {
     device.copyTo(array);
   }
 
-  /** A page-locked buffer to the device. */
+  /** Copies a page-locked buffer to the device. */
   @Benchmark
   @ComparedWith("bareWrite")
   public void pinnedIn() {
     device.copyFrom(pinned);
   }
 
-  /** The device to a page-locked buffer. */
+  /** Copies from the device to a page-locked buffer. */
   @Benchmark
   @ComparedWith("bareRead")
   public void pinnedOut() {
     pinned.copyFrom(device);
   }
 
-  /** Native memory to the device, by the driver alone. */
+  /** Copies native memory to the device by the bare driver. */
   @Benchmark
   public void bareWrite() {
     bare.write(bareBuffer, bareHost);
   }
 
-  /** The device to native memory, by the driver alone. */
+  /** Copies from the device to native memory by the bare driver. */
   @Benchmark
   public void bareRead() {
     bare.read(bareBuffer, bareHost);
   }
 
-  /** An array to the device by the driver alone, which takes native memory only. */
+  /** Copies an array to the device by the bare driver, which accepts only native memory. */
   @Benchmark
   public void bareArrayIn() {
     MemorySegment.copy(array, 0, bareHost, ValueLayout.JAVA_FLOAT, 0, array.length);
     bare.write(bareBuffer, bareHost);
   }
 
-  /** The device to an array in the same way. */
+  /** Copies from the device to an array by the bare driver. */
   @Benchmark
   public void bareArrayOut() {
     bare.read(bareBuffer, bareHost);

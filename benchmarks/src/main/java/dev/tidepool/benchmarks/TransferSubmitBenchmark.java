@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What it costs a caller to ask for a transfer in the background: a thousand in a row, to as many
- * buffers or to one, waited for between invocations.
+ * The caller's cost of an asynchronous transfer: a thousand requests in succession, to as many
+ * buffers or to one. The transfers are awaited between invocations.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -58,7 +58,7 @@ public class TransferSubmitBenchmark {
     }
   }
 
-  /** Waits for what was asked for. */
+  /** Waits for the requested transfers. */
   @TearDown(Level.Invocation)
   public void settle() {
     futures.forEach(CompletableFuture::join);
@@ -72,7 +72,7 @@ public class TransferSubmitBenchmark {
     tidepool.close();
   }
 
-  /** To a thousand buffers. */
+  /** Requests transfers to a thousand buffers. */
   @Benchmark
   @OperationsPerInvocation(TRANSFERS)
   public void toManyBuffers() {
@@ -81,7 +81,7 @@ public class TransferSubmitBenchmark {
     }
   }
 
-  /** To one buffer, each behind the last. */
+  /** Requests transfers to one buffer, each queued behind the one before. */
   @Benchmark
   @OperationsPerInvocation(TRANSFERS)
   public void toOneBuffer() {

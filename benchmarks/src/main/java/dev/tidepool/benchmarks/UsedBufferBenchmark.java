@@ -30,9 +30,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What users do with a host buffer: allocate it, write it, read it, close it; and copy to and from
- * one that lives on. Netty and Arrow do the same beside it. With {@code -t 2} each thread has
- * buffers of its own, but for the {@code shared} ones.
+ * Typical uses of a host buffer: allocate, write, read and close it, and copy to and from a
+ * long-lived one. Netty and Arrow do the same for comparison. With {@code -t 2} each thread has its
+ * own buffers, except the {@code shared} one.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -52,7 +52,7 @@ public class UsedBufferBenchmark {
   private BufferAllocator arrow;
   private UnifiedBuffer<byte[]> shared;
 
-  /** What a thread has for itself. */
+  /** The state of one thread. */
   @State(Scope.Thread)
   public static class Own {
     private byte[] array;
@@ -61,7 +61,7 @@ public class UsedBufferBenchmark {
     private MemorySegment segment;
     private final AtomicLong counter = new AtomicLong();
 
-    /** Makes the buffers that live on. */
+    /** Allocates the long-lived buffers. */
     @Setup
     public void allocate(UsedBufferBenchmark all) {
       array = new byte[all.bytes];
@@ -70,7 +70,7 @@ public class UsedBufferBenchmark {
       segment = inUse.asSegment();
     }
 
-    /** Closes them. */
+    /** Closes the buffers. */
     @TearDown
     public void close() {
       inUse.close();
@@ -89,7 +89,7 @@ public class UsedBufferBenchmark {
     shared = memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST);
   }
 
-  /** Closes them. */
+  /** Closes the CPU and the peers. */
   @TearDown
   public void close() {
     shared.close();
@@ -97,13 +97,13 @@ public class UsedBufferBenchmark {
     tidepool.close();
   }
 
-  /** Never used. */
+  /** Allocates and closes a buffer without using it. */
   @Benchmark
   public void allocateClose() {
     memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST).close();
   }
 
-  /** The row that counts. */
+  /** Allocates, writes and closes a buffer: the most important row. */
   @Benchmark
   @ComparedWith({
     "allocateWriteCloseNettyAdaptive",
@@ -133,7 +133,7 @@ public class UsedBufferBenchmark {
     buffer.release();
   }
 
-  /** Uses a buffer of Arrow. */
+  /** Uses Arrow's allocator. */
   @Benchmark
   public void allocateWriteCloseArrow(Own own) {
     try (ArrowBuf buffer = arrow.buffer(bytes)) {
@@ -141,7 +141,7 @@ public class UsedBufferBenchmark {
     }
   }
 
-  /** Written and read. */
+  /** Allocates, writes, reads and closes a buffer. */
   @Benchmark
   @ComparedWith("allocateWriteReadCloseNettyAdaptive")
   public void allocateWriteReadClose(Own own) {
@@ -152,7 +152,7 @@ public class UsedBufferBenchmark {
     }
   }
 
-  /** Netty, written and read. */
+  /** Like {@link #allocateWriteReadClose}, but with Netty. */
   @Benchmark
   public void allocateWriteReadCloseNettyAdaptive(Own own) {
     ByteBuf buffer = adaptive.directBuffer(bytes, bytes);
@@ -161,7 +161,7 @@ public class UsedBufferBenchmark {
     buffer.release();
   }
 
-  /** Written by way of its segment. */
+  /** Allocates a buffer, writes to its segment, and closes it. */
   @Benchmark
   @ComparedWith("allocateWriteCloseNettyAdaptive")
   public void allocateSegmentClose(Own own) {
@@ -171,38 +171,38 @@ public class UsedBufferBenchmark {
     }
   }
 
-  /** A buffer that lives on. */
+  /** Writes to a long-lived buffer. */
   @Benchmark
   @ComparedWith({"writeNetty", "writeBare"})
   public void write(Own own) {
     own.inUse.copyFrom(own.array);
   }
 
-  /** A buffer that lives on. */
+  /** Reads from a long-lived buffer. */
   @Benchmark
   public void read(Own own) {
     own.inUse.copyTo(own.array);
   }
 
-  /** The bare copy. */
+  /** Copies without a buffer. */
   @Benchmark
   public void writeBare(Own own) {
     MemorySegment.copy(own.array, 0, own.segment, ValueLayout.JAVA_BYTE, 0, bytes);
   }
 
-  /** Netty's buffer that lives on. */
+  /** Writes to a long-lived buffer of Netty. */
   @Benchmark
   public void writeNetty(Own own) {
     own.nettyInUse.setBytes(0, own.array);
   }
 
-  /** One buffer for all threads. */
+  /** Writes to one buffer from all threads. */
   @Benchmark
   public void writeShared(Own own) {
     shared.copyFrom(own.array);
   }
 
-  /** What threads gain that share nothing: an object, the copy, and six atomic additions. */
+  /** Measures threads that share nothing: an object, the copy, and six atomic additions. */
   @Benchmark
   public Object control(Own own) {
     for (int i = 0; i < 6; i++) {

@@ -1,6 +1,6 @@
 /**
- * JMH benchmarks: the pool, transfers and kernels, each beside its peers and beside the naive way,
- * in one run.
+ * JMH benchmarks of the pool, transfers and kernels. Each runs beside competing libraries and a
+ * naive alternative.
  */
 @NullMarked
 package dev.tidepool.benchmarks;

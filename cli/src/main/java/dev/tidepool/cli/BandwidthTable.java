@@ -15,10 +15,10 @@ import java.util.function.IntToLongFunction;
 import java.util.function.LongConsumer;
 
 /**
- * How fast an accelerator moves bytes, by the size of a buffer, and how long it takes for a few of
- * them, from the call to its return. Every figure is the best of as many runs as fit a tenth of a
- * second. On CUDA, rows of the bare driver stand beside the library's. It moves as many bytes, from
- * pinned memory, by one command and a wait.
+ * Measures how fast an accelerator moves bytes, by the size of a buffer, and how long a call takes
+ * that moves only a few bytes. Every figure is the best of the runs that fit a tenth of a second,
+ * at least three. On CUDA, rows of the bare driver follow the library's rows. The driver moves as
+ * many bytes from pinned memory by one command and a wait.
  */
 final class BandwidthTable {
   private static final int[] LARGE = {64 << 10, 1 << 20, 16 << 20, 64 << 20};
@@ -38,13 +38,13 @@ final class BandwidthTable {
     this.out = out;
   }
 
-  /** Something that moves bytes. */
+  /** An operation that moves bytes. */
   private interface Movement {
-    /** Does it once with buffers and an array of one size. */
+    /** Runs the operation once, with buffers and an array of one size. */
     void run(UnifiedBuffer<float[]> x, UnifiedBuffer<float[]> y, float[] array);
   }
 
-  /** What is said of a movement of so many bytes that took so long. */
+  /** The text for a movement of some bytes in some time. */
   private interface Figure {
     String of(long bytes, long nanos);
   }
@@ -52,7 +52,7 @@ final class BandwidthTable {
   /**
    * Measures and prints all rows.
    *
-   * @param kernels whether one of a kernel too, which needs a compiler
+   * @param kernels whether to include a kernel, which needs a compiler
    */
   void print(boolean kernels) {
     Optional<BareCuda> driver = bareDriver();
@@ -64,7 +64,7 @@ final class BandwidthTable {
     }
   }
 
-  /** For as long as there is room beside the library's own buffers. */
+  /** Opens the bare driver if its blocks fit beside the library's; else prints the reason. */
   private Optional<BareCuda> bareDriver() {
     int largest = LARGE[LARGE.length - 1];
     String id = memory.accelerator().id();
@@ -117,10 +117,10 @@ final class BandwidthTable {
   }
 
   /**
-   * One row.
+   * Measures and prints one row.
    *
-   * @param passes how often the size is read or written in the device's memory
-   * @param location of the second buffer; the first is on the device
+   * @param passes how often the bytes are read or written in the device's memory
+   * @param location the location of the second buffer; the first is on the device
    */
   private void row(
       String name,
@@ -163,7 +163,7 @@ final class BandwidthTable {
     }
   }
 
-  /** Nanoseconds of the best run. */
+  /** Returns the nanoseconds of the best run. */
   private static long best(Runnable run) {
     long best = Long.MAX_VALUE;
     long begin = System.nanoTime();

@@ -19,10 +19,10 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 
 /**
- * The CUDA driver without the library: one device, one stream, two blocks of it and one of pinned
- * host memory, and each movement one command and a wait. What the library's rows are measured by.
+ * The CUDA driver without the library: one device, one stream, two blocks of device memory and one
+ * of pinned host memory. Each movement is one command and a wait. The library is compared with it.
  *
- * <p>Calls belong to the thread that opened it.
+ * <p>Only the thread that opened it may call it.
  */
 final class BareCuda implements AutoCloseable {
   private static final String LIBRARY = "tidepool.cuda.library";
@@ -91,7 +91,7 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
-  /** Returns whether an accelerator is one of the driver's, by its id in the library. */
+  /** Returns whether an id of the library denotes a device of the driver. */
   static boolean drives(String id) {
     return id.startsWith("cuda:");
   }
@@ -123,7 +123,7 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
-  /** Returns the driver's number of one of the devices that the library can open, in that order. */
+  /** Returns the driver's number of a device that the library numbers by those it can open. */
   private int device(int number) {
     int before = 0;
     int count = (int) get("cuDeviceGetCount");
@@ -149,22 +149,22 @@ final class BareCuda implements AutoCloseable {
     return true;
   }
 
-  /** So many copies, one behind the other, and a wait. */
+  /** Copies a number of times, one copy behind the other, and waits. */
   void hostToDevice(long bytes, int times) {
     run(times, () -> (int) toDevice.invokeExact(x, pinned, bytes, stream));
   }
 
-  /** As {@link #hostToDevice}. */
+  /** Like {@link #hostToDevice}, in the other direction. */
   void deviceToHost(long bytes, int times) {
     run(times, () -> (int) toHost.invokeExact(pinned, x, bytes, stream));
   }
 
-  /** As {@link #hostToDevice}. */
+  /** Like {@link #hostToDevice}, from one block of the device to the other. */
   void deviceToDevice(long bytes, int times) {
     run(times, () -> (int) onDevice.invokeExact(y, x, bytes, stream));
   }
 
-  /** Copies from the memory of another device, which was opened before this one. */
+  /** Copies from the memory of another device, which must have been opened before this one. */
   void fromPeer(BareCuda peer, long bytes, int times) {
     run(times, () -> (int) fromPeer.invokeExact(x, context, peer.x, peer.context, bytes, stream));
   }
@@ -173,7 +173,7 @@ final class BareCuda implements AutoCloseable {
     run(1, () -> (int) set.invokeExact(x, (byte) 0, bytes, stream));
   }
 
-  /** Allocates in the stream's order, from the driver's default pool, and frees. */
+  /** Allocates from the driver's default pool in stream order, and frees. */
   void allocateInOrder(long bytes) {
     check("cuMemAllocAsync", () -> (int) allocateAsync.invokeExact(out, bytes, stream));
     long address = out.get(JAVA_LONG, 0);
@@ -194,13 +194,13 @@ final class BareCuda implements AutoCloseable {
     check("cuStreamSynchronize", () -> (int) join.invokeExact(stream));
   }
 
-  /** A call that answers with a code. */
+  /** A call that returns an error code. */
   @FunctionalInterface
   private interface Command {
     int invoke() throws Throwable;
   }
 
-  /** The driver does not do it on this machine. */
+  /** Thrown if the driver does not support the request on this machine. */
   private static final class Refused extends UnsupportedOperationException {
     private static final long serialVersionUID = 1L;
 
@@ -242,7 +242,7 @@ final class BareCuda implements AutoCloseable {
     check(function, () -> (int) handle.invokeWithArguments(arguments));
   }
 
-  /** Returns what a function stores where its first parameter points. */
+  /** Calls a function and returns the value that it stores at its first parameter. */
   private long get(String function, Object... arguments) {
     Object[] all = new Object[arguments.length + 1];
     all[0] = out;

@@ -95,7 +95,7 @@ final class BenchCommand implements Callable<Integer> {
       return ExitStatus.DONE;
     }
     Path recorded = replay == null ? null : path(replay);
-    // Begun before, so that a file that cannot be written is found before anything is measured.
+    // Opened first, so that a file that cannot be written is reported before anything is measured.
     try (OutputFile file = OutputFile.begin(path(json), recorded, true)) {
       file.write(text(measured()));
     }
@@ -133,7 +133,7 @@ final class BenchCommand implements Callable<Integer> {
   }
 
   private ReplayTable.Report replay(Trace trace) {
-    // The table makes managers of its own, whose pools are empty at first.
+    // The table creates its own managers, whose pools are empty at first.
     try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
       return new ReplayTable(selection.accelerator(), trace, fill, parent.out()).run();
     } catch (UnsupportedOperationException e) {

@@ -16,11 +16,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a command line gives to the names of an expression, each in the order of the expression.
+ * The values that a command line assigns to names, in the order of the expression.
  *
- * @param inputs files of names that are only read
- * @param outputs files of names that are assigned; assigned names without one are local values
- * @param scalars values of names that are only read: Boolean, Long, BigInteger or Double
+ * @param inputs the files of names that are only read
+ * @param outputs the files of names that are assigned; names without one are local values
+ * @param scalars the values of names that are only read: Boolean, Long, BigInteger or Double
  */
 record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String, Object> scalars) {
   private static final Pattern INTEGER = Pattern.compile("[-+]?\\d+");
@@ -28,13 +28,13 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
       Pattern.compile("[-+]?(\\d+\\.\\d*|\\.?\\d+)([eE][-+]?\\d+)?");
 
   /**
-   * Reads {@code name=value} texts. A value is a number, {@code true} or {@code false}, and
-   * otherwise a file; {@code ./1} is a file that looks like a number.
+   * Reads {@code name=value} texts. A value is a number, {@code true} or {@code false}; any other
+   * value is a file. Write {@code ./1} for a file whose name looks like a number.
    *
-   * @param arrays whether reductions make arrays, which go to files
-   * @param mask a name that is no result, or empty
-   * @throws WrongArguments if a text has another form, names and expression do not agree, or
-   *     nothing is read or written
+   * @param arrays whether reductions produce arrays, which are written to files
+   * @param mask a name that is not a result, or empty
+   * @throws WrongArguments if a text has another form, the names do not match those of the
+   *     expression, or nothing is read or written
    */
   static Bindings of(Expression expression, List<String> texts, boolean arrays, String mask) {
     Map<String, String> values = values(texts);
@@ -141,7 +141,7 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     }
   }
 
-  /** Returns the names but for the mask, or those of one access, in the order of the expression. */
+  /** Returns the names of an access, or all if it is null, in order and without the mask. */
   private static String names(Expression expression, @Nullable Access only, String mask) {
     LinkedHashSet<String> names = new LinkedHashSet<>();
     for (Expression.Name name : expression.names()) {
@@ -160,7 +160,7 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     }
   }
 
-  /** The number or truth value that a text is; empty for the name of a file. */
+  /** Returns the number or truth value of a text; empty for the name of a file. */
   static Optional<Object> scalar(String text) {
     if (INTEGER.matcher(text).matches()) {
       BigInteger integer = new BigInteger(text);

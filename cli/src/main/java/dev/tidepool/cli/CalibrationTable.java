@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** What the ways of an accelerator cost, as a table. */
+/** Prints the measured costs of an accelerator's transfers as a table. */
 final class CalibrationTable {
   private static final long MEBIBYTE = 1 << 20;
 
@@ -17,13 +17,13 @@ final class CalibrationTable {
   private final List<Row> rows = new ArrayList<>();
 
   /**
-   * What {@code --json} writes of a leg.
+   * The entry of a leg in the output of {@code --json}.
    *
-   * @param bytesPerSecond 0 if bytes take no time that could be measured
+   * @param bytesPerSecond 0 if the time of the bytes was too short to measure
    */
   record Row(String leg, double latencyNanos, double bytesPerSecond) {}
 
-  /** What {@code --json} writes. */
+  /** The output of {@code --json}. */
   record Report(String device, String measured, List<Row> rows) {}
 
   CalibrationTable(PrintStream out) {

@@ -22,8 +22,8 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs the conformance suite and prints a line for each of its topics, with the tests that failed
- * below it. The engine calls a listener from one thread, that of {@link #run}.
+ * Runs the conformance suite and prints a line for each of its topics, followed by the tests that
+ * failed. The engine calls the listener from the thread that calls {@link #run}.
  */
 final class Conformance implements TestExecutionListener {
   private static final int LABEL = 30;
@@ -46,7 +46,7 @@ final class Conformance implements TestExecutionListener {
   }
 
   /**
-   * Runs the suite over an accelerator and answers whether all of it passed.
+   * Runs the suite over an accelerator and returns whether all tests passed.
    *
    * @param debug whether failures are printed with their stack traces
    */
@@ -66,7 +66,7 @@ final class Conformance implements TestExecutionListener {
     return conformance.finish(System.nanoTime() - start);
   }
 
-  /** Returns what the library warns of is what tests do on purpose. */
+  /** Runs tests without the library's warnings, which the tests cause on purpose. */
   static boolean quietly(BooleanSupplier tests) {
     Logger warnings = Logger.getLogger("dev.tidepool"); // the reference keeps the level
     Level before = warnings.getLevel();
@@ -119,7 +119,7 @@ final class Conformance implements TestExecutionListener {
     skipped++;
   }
 
-  /** Prints what came since the last line. */
+  /** Prints the tests since the last line as one topic. */
   private void print(String topic) {
     if (!topic.isEmpty()) {
       String label = "    " + topic;
@@ -138,7 +138,7 @@ final class Conformance implements TestExecutionListener {
     failures.clear();
   }
 
-  /** {@code BufferCopy} as people write it: {@code buffer copy}. */
+  /** Returns a class name such as {@code BufferCopy} as words: {@code buffer copy}. */
   private static String words(String className) {
     return className.replaceAll("(?<=[a-z])(?=[A-Z])", " ").toLowerCase(Locale.ROOT);
   }
@@ -155,14 +155,14 @@ final class Conformance implements TestExecutionListener {
         : message.substring(0, LONGEST_MESSAGE) + "... (--debug shows all)";
   }
 
-  /** Returns the names of a test and of what it lies in, below its topic. */
+  /** Returns the names of a test and of its containers below the topic. */
   private String path(TestIdentifier test) {
     return depth(test) <= TOPIC_DEPTH + 1
         ? test.getDisplayName()
         : parent(test).map(above -> path(above) + ", ").orElse("") + test.getDisplayName();
   }
 
-  /** 0 for the engine, 1 for the suite, 2 for its topics. */
+  /** Returns 0 for the engine, 1 for the suite, 2 for its topics. */
   private int depth(TestIdentifier test) {
     return parent(test).map(above -> 1 + depth(above)).orElse(0);
   }

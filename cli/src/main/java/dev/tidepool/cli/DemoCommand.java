@@ -80,7 +80,7 @@ final class DemoCommand implements Callable<Integer> {
     return right ? ExitStatus.DONE : ExitStatus.FAILED;
   }
 
-  /** Until an interrupt ends the process. */
+  /** Serves until an interrupt ends the process. */
   private int serve(int port) throws InterruptedException {
     if (port < 0 || port > LAST_PORT) {
       throw new WrongArguments("--serve " + port + ": ports are 1 to " + LAST_PORT + ", 0 for any");

@@ -22,10 +22,10 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * What a CUDA card is judged by, as rows of {@code tidepool bench}: the driver's own calls for the
- * same work beside the library's, and the library's own ways beside each other. Transfers are many
- * copies queued and one wait on both sides, and the median of several turns after a warm-up counts,
- * as nvbandwidth does it; but the time is the host's.
+ * Figures by which users judge a CUDA card, as rows of {@code tidepool bench}. Some compare the
+ * library with the driver's own calls for the same work, others compare ways of the library. On
+ * both sides, transfers are many queued copies and one wait. As in nvbandwidth, the median of
+ * several turns after a warm-up counts, but the host measures the time.
  */
 final class DriverFigures {
   private static final String BESIDE_THE_DRIVER = "what the library does beside the driver's call";
@@ -42,7 +42,7 @@ final class DriverFigures {
   private static final int CHUNKS = 8;
   private static final int CHUNKS_IN_FLIGHT = 3;
 
-  /** Of which four fit the limit. */
+  /** Four of these buffers fit the limit. */
   private static final int WORKING_SET = 6;
 
   private final UnifiedMemoryManager memory;
@@ -52,9 +52,9 @@ final class DriverFigures {
   private final long arrayBytes;
 
   /**
-   * Rows for the table, over what there is room for.
+   * Creates rows for the table, sized for the free memory.
    *
-   * @param others of further accelerators
+   * @param others the managers of further accelerators
    */
   DriverFigures(
       UnifiedMemoryManager memory, List<UnifiedMemoryManager> others, QuickFigures table) {
@@ -67,12 +67,12 @@ final class DriverFigures {
     this.arrayBytes = Math.min(LARGEST_ARRAY, room);
   }
 
-  /** Measures; nothing where the accelerator is no CUDA device. */
+  /** Measures all rows if the accelerator is a CUDA device. */
   void run() {
     if (isCuda(memory)) {
       table.head("beside the bare driver");
       beside(memory, transferBytes, "allocations and transfers", this::besideTheDriver);
-      // Larger blocks: a copy that reads and writes what the kernel does.
+      // Larger blocks, so that a copy reads and writes as many bytes as the kernel.
       beside(memory, arrayBytes / 2 * 3, "z = sqrt(x*x + y*y)", this::elementwise);
       table.head("of CUDA, the library's ways");
       staging();
@@ -87,7 +87,7 @@ final class DriverFigures {
     return BareCuda.drives(memory.accelerator().id());
   }
 
-  /** Measures beside a device of the bare driver; where that refuses, the rows are absent. */
+  /** Measures rows with the bare driver; reports them as absent if the driver refuses. */
   private void beside(
       UnifiedMemoryManager manager, long bytes, String what, Consumer<BareCuda> rows) {
     try (BareCuda driver = BareCuda.open(manager.accelerator().id(), bytes)) {
@@ -107,7 +107,7 @@ final class DriverFigures {
   }
 
   private void allocations(BareCuda driver) {
-    // The pool keeps a block, and the driver gives another one beside it.
+    // The pool keeps one block while the driver allocates another one.
     long free = memory.accelerator().memory().freeBytes();
     for (long bytes : ALLOCATED) {
       String what = "allocate and free " + Figures.bytes(bytes);
@@ -321,9 +321,9 @@ final class DriverFigures {
     }
   }
 
-  /** What does not fit goes to a file and comes back. */
+  /** Measures a working set that exceeds the limit, so that buffers are spilled and read back. */
   private void oversubscribed() {
-    // No size class rounds it up.
+    // A power of two, which no size class rounds up.
     long each = Long.highestOneBit(transferBytes / WORKING_SET);
     MemoryOptions.Builder unpooled = MemoryOptions.builder().pooling(false);
     try (Scratch scratch = Scratch.create();
@@ -351,7 +351,7 @@ final class DriverFigures {
     }
   }
 
-  /** Buffers that are used in turn. */
+  /** Buffers that a kernel uses in turn. */
   private record WorkingSet(Kernel kernel, List<UnifiedBuffer<float[]>> buffers)
       implements AutoCloseable {
     static WorkingSet of(UnifiedMemoryManager manager, long each) {
@@ -374,7 +374,7 @@ final class DriverFigures {
     }
   }
 
-  /** A folder for a while. */
+  /** A temporary folder. */
   private record Scratch(Path folder) implements AutoCloseable {
     static Scratch create() throws IOException {
       return new Scratch(Files.createTempDirectory("tidepool-bench"));

@@ -9,8 +9,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * The options of {@code tidepool eval}, for help and for command lines with mistakes. {@link
- * EvalRequest#read} reads well-formed ones; the two agree.
+ * The options of {@code tidepool eval}, for help and for malformed command lines. {@link
+ * EvalRequest#read} reads well-formed ones and must accept the same options.
  */
 @Command(
     name = "eval",
@@ -146,7 +146,7 @@ final class EvalCommand implements Callable<Integer> {
     return Evaluation.run(request(), parent.out(), parent.err());
   }
 
-  /** Returns the options as the work takes them. */
+  /** Returns the options as an unchecked request. */
   EvalRequest request() {
     return new EvalRequest(
         expression,

@@ -9,20 +9,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code tidepool eval} was asked for, as texts that have not been checked.
+ * The arguments of {@code tidepool eval} as unchecked texts.
  *
  * @param expression the assignments
- * @param bindings {@code name=value} each
- * @param device an accelerator's id, several with commas between, or {@code auto}
- * @param chunk bytes of one chunk, or null where the pipeline chooses
- * @param memoryLimit bytes that chunks in flight may hold together
+ * @param bindings texts of the form {@code name=value}
+ * @param device the id of an accelerator, several ids separated by commas, or {@code auto}
+ * @param chunk the bytes of one chunk, or null if the pipeline chooses
+ * @param memoryLimit the bytes that all chunks in flight may use together
  * @param dtype NumPy's name of the outputs' type, or null for the natural one
- * @param axis the axis along which reductions go, or null where they make one value each
- * @param where a condition that selects elements, or null where all count
+ * @param axis the axis of the reductions, or null if each yields one value
+ * @param where a condition that selects elements, or null for all
  * @param deterministic whether the result must not depend on the accelerator
- * @param resume whether it goes on where an earlier run ended, and leaves something to go on from
- * @param force whether outputs that exist are replaced
- * @param debug whether a failure shows where it came from
+ * @param resume whether to continue an earlier run, and to keep the work of an interrupted one
+ * @param force whether existing outputs are replaced
+ * @param debug whether failures are printed with stack traces
  */
 record EvalRequest(
     String expression,
@@ -46,15 +46,14 @@ record EvalRequest(
   private static final Set<String> WITHOUT_VALUE =
       Set.of("--deterministic", "--resume", "--force", "--debug");
 
-  /** Copies the list. */
   EvalRequest {
     bindings = List.copyOf(bindings);
   }
 
   /**
-   * Reads a well-formed command line, without {@code eval} itself, in microseconds where the option
-   * parser takes 150 ms to load. Answers empty for anything else, such as help, unknown or repeated
-   * options: the option parser then says what is wrong.
+   * Reads a well-formed command line, without the word {@code eval}. This takes microseconds, while
+   * loading the option parser takes 150 ms. Returns empty for any other command line, such as help,
+   * unknown or repeated options. The option parser then reports the error.
    */
   static Optional<EvalRequest> read(List<String> arguments) {
     List<String> positional = new ArrayList<>();
@@ -102,7 +101,7 @@ record EvalRequest(
             options.containsKey("--debug")));
   }
 
-  /** Returns whether an argument that begins as an option does is {@code -h > 0} or such. */
+  /** Returns whether an argument that begins with a hyphen is a condition like {@code -h > 0}. */
   private static boolean isCondition(String value) {
     return value.chars().anyMatch(c -> " <>!&|".indexOf(c) >= 0) || value.contains("==");
   }

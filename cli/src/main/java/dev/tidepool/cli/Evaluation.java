@@ -27,16 +27,16 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One {@code tidepool eval}, from its texts to its line of result. Values of reductions are all
- * that goes to the output then, and the line goes to the error stream. Everything that can be
- * checked is checked before an accelerator is opened.
+ * One {@code tidepool eval}, from its texts to the line that reports the result. Values of
+ * reductions are printed to the output, and the line then goes to the error stream. Everything that
+ * can be checked before an accelerator is opened is checked then.
  */
 final class Evaluation {
   private static final String FORCE = " (--force)";
 
   private Evaluation() {}
 
-  /** Does the work, prints one line, and answers the exit status. */
+  /** Evaluates a request, prints the report or the failure, and returns the exit status. */
   static int run(EvalRequest request, PrintStream out, PrintStream err) {
     try {
       compute(request, err).print(out, err);
@@ -47,11 +47,11 @@ final class Evaluation {
   }
 
   /**
-   * What is told when the work is done.
+   * The report of an evaluation.
    *
-   * @param values the lines of reductions' values
-   * @param warnings what went wrong and was made good
-   * @param line what was done, how fast and where
+   * @param values the lines of the reductions' values
+   * @param warnings problems that were worked around
+   * @param line the work, its speed and its accelerators
    */
   private record Report(List<String> values, List<String> warnings, String line) {
     void print(PrintStream out, PrintStream err) {
@@ -98,9 +98,9 @@ final class Evaluation {
 
   private static Throwable explained(Throwable failure) {
     return switch (failure) {
-      // Such as a memory limit that is too small: the message says what works.
+      // For example, a memory limit that is too small; the message says what works.
       case IllegalArgumentException e -> new WrongArguments(e);
-      // It appeared while the others were computed.
+      // The file was created by another program during the computation.
       case TransferException e when e.getCause() instanceof FileAlreadyExistsException ->
           new TransferException(e.getMessage() + FORCE, e);
       default -> failure;
@@ -150,7 +150,7 @@ final class Evaluation {
     }
   }
 
-  /** Returns a name for the mask that neither the expression nor the condition uses. */
+  /** Returns a name for the mask that occurs neither in the expression nor in the condition. */
   private static String maskName(Expression expression, String where) {
     if (where.indexOf(';') >= 0 || where.indexOf('\n') >= 0) {
       throw new WrongArguments("--where: give one condition, such as 'x > 0'");
@@ -220,7 +220,7 @@ final class Evaluation {
     }
   }
 
-  /** Runs it on the accelerators that were chosen, and answers on which it ran. */
+  /** Runs the evaluation on the selected accelerators, and returns those that computed. */
   private static List<Accelerator> run(
       NpyEvaluation evaluation, Selection selection, List<String> warnings) {
     Accelerator chosen = selection.accelerator();

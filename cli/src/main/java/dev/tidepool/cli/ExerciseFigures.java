@@ -22,9 +22,9 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What the tutorial on memory leaves to its readers, as rows of {@code tidepool bench}: how large a
- * pool should be; regular, pinned and asynchronous transfers; structs of arrays against arrays of
- * structs; aligned against unaligned memory.
+ * The exercises of the tutorial on memory, as rows of {@code tidepool bench}: the size of a pool;
+ * regular, pinned and asynchronous transfers; structs of arrays against arrays of structs; aligned
+ * against unaligned memory.
  */
 final class ExerciseFigures {
   private static final String NO_DIFFERENCE =
@@ -38,10 +38,10 @@ final class ExerciseFigures {
   /** Floats of one particle: a position and a velocity. */
   private static final int PARTICLE = 6;
 
-  /** Particles that one item of the Java kernel moves, because an item is a call there. */
+  /** Particles of one item of the Java kernel, where an item is a call. */
   private static final int PARTICLES_PER_ITEM = 1024;
 
-  /** Elements by which what is unaligned is shifted. */
+  /** Elements by which unaligned memory is shifted. */
   private static final int SHIFT = 1;
 
   private final UnifiedMemoryManager memory;
@@ -50,8 +50,8 @@ final class ExerciseFigures {
   private final boolean sharesMemory;
 
   /**
-   * @param elements of the largest buffer
-   * @param table takes the rows
+   * @param elements the elements of the largest buffer
+   * @param table receives the rows
    */
   ExerciseFigures(UnifiedMemoryManager memory, int elements, QuickFigures table) {
     this.memory = memory;
@@ -88,7 +88,7 @@ final class ExerciseFigures {
     }
   }
 
-  /** Returns the percentage of blocks that a pool serves, once it is filled. */
+  /** Returns the percentage of blocks that a filled pool serves. */
   private static long hits(UnifiedMemoryManager manager) {
     allocateAll(manager);
     MemoryStatistics before = manager.statistics();
@@ -96,7 +96,7 @@ final class ExerciseFigures {
     return Math.round(100.0 * (manager.statistics().poolHits() - before.poolHits()) / BUFFERS);
   }
 
-  /** Holds all buffers at once, then frees them. */
+  /** Allocates all buffers, then closes them. */
   private static void allocateAll(UnifiedMemoryManager manager) {
     List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
     for (int i = 0; i < BUFFERS; i++) {
@@ -144,7 +144,7 @@ final class ExerciseFigures {
     }
   }
 
-  /** While the kernel computes one batch, the next one is copied. */
+  /** Copies each batch while the kernel computes the one before it. */
   private static void overlapped(
       UnifiedBuffer<float[]> from, List<UnifiedBuffer<float[]>> devices, Kernel kernel) {
     List<CompletableFuture<Void>> done = new ArrayList<>();
@@ -190,10 +190,10 @@ final class ExerciseFigures {
     }
   }
 
-  /** A kernel over an array of structs, and its items. */
+  /** A kernel over an array of structs, and its launch range. */
   private record Structs(KernelSource source, LaunchRange range) {}
 
-  /** No expression steps over structs, so each kind of accelerator has its own code for that. */
+  /** Returns the kernel in the language of the accelerator, because expressions have no stride. */
   private Structs structs(long count) {
     KernelParameter[] parameters = {
       KernelParameter.inout("p", ElementType.FLOAT), KernelParameter.scalar("dt", ElementType.FLOAT)

@@ -14,13 +14,13 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Where every failure ends: one line on the error stream, and the exit status. An error in an
- * expression has two lines more, which show the place.
+ * Reports every failure: one line on the error stream, and the exit status. An error in an
+ * expression has two more lines, which show the position.
  */
 final class Failures {
   private Failures() {}
 
-  /** Prints what went wrong and answers the exit status. */
+  /** Prints a failure and returns the exit status. */
   static int report(Throwable failure, boolean debug, PrintStream err) {
     Throwable cause = unwrapped(failure);
     err.println("tidepool: " + text(cause));
@@ -34,7 +34,7 @@ final class Failures {
     return cause instanceof WrongArguments || cause instanceof ExpressionException;
   }
 
-  /** Returns what failed, without the wrapping of futures. */
+  /** Returns the failure without the exceptions of futures that wrap it. */
   private static Throwable unwrapped(Throwable failure) {
     Throwable cause = failure;
     while (cause.getCause() != null
@@ -49,7 +49,7 @@ final class Failures {
   private static String text(Throwable cause) {
     return switch (cause) {
       case ExpressionException shown -> String.valueOf(shown.getMessage());
-      // The lines that follow are the compiler's.
+      // The other lines are the compiler's.
       case KernelCompilationException _ -> oneLine(firstLine(FailureText.of(cause)));
       case TidepoolException _, WrongArguments _ -> oneLine(FailureText.of(cause));
       case FileSystemException e when e.getFile() != null && e.getOtherFile() == null ->
@@ -61,7 +61,7 @@ final class Failures {
     };
   }
 
-  /** Returns the first line of a text that shows a place or a log in those that follow. */
+  /** Returns the first line of a text; the others show a position or a log. */
   static String firstLine(String text) {
     return text.lines().findFirst().orElse("failed without a message");
   }

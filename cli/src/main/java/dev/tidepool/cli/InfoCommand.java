@@ -173,7 +173,7 @@ final class InfoCommand implements Callable<Integer> {
     wrapped(out, "  " + key + " ".repeat(Math.max(1, INDENT - key.length())), value);
   }
 
-  /** Prints a value behind a key; long values go on in the next line, below their beginning. */
+  /** Prints a value behind a key, with long values continued on indented lines. */
   private static void wrapped(PrintStream out, String key, String value) {
     StringBuilder line = new StringBuilder(key);
     boolean empty = true;

@@ -12,14 +12,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code tidepool info} tells. The names of the components are the keys of its JSON.
+ * The output of {@code tidepool info}. The component names are the keys of its JSON.
  *
- * @param version of Tidepool
- * @param accelerators in the library's order
- * @param best the id of the one that is taken where none is named
- * @param peers from each accelerator to each other one
- * @param platform what the operating system offers
- * @param notes what is absent, and why
+ * @param version the version of Tidepool
+ * @param accelerators the accelerators in the library's order
+ * @param best the id of the accelerator that is used if none is named
+ * @param peers one entry for each ordered pair of accelerators
+ * @param platform the features of the operating system
+ * @param notes the missing features with their reasons
  */
 record InfoReport(
     String version,
@@ -32,13 +32,13 @@ record InfoReport(
   /**
    * One accelerator.
    *
-   * @param id the name to ask for it by
-   * @param name the vendor's
+   * @param id the id that selects it
+   * @param name the vendor's name
    * @param kind CPU, GPU or OTHER
-   * @param driver with its version
-   * @param memory now
-   * @param maximumAllocationBytes of a single buffer
-   * @param capabilities beyond the minimum, in words
+   * @param driver the driver with its version
+   * @param memory the present amount of memory
+   * @param maximumAllocationBytes the largest size of a single buffer
+   * @param capabilities the capabilities beyond the minimum, in words
    */
   record Device(
       String id,
@@ -71,17 +71,17 @@ record InfoReport(
   }
 
   /**
-   * How bytes go from one accelerator's memory to another's.
+   * The path of copies from one accelerator's memory to another's.
    *
-   * @param from where they are
-   * @param to where they go
-   * @param reachable whether there is a direct way
-   * @param state whether copies take it: a name of {@link PeerAccess.State} in small letters
-   * @param copies that took it so far
-   * @param bytes that these moved
-   * @param bytesPerSecond of these copies; 0 before the first
-   * @param stagedCopies that went through the host instead
-   * @param stagedBytes that those moved
+   * @param from the accelerator that has the bytes
+   * @param to the accelerator that receives the bytes
+   * @param reachable whether there is a direct path
+   * @param state whether copies use the direct path: a lower-case name of {@link PeerAccess.State}
+   * @param copies the direct copies so far
+   * @param bytes the bytes of the direct copies
+   * @param bytesPerSecond the rate of the direct copies; 0 before the first
+   * @param stagedCopies the copies through the host so far
+   * @param stagedBytes the bytes of the copies through the host
    */
   record Peer(
       String from,
@@ -108,25 +108,25 @@ record InfoReport(
   }
 
   /**
-   * The operating system. What it does not tell is null.
+   * The operating system. Unknown values are null.
    *
-   * @param system with its version
-   * @param architecture of the processor
-   * @param processor its model
-   * @param processors usable by this process
+   * @param system the name with its version
+   * @param architecture the architecture of the processor
+   * @param processor the model of the processor
+   * @param processors the number of processors that this process may use
    * @param java the virtual machine
-   * @param pageBytes of a page
-   * @param transparentHugePageBytes 0 where there are none
+   * @param pageBytes the size of a page
+   * @param transparentHugePageBytes the size of a transparent huge page; 0 if there are none
    * @param transparentHugePages always, madvise or never
-   * @param explicitHugePages the sizes that there are, and how many are set aside
-   * @param numaNodes whose memory this process may use
-   * @param numaPolicies whether it may say from which of them
+   * @param explicitHugePages the available sizes, and the number of reserved pages of each
+   * @param numaNodes the nodes whose memory this process may use
+   * @param numaPolicies whether the process may choose the node of its memory
    * @param pageLocking whether memory can be pinned
-   * @param lockLimitBytes how much of it; null also where no limit holds
-   * @param lockLimitSetting what an administrator changes to raise that
-   * @param addressMap whether the system tells what lies at the addresses of a process
+   * @param lockLimitBytes the limit of pinned memory; null also if there is none
+   * @param lockLimitSetting the setting by which an administrator raises the limit
+   * @param addressMap whether the system reports the mappings of a process
    * @param nativeAllocation whether host memory comes from the system, not from Java's arenas
-   * @param sharedMemory where processes share memory, and which users can reach it
+   * @param sharedMemory the place of memory shared by processes, and the users with access
    */
   record Platform(
       String system,

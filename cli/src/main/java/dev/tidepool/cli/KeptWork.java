@@ -3,7 +3,7 @@ package dev.tidepool.cli;
 import dev.tidepool.spi.support.ExitAction;
 import java.io.PrintStream;
 
-/** Says, when Ctrl-C or a signal ends a run that can be resumed, that its work is kept. */
+/** Prints that the work is kept if Ctrl-C or a signal ends a resumable run. */
 final class KeptWork implements AutoCloseable {
   private final ExitAction notice;
 
@@ -12,9 +12,9 @@ final class KeptWork implements AutoCloseable {
   }
 
   /**
-   * Tells it from now until the close.
+   * Enables the message until the close.
    *
-   * @param progress whose bar takes a line of its own on the same stream, if it is drawn
+   * @param progress the progress whose bar may occupy a line of the same stream
    */
   static KeptWork tell(Progress progress, PrintStream err) {
     ExitAction notice =

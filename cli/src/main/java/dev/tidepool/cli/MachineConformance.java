@@ -3,13 +3,13 @@ package dev.tidepool.cli;
 import dev.tidepool.testkit.AcceleratorConformance;
 
 /**
- * The suite over one accelerator of this machine. The test engine makes instances and calls them
- * from threads of its own, so the accelerator's id stands in a field of the class.
+ * The suite over one accelerator of this machine. The test engine creates instances and calls them
+ * on its own threads, so a static field holds the accelerator's id.
  */
 final class MachineConformance extends AcceleratorConformance {
   private static volatile String id = "cpu:0";
 
-  /** Which accelerator the next run is about. */
+  /** Selects the accelerator of the next run. */
   static void choose(String accelerator) {
     id = accelerator;
   }
@@ -19,7 +19,7 @@ final class MachineConformance extends AcceleratorConformance {
     return id;
   }
 
-  /** A machine without a vendor's compiler can do all but kernels, and is to show that. */
+  /** Returns false: without a vendor's compiler, the suite tests everything except kernels. */
   @Override
   protected boolean needsCompiler() {
     return false;

@@ -14,8 +14,8 @@ import java.nio.file.attribute.FileAttribute;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file that a command writes a text to. It appears whole or not at all; what it replaces stays as
- * it is until then. A device or a pipe takes the text as it comes.
+ * A file to which a command writes a text. The complete file appears at once or not at all; a file
+ * that it replaces is unchanged until then. A device or a pipe receives the text directly.
  */
 final class OutputFile implements AutoCloseable {
   private final Path target;
@@ -29,12 +29,12 @@ final class OutputFile implements AutoCloseable {
   }
 
   /**
-   * Begins a file beside its place.
+   * Creates a partial file beside the target.
    *
-   * @param input what the command reads, which stays
-   * @param overwrite whether a file that exists is replaced
-   * @param attributes of a file that is new
-   * @throws WrongArguments if it cannot be written there
+   * @param input the file that the command reads, which must not be replaced
+   * @param overwrite whether an existing file is replaced
+   * @param attributes the attributes of a new file
+   * @throws WrongArguments if the file cannot be written there
    */
   static OutputFile begin(
       Path target, @Nullable Path input, boolean overwrite, FileAttribute<?>... attributes) {
@@ -60,19 +60,19 @@ final class OutputFile implements AutoCloseable {
         : FailureText.of(failure);
   }
 
-  /** Returns whether two paths lead to one file that exists. */
+  /** Returns whether two paths denote the same existing file. */
   static boolean isSame(Path target, Path input) {
     try {
       return Files.isSameFile(target, input);
     } catch (IOException _) {
-      return false; // One is missing; the command reports it where it needs the file.
+      return false; // A file is missing; the command reports this when it needs the file.
     }
   }
 
   /**
-   * Writes the text, all of it, and makes the file appear.
+   * Writes the complete text and makes the file appear.
    *
-   * @throws TransferException if it cannot be written, or a file appeared there meanwhile
+   * @throws TransferException if the text cannot be written, or the file appeared meanwhile
    */
   void write(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -90,7 +90,7 @@ final class OutputFile implements AutoCloseable {
     }
   }
 
-  /** Leaves nothing of a file that was not written. */
+  /** Deletes the partial file if it was not committed. */
   @Override
   public void close() {
     if (file != null) {

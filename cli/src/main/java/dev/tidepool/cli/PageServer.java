@@ -22,12 +22,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows a program's memory to browsers: the page, and the snapshot that it asks for. It answers two
- * paths, reads nothing that it is sent, and changes nothing.
+ * Shows a program's memory to browsers: the page, and the snapshot that the page requests. The
+ * server answers two paths, reads no request bodies and changes nothing.
  *
- * <p>A web site that a browser shows could point a name of its own at this machine and read what we
- * answer (DNS rebinding), so requests must name a host that no such site can have: an address, or
- * the name that we were told to listen on.
+ * <p>A web site in a browser could map its own host name to this machine and read the answers (DNS
+ * rebinding). So a request must name a host that such a site cannot have: an address, {@code
+ * localhost}, or the name that this server listens on.
  */
 final class PageServer implements AutoCloseable {
   private static final Pattern ADDRESS = Pattern.compile("[0-9.]+|\\[[0-9a-fA-F:.%]+]");
@@ -39,12 +39,12 @@ final class PageServer implements AutoCloseable {
   private final Supplier<String> snapshots;
 
   /**
-   * Begins to answer.
+   * Starts the server.
    *
    * @param host a name or an address of this machine
-   * @param port 0 for any that is free
-   * @param snapshots the JSON form of a snapshot, now
-   * @throws WrongArguments if that place cannot be listened on
+   * @param port the port, or 0 for any free one
+   * @param snapshots returns the JSON form of a new snapshot
+   * @throws WrongArguments if the server cannot listen there
    */
   PageServer(String host, int port, Supplier<String> snapshots) {
     this.host = host.toLowerCase(Locale.ROOT);
@@ -72,12 +72,12 @@ final class PageServer implements AutoCloseable {
     server.start();
   }
 
-  /** Where a browser finds it. */
+  /** Returns the address of the page. */
   String url() {
     return url(host, port());
   }
 
-  /** An address of IPv6 stands between brackets, because it contains colons. */
+  /** Returns the URL of a host; an IPv6 address gets brackets, because it contains colons. */
   static String url(String host, int port) {
     String name = host.indexOf(':') < 0 || host.startsWith("[") ? host : "[" + host + "]";
     return "http://" + name + ":" + port + "/";

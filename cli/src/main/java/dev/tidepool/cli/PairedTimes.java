@@ -4,21 +4,21 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a piece of work takes in two ways, in nanoseconds. The two take turns for a while, and the
- * median of each counts.
+ * The times of two implementations of the same work, in nanoseconds. The two run in turn, and each
+ * value is the median of its turns.
  */
 record PairedTimes(double nanos, double otherNanos) {
   private static final long PATIENCE_NANOS = 200_000_000;
   private static final long TURN_NANOS = 5_000_000;
   private static final int FEWEST_TURNS = 3;
 
-  /** A turn that takes so much less than all before met compiled code: those were the warm-up. */
+  /** A turn below this fraction of the best one shows that the turns before were the warm-up. */
   private static final double STILL_GETTING_FASTER = 0.8;
 
   /**
-   * Measures both ways.
+   * Measures both implementations.
    *
-   * @param repeats runs that are timed at once, because one alone is too short
+   * @param repeats the runs per reading of the clock, because a single run is too short
    */
   static PairedTimes measure(int repeats, Runnable ours, Runnable otherwise) {
     double best = Double.MAX_VALUE;
@@ -46,7 +46,7 @@ record PairedTimes(double nanos, double otherNanos) {
     return times.stream().sorted().toList().get(times.size() / 2);
   }
 
-  /** Returns the mean of as many runs as fit a turn. */
+  /** Returns the mean time of the runs of one turn. */
   private static double nanos(int repeats, Runnable action) {
     long start = System.nanoTime();
     long nanos = 0;

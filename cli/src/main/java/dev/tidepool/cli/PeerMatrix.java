@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which devices copy directly from which, as a table; wide ones are cut into several. */
+/** Prints which devices copy directly to which, as a table; a wide table is split into several. */
 final class PeerMatrix {
   private static final int COLUMN = 14;
   private static final int COLUMNS = 4;

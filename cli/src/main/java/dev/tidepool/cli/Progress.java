@@ -12,9 +12,9 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows a person how far a long run is. Runs that end within a second show nothing, nor do those
- * whose error stream is no terminal; neither loads the library that draws. For one thread, except
- * for {@link #isDrawn}.
+ * Shows the progress of a long run to a person. A run that ends within a second shows nothing, and
+ * neither does a run whose error stream is not a terminal; such runs do not load the library that
+ * draws. For one thread, except for {@link #isDrawn}.
  */
 final class Progress implements StreamProgress, AutoCloseable {
   private static final long PATIENCE_NANOS = 1_000_000_000;
@@ -29,16 +29,16 @@ final class Progress implements StreamProgress, AutoCloseable {
   private volatile @Nullable Bar bar;
   private boolean silent;
 
-  /** Progress of a run that begins now. */
+  /** Creates the progress of a run that begins now. */
   Progress(PrintStream err) {
     this(err, PATIENCE_NANOS, Terminal::showsErrors, Terminal::columns);
   }
 
   /**
-   * Progress with another patience.
+   * Creates a progress with another delay.
    *
-   * @param isTerminal whether a person reads {@code err}; asked once, when patience ends
-   * @param columns how wide that terminal is, 0 if that is not known; asked once, after that
+   * @param isTerminal whether a person reads {@code err}; called once, after the delay
+   * @param columns the width of the terminal, 0 if unknown; called once, after {@code isTerminal}
    */
   Progress(PrintStream err, long patienceNanos, BooleanSupplier isTerminal, IntSupplier columns) {
     this.err = err;
@@ -61,23 +61,23 @@ final class Progress implements StreamProgress, AutoCloseable {
     }
   }
 
-  /** Returns whether the bar is on the screen. For any thread. */
+  /** Returns whether the bar is on the screen. Any thread may call this. */
   boolean isDrawn() {
     return bar != null;
   }
 
-  /** Bytes for each second of the whole run, in whole MiB. */
+  /** Returns the mean rate of the whole run, in whole MiB per second. */
   static String rate(long bytes, long nanos) {
     return Math.round(bytes / (nanos / 1e9) / (1 << 20)) + " MiB/s";
   }
 
-  /** One column less than there are: in the last one some terminals begin a new line. */
+  /** Returns one column less than there are, because some terminals wrap after the last one. */
   private int width() {
     int told = columns.getAsInt();
     return Math.clamp(told == 0 ? COLUMNS : told, FEWEST_COLUMNS, COLUMNS) - 1;
   }
 
-  /** Takes the bar off the screen. */
+  /** Removes the bar from the screen. */
   @Override
   public void close() {
     Bar shown = bar;
@@ -87,7 +87,7 @@ final class Progress implements StreamProgress, AutoCloseable {
     }
   }
 
-  /** Loaded when it is first drawn. */
+  /** A class of its own, so that the library is loaded only when a bar is drawn. */
   private static final class Bar {
     private final PrintStream err;
     private final int width;
@@ -110,20 +110,20 @@ final class Progress implements StreamProgress, AutoCloseable {
     }
 
     void moved(long done, long elapsedNanos) {
-      // The library's own speed is of whole seconds, since the bar was drawn first.
+      // The library would compute the speed from whole seconds since the first drawing.
       drawn.setExtraMessage(rate(done, elapsedNanos));
       drawn.stepTo(done);
     }
 
     void close() {
       drawn.close();
-      // The library's own clearing is left out when the first drawing was the last.
+      // The library does not clear the bar if the first drawing was the last.
       err.print("\r" + " ".repeat(width) + "\r");
       err.flush();
     }
   }
 
-  /** One line of the terminal, without the empty one that the library adds at the end. */
+  /** One line of the terminal, without the empty line that the library adds at the end. */
   private static final class Line extends ConsoleProgressBarConsumer {
     private final PrintStream err;
 

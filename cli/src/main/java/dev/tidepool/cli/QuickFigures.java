@@ -18,14 +18,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 
-/**
- * The figures of {@code tidepool bench}: each beside what the same takes without what is measured.
- */
+/** The figures of {@code tidepool bench}: each compares a feature with the same work without it. */
 final class QuickFigures {
   private static final int MOST_ELEMENTS = 4 << 20;
   private static final int[] POOLED_BYTES = {64 << 10, 1 << 20, 16 << 20};
 
-  /** So many allocations are timed at once, because one alone is too short. */
+  /** Allocations that are timed together, because a single one is too short. */
   private static final int ALLOCATIONS = 100;
 
   private final UnifiedMemoryManager memory;
@@ -38,9 +36,9 @@ final class QuickFigures {
   private String part = "";
 
   /**
-   * Creates a table of one accelerator.
+   * Creates the figures of one accelerator.
    *
-   * @param others managers of further ones, for copies between them
+   * @param others the managers of further accelerators, for copies between them
    */
   QuickFigures(UnifiedMemoryManager memory, List<UnifiedMemoryManager> others, TimeTable table) {
     this.memory = memory;
@@ -53,17 +51,17 @@ final class QuickFigures {
   }
 
   /**
-   * Two times of the same work.
+   * The times of two ways to do the same work.
    *
-   * @param part the table's part that it stands in
-   * @param other what Tidepool is held against
+   * @param part the part of the table
+   * @param other the way that Tidepool is compared with
    */
   record Row(String part, String what, double nanos, String other, double otherNanos) {}
 
   /**
-   * What was measured on a device.
+   * The measurements of a device.
    *
-   * @param absent what could not be, with the reason
+   * @param absent the rows that could not be measured, with reasons
    */
   record Report(String device, String name, String driver, List<Row> rows, List<String> absent) {}
 
@@ -157,7 +155,7 @@ final class QuickFigures {
     row("pinned buffer " + way, 1, pinned, "unpinned", plain, slowerPinned(sharesMemory));
   }
 
-  /** Why a pinned buffer may be no faster. */
+  /** Returns the reason why a pinned buffer may not be faster. */
   static String slowerPinned(boolean sharesMemory) {
     return sharesMemory
         ? "host and device are one memory: pinning gains nothing"
@@ -217,7 +215,7 @@ final class QuickFigures {
     }
   }
 
-  /** Begins a part of the table. */
+  /** Starts a part of the table. */
   void head(String part) {
     table.line("");
     table.columns(part);
@@ -225,9 +223,9 @@ final class QuickFigures {
   }
 
   /**
-   * Measures both sides of a row, unless the accelerator cannot do it here.
+   * Measures both sides of a row, unless the accelerator does not support it.
    *
-   * @param why what to say where the other way is faster
+   * @param why the text to print if the other way is faster
    */
   void row(String what, int repeats, Runnable ours, String other, Runnable otherwise, String why) {
     try {
@@ -243,7 +241,7 @@ final class QuickFigures {
     }
   }
 
-  /** Says that a row could not be measured. */
+  /** Reports that a row could not be measured. */
   void absent(String what, UnsupportedOperationException why) {
     table.line("  " + what + ": not on this machine");
     absent.add(what + ": " + FailureText.of(why));

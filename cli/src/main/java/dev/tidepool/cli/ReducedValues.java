@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What reductions came to, as lines: a single value stands alone, several stand behind their names,
- * as bindings of the next command line. Numbers are exact, in the shortest form that reads back the
- * same.
+ * The results of reductions as lines. A single value is printed alone, several values with their
+ * names, like the bindings of a command line. Numbers are exact: the shortest form that reads back
+ * as the same value.
  */
 final class ReducedValues {
   private ReducedValues() {}
@@ -31,7 +31,7 @@ final class ReducedValues {
     };
   }
 
-  /** As scalars are written on a command line. */
+  /** Returns a value as it is written on a command line. */
   private static String special(double value) {
     return Double.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   }

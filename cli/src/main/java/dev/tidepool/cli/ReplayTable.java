@@ -9,8 +9,8 @@ import java.io.PrintStream;
 import java.util.Locale;
 
 /**
- * A trace replayed with a pool and without one, side by side. Both are repeated in turn, each time
- * by a new manager, and the fastest of each counts.
+ * Replays a trace with and without a pool, and prints the figures side by side. Each replay uses a
+ * new manager, the two are repeated in turn, and the fastest replay of each counts.
  */
 final class ReplayTable {
   private static final long PATIENCE_NANOS = 2_000_000_000L;
@@ -30,12 +30,12 @@ final class ReplayTable {
   }
 
   /**
-   * What was measured.
+   * The measurements.
    *
    * @param device the accelerator's id
    * @param filled whether each buffer was filled once
-   * @param reservedPerLive the pool's peak of reserved bytes as a multiple of live bytes' peak
-   * @param driverCallsSaved the part of driver calls that the pool saved, from 0 to 1
+   * @param reservedPerLive the pool's peak of reserved bytes divided by the peak of live bytes
+   * @param driverCallsSaved the fraction of driver calls that the pool saved, from 0 to 1
    * @param warmDriverCallsSaved the same after the warm-up
    */
   record Report(
@@ -77,7 +77,7 @@ final class ReplayTable {
   }
 
   private Replay replay(boolean pooling) {
-    // Options that no other manager has, so that the pool of the host's memory is its own too.
+    // No other manager has the same options, so the pool of host memory is not shared either.
     MemoryOptions options =
         MemoryOptions.builder().pooling(pooling).maxPoolBytesPerClass((1L << 30) + 1).build();
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(accelerator, options)) {

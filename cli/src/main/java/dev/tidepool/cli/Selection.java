@@ -12,24 +12,24 @@ import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 
 /**
- * The accelerators that were asked for, opened. Only the drivers that the ids need are loaded: that
- * costs tens of milliseconds each.
+ * The selected accelerators, open. Only the drivers of the ids are loaded, because each takes tens
+ * of milliseconds.
  *
- * @param tidepool what holds them open
- * @param accelerators those chosen, at least one, in the order of their ids
- * @param isAutomatic whether the choice was ours
+ * @param tidepool owns the accelerators
+ * @param accelerators the selected accelerators, at least one, in the order of their ids
+ * @param isAutomatic whether the library selected the accelerator
  */
 record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAutomatic)
     implements AutoCloseable {
-  /** The id that leaves the choice to us. */
+  /** The id for which the library selects the accelerator. */
   static final String AUTO = "auto";
 
   private static final String CPU = "cpu:0";
 
   /**
-   * Opens an accelerator by its id, or for {@code auto} the best.
+   * Opens an accelerator by its id, or the best one for {@code auto}.
    *
-   * @throws WrongArguments if there is none of that id; the message lists those that are
+   * @throws WrongArguments if no accelerator has the id; the message lists the ids
    */
   static Selection open(String id, MemoryOptions options) {
     return open(List.of(id), options);
@@ -38,7 +38,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
   /**
    * Opens several accelerators by their ids.
    *
-   * @throws WrongArguments if there is none of an id, or one is given twice
+   * @throws WrongArguments if no accelerator has one of the ids, or an id occurs twice
    */
   static Selection open(List<String> ids, MemoryOptions options) {
     if (ids.contains("")) {
@@ -61,7 +61,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
   /**
    * Opens all accelerators.
    *
-   * @throws WrongArguments if a folder or file that an option names cannot be used
+   * @throws WrongArguments if an option names a folder or file that cannot be used
    */
   static Tidepool everything(MemoryOptions options) {
     try {
@@ -86,12 +86,12 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
         .toList();
   }
 
-  /** Returns the first of those chosen. */
+  /** Returns the first selected accelerator. */
   Accelerator accelerator() {
     return accelerators.getFirst();
   }
 
-  /** Returns the installed providers that have to be asked for an id. */
+  /** Returns the installed providers that may offer an id. */
   static List<AcceleratorProvider> needed(String id, List<AcceleratorProvider> installed) {
     if (id.equals(AUTO)) {
       return installed.stream().filter(provider -> !provider.offersOnlyTheCpu()).toList();

@@ -81,7 +81,7 @@ final class SelftestCommand implements Callable<Integer> {
     return passed ? ExitStatus.DONE : ExitStatus.FAILED;
   }
 
-  /** Works on all accelerators, for bytes go from one to the other. */
+  /** Runs random operations on all accelerators, which includes copies between them. */
   private boolean randomWork(Tidepool tidepool, String id) {
     PrintStream out = parent.out();
     long start = System.nanoTime();
@@ -103,7 +103,7 @@ final class SelftestCommand implements Callable<Integer> {
     }
   }
 
-  /** What a line says of an accelerator, which closes before its tests begin. */
+  /** The id and name of an accelerator, which is closed before its tests begin. */
   private record Subject(String id, String name) {
     static Subject of(Accelerator accelerator) {
       return new Subject(accelerator.id(), accelerator.name());

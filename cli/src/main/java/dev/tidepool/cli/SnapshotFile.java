@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * A snapshot's JSON form, checked before anything is drawn: that it is whole, of a version that is
- * known, and that every index points to something. docs/snapshot.md describes it.
+ * Checks the JSON form of a snapshot before a page shows it: the file is complete, its version is
+ * known, and every index is valid. docs/snapshot.md describes the format.
  */
 final class SnapshotFile {
   private static final String MARK = "tidepool-snapshot";
@@ -35,7 +35,7 @@ final class SnapshotFile {
           "pool", "slab", "offset", "bytes", "state", "tag", "type", "length", "ageMicros", "site");
   private static final List<String> HISTORY_COLUMNS = List.of("micros", "bytes", "tag");
 
-  /** Which list the numbers of a column point into. */
+  /** The list into which the numbers of a column point. */
   private static final Map<String, String> LISTS =
       Map.of("pool", "pools", "state", "states", "tag", "tags", "type", "types", "site", "sites");
 
@@ -79,9 +79,9 @@ final class SnapshotFile {
   }
 
   /**
-   * Returns the text of a file that is a snapshot.
+   * Returns the text of a snapshot file.
    *
-   * @throws WrongArguments if it cannot be read or is none
+   * @throws WrongArguments if the file cannot be read or is not a snapshot
    */
   static String read(Path file) {
     String text = text(file);
@@ -113,13 +113,13 @@ final class SnapshotFile {
     return new WrongArguments(file + " is no Tidepool snapshot: " + reason, cause);
   }
 
-  /** Without the reader's advice to programmers, which may be all that it says. */
+  /** Returns the first line of a message without the JSON reader's advice to programmers. */
   private static String firstSentence(Exception e) {
     String sentence = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     return sentence.isEmpty() || sentence.contains("JsonReader") ? "it is no JSON" : sentence;
   }
 
-  /** Reads no further than needed, because a device or a pipe may never end. */
+  /** Reads a file, but no further than needed, because a device or a pipe may never end. */
   private static String text(Path file) {
     try (BufferedInputStream in = new BufferedInputStream(Files.newInputStream(file))) {
       in.mark(1);
@@ -149,7 +149,7 @@ final class SnapshotFile {
     }
   }
 
-  /** Something that a snapshot does not have. */
+  /** Thrown for content that snapshots do not have. */
   private static final class Flaw extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -206,7 +206,7 @@ final class SnapshotFile {
     }
   }
 
-  /** The reader takes numbers for strings, the page does not. */
+  /** Reads a string. The reader also accepts numbers as strings, but the page does not. */
   private void string() throws IOException, Flaw {
     if (reader.peek() != JsonToken.STRING) {
       throw new Flaw("there is no text at " + reader.getPath());
@@ -315,7 +315,7 @@ final class SnapshotFile {
   }
 
   private void point(String list, long index) throws Flaw {
-    // Memory that no pool has.
+    // In "pools", -1 stands for memory outside of the pools.
     if (index < 0 && !(index == -1 && list.equals("pools"))) {
       throw new Flaw(reader.getPath() + " is " + index);
     }

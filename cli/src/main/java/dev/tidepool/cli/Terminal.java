@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Whether a person looks at a stream. Asked only when it matters: the answer takes a system call.
+ * Tells whether a person watches a stream. Each method makes a system call; call it only if needed.
  */
 final class Terminal {
   private static final int STANDARD_OUTPUT = 1;
@@ -17,17 +17,17 @@ final class Terminal {
 
   private Terminal() {}
 
-  /** Returns whether results are read as they come. */
+  /** Returns whether standard output is a terminal. */
   static boolean showsOutput() {
     return isTerminal(STANDARD_OUTPUT);
   }
 
-  /** Returns whether progress is read as it comes. */
+  /** Returns whether standard error is a terminal. */
   static boolean showsErrors() {
     return isTerminal(STANDARD_ERROR);
   }
 
-  /** Returns whether bold and colours are welcome on standard output; see no-color.org. */
+  /** Returns whether standard output may use bold and colours; see no-color.org. */
   static boolean likesColour() {
     String term = System.getenv("TERM");
     return System.getenv("NO_COLOR") == null
@@ -36,7 +36,7 @@ final class Terminal {
         && showsOutput();
   }
 
-  /** Returns whether standard output goes to another program. */
+  /** Returns whether standard output is connected to another program. */
   static boolean outputIsPipe() {
     try {
       String target = target(STANDARD_OUTPUT);
@@ -46,7 +46,7 @@ final class Terminal {
     }
   }
 
-  /** Returns the columns of the terminal that shows errors, 0 if it does not tell them. */
+  /** Returns the columns of the terminal that shows errors, or 0 if they are unknown. */
   static int columns() {
     String told = System.getenv("COLUMNS");
     try {
@@ -56,7 +56,7 @@ final class Terminal {
     }
   }
 
-  /** As {@code stty} tells them, which knows how to ask on every system. */
+  /** Returns the columns that {@code stty} reports, because it works on every system. */
   private static int askedColumns() {
     try {
       Process stty =
@@ -84,12 +84,12 @@ final class Terminal {
           || target.startsWith("/dev/tty")
           || target.equals("/dev/console");
     } catch (IOException | UnsupportedOperationException _) {
-      // No /proc: another system than Linux.
+      // Systems other than Linux have no /proc.
       return LibC.isTerminal(descriptor) || consoleIsTerminal();
     }
   }
 
-  /** Whether both standard streams are a terminal: all that Java tells where C does not. */
+  /** Returns whether both standard streams are a terminal; Java alone knows no more. */
   // Error Prone knows that the console is never null, NullAway does not.
   @SuppressWarnings("SystemConsoleNull")
   private static boolean consoleIsTerminal() {

@@ -11,8 +11,8 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * A program to look at: it trains a small model forever. Weights stay, batches come and go,
- * activations rise and fall. One cache never frees, until it is emptied at 32 MiB and begins again.
+ * A demo program that trains a small model forever. Weights stay allocated, batches are allocated
+ * and freed, activations grow and shrink. A cache leaks until it is emptied at 32 MiB.
  */
 final class TidalProgram implements AutoCloseable {
   private static final Allocation WEIGHTS = tagged("weights");
@@ -47,7 +47,7 @@ final class TidalProgram implements AutoCloseable {
     thread.start();
   }
 
-  /** Waits for its end, which an error alone brings. */
+  /** Waits until the training thread ends; before {@link #close}, only an error ends it. */
   void await() throws InterruptedException {
     thread.join();
   }
@@ -70,7 +70,7 @@ final class TidalProgram implements AutoCloseable {
     }
   }
 
-  /** Forward through the layers, and back. */
+  /** Trains forward through the layers, and back. */
   private void train() {
     Deque<UnifiedBuffer<?>> activations = new ArrayDeque<>();
     for (int layer = 0; layer < LAYERS; layer++) {
@@ -87,7 +87,7 @@ final class TidalProgram implements AutoCloseable {
     }
   }
 
-  /** The mistake: no code closes a session. */
+  /** Adds a session that no code closes: the leak of this demo. */
   private void rememberSession() {
     sessions.add(memory.allocate(ElementType.BYTE, 64 * KIB, SESSION_CACHE));
     if (sessions.size() >= MOST_SESSIONS) {
@@ -104,7 +104,7 @@ final class TidalProgram implements AutoCloseable {
     }
   }
 
-  /** Ends it. What it still has is left to its manager. */
+  /** Ends the training. The manager frees the remaining buffers when it is closed. */
   @Override
   public void close() {
     ended = true;

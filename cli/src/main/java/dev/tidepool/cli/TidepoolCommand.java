@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The command without a subcommand, and how picocli runs all of them. */
+/** The command without a subcommand. It also configures picocli for all subcommands. */
 @Command(
     name = "tidepool",
     description = "Computes with arrays on the accelerators of this machine.",
@@ -71,13 +71,13 @@ final class TidepoolCommand implements Runnable {
     this.err = err;
   }
 
-  /** Reads a command line, does what it asks, and answers the exit status. */
+  /** Executes a command line and returns the exit status. */
   static int run(PrintStream out, PrintStream err, String... arguments) {
     TidepoolCommand command = new TidepoolCommand(out, err);
     return command.commandLine().execute(arguments);
   }
 
-  /** Returns the parser of all commands, which fills their options in. */
+  /** Returns the parser of all commands, which sets their options. */
   CommandLine commandLine() {
     return new CommandLine(this)
         .addSubcommand(new InfoCommand(this))
@@ -104,7 +104,7 @@ final class TidepoolCommand implements Runnable {
     }
   }
 
-  /** Returns a property or variable that cannot be read, for which no command is to blame. */
+  /** Returns the error of an invalid property or variable, if any, in place of a command's. */
   private static Exception settled(Exception failure) {
     if (failure instanceof IllegalArgumentException) {
       try {
@@ -131,24 +131,24 @@ final class TidepoolCommand implements Runnable {
     return Failures.report(new WrongArguments(message, e), debug, err);
   }
 
-  /** Without a subcommand there is nothing to do but to tell which there are. */
+  /** Prints the usage, because a subcommand is required. */
   @Override
   public void run() {
     spec.commandLine().usage(err);
     throw new WrongArguments("a command is missing");
   }
 
-  /** Where results go. */
+  /** Returns the stream of results. */
   PrintStream out() {
     return out;
   }
 
-  /** Where errors and progress go. */
+  /** Returns the stream of errors and progress. */
   PrintStream err() {
     return err;
   }
 
-  /** Returns whether a failure shows where it came from. */
+  /** Returns whether failures are printed with stack traces. */
   boolean debug() {
     return debug;
   }

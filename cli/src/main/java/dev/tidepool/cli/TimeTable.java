@@ -4,8 +4,8 @@ import java.io.PrintStream;
 import java.util.Locale;
 
 /**
- * A table of times: what Tidepool takes, and beside it what a program does otherwise, within 80
- * columns. Where Tidepool takes clearly longer, a line says why.
+ * A table of times within 80 columns: those of Tidepool, and those of the usual alternative. If
+ * Tidepool is clearly slower, a line gives the reason.
  */
 final class TimeTable {
   private static final String BOLD = "\033[1m";
@@ -13,7 +13,7 @@ final class TimeTable {
   private static final String RED = "\033[31m";
   private static final String PLAIN = "\033[0m";
 
-  /** A row whose factor is less than this is slower by more than the noise of a busy machine. */
+  /** A row with a smaller factor is slower by more than the noise of a busy machine. */
   private static final double SLOWER = 0.9;
 
   private final PrintStream out;
@@ -36,16 +36,16 @@ final class TimeTable {
     columns("");
   }
 
-  /** The heads of the columns, with what the rows have in common. */
+  /** Prints the heads of the columns, with a title for the rows below. */
   void columns(String what) {
     out.println(row(what, "Tidepool", "otherwise", "", ""));
   }
 
   /**
-   * Two times, and how many times faster the first is.
+   * Prints two times, and how many times faster the first is.
    *
-   * @param other the other way to do it
-   * @param why why the first may be slower
+   * @param other the alternative
+   * @param why the reason why the first may be slower
    */
   void times(String what, double nanos, double otherNanos, String other, String why) {
     out.println(
@@ -60,7 +60,7 @@ final class TimeTable {
     }
   }
 
-  /** Two measured amounts that are best small. */
+  /** Prints two measured amounts; smaller ones are better. */
   void amounts(String what, String amount, String otherAmount) {
     out.println(row(what, amount, otherAmount, "", ""));
   }
@@ -70,7 +70,7 @@ final class TimeTable {
   }
 
   private static String factor(double times) {
-    // A million times and more as a power of ten, or the line would be too long.
+    // A factor from a million on is a power of ten, because the line would be too long.
     String form = times < 9.95 ? "%.1fx" : times < 999_999 ? "%,.0fx" : "%.1ex";
     return String.format(Locale.ROOT, form, times);
   }

@@ -19,9 +19,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * The demo on one accelerator. Each exhibit measures something and, in the same way, what a program
- * does without it: loops and arrays of Java, memory of an {@link Arena}, copies of its own. The
- * best of a few runs counts, on both sides; allocations are timed as {@code tidepool bench} does.
+ * The demo on one accelerator. Each exhibit measures Tidepool and a plain Java alternative: loops
+ * over arrays, memory of an {@link Arena}, plain copies. On both sides the best of a few runs
+ * counts. Allocations are timed as in {@code tidepool bench}.
  */
 final class Tour {
   static final String SLOWER_THAN_ON_ARRAYS = "the copies of arrays cost little beside the kernels";
@@ -39,7 +39,7 @@ final class Tour {
   private static final long WARM_UP_NANOS = 200_000_000;
   private static final int LOOKS = 100_000;
 
-  /** Where each is a transfer. */
+  /** Fewer looks where each is a transfer. */
   private static final int FEW_LOOKS = 100;
 
   private static final float A = 0.5f;
@@ -65,17 +65,17 @@ final class Tour {
       x[i] = i % 1009;
       y[i] = i % 1013;
     }
-    // Compiles for the device, which may log how long that takes, before the first line.
+    // Compiles for the device before the first line is printed, because the driver may log.
     kernel.execute(Arguments.of("a", A, "x", new float[1], "y", new float[1]));
   }
 
-  /** As many as leave room on a small device. */
+  /** Returns the number of elements, reduced for a small device. */
   private static int elements(Accelerator accelerator) {
     long room = Math.min(accelerator.memory().freeBytes() / 8, accelerator.maximumAllocation());
     return (int) Math.min(MOST_ELEMENTS, room / Float.BYTES);
   }
 
-  /** Shows all exhibits; returns whether every result was right. */
+  /** Shows all exhibits and returns whether every result was correct. */
   boolean run() {
     Accelerator accelerator = memory.accelerator();
     table.title(accelerator.id() + "  " + accelerator.name());
@@ -130,14 +130,14 @@ final class Tour {
     table.amounts("", Figures.rate(bytes, ours), Figures.rate(bytes, loop));
   }
 
-  /** Why one elementwise kernel may take longer than a loop over arrays. */
+  /** Returns the reason why one elementwise kernel may take longer than a loop over arrays. */
   static String slowerThanALoop(Accelerator accelerator) {
     return accelerator.capabilities().contains(Capability.JAVA_KERNELS)
         ? "Java vectorises loops over arrays; a kernel copies blocks to them"
         : "one pass over memory, which bounds the loop as well";
   }
 
-  /** Why a buffer that is allocated and filled may take longer than memory of an arena. */
+  /** Returns the reason why allocating and filling a buffer may take longer than using an arena. */
   static String slowerThanAFill(Accelerator accelerator) {
     return accelerator.capabilities().contains(Capability.JAVA_KERNELS)
         ? "the fill takes most of the time, and waits its turn on the buffer"
@@ -241,8 +241,8 @@ final class Tour {
   private void allocate() {
     Allocation pooled = Allocation.at(MemoryLocation.DEVICE);
     Allocation unpooled = pooled.unpooled();
-    // A program that allocates often runs compiled code. The launcher has it compiled late, so it
-    // takes many runs, which are short with few bytes.
+    // Programs that allocate often run compiled code. The launcher delays compilation, so the
+    // warm-up needs many runs. They use few bytes to be short.
     warmUp(() -> allocateAndFree(WARM_UP_BYTES, pooled));
     if (sharesMemory) {
       warmUp(() -> arena(WARM_UP_BYTES));
@@ -272,7 +272,7 @@ final class Tour {
   }
 
   private void allocateAndFree(long bytes, Allocation allocation) {
-    // Filled, because a system gives memory for real when it is touched.
+    // Filled, because a system maps pages only when they are touched.
     try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes, allocation)) {
       buffer.fill((byte) 1);
     }

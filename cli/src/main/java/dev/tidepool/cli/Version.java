@@ -4,7 +4,7 @@ import java.lang.module.ModuleDescriptor;
 import java.util.Optional;
 import picocli.CommandLine.IVersionProvider;
 
-/** What {@code tidepool --version} prints. */
+/** The output of {@code tidepool --version}. */
 final class Version implements IVersionProvider {
   @Override
   public String[] getVersion() {
@@ -19,9 +19,7 @@ final class Version implements IVersionProvider {
     };
   }
 
-  /**
-   * Returns the version of the module, or of the jar where the command runs from the class path.
-   */
+  /** Returns the version of the module, or of the jar if the command runs from the class path. */
   static String ofTidepool() {
     Optional<String> ofModule =
         Optional.ofNullable(Version.class.getModule().getDescriptor())

@@ -51,7 +51,7 @@ final class ViewCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     String page = SnapshotPage.of(SnapshotFile.read(snapshot));
     Path target = output.toString().isEmpty() ? besideSnapshot() : output;
-    // For the owner only, like snapshots, because tags and stacks tell about the program.
+    // Only the owner may read the page, like snapshots: tags and stacks reveal program details.
     try (OutputFile file =
         OutputFile.begin(target, snapshot, force, FilePermissions.ownerOnly(target))) {
       file.write(page);

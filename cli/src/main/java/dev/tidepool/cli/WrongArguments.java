@@ -5,8 +5,8 @@ import dev.tidepool.spi.support.FileErrors;
 import java.io.IOException;
 
 /**
- * What the command was given cannot be worked with: the arguments, or the files that they name.
- * Nothing was begun. The message is one line that says what to do.
+ * Thrown if the arguments of the command, or the files that they name, are not usable. No work was
+ * begun. The message is one line that says what to do.
  */
 final class WrongArguments extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -19,7 +19,7 @@ final class WrongArguments extends RuntimeException {
     super(message, cause);
   }
 
-  /** What a library found wrong, in its words. */
+  /** Creates the error from a library's exception, with the same message. */
   WrongArguments(RuntimeException cause) {
     super(FailureText.of(cause), cause);
   }

@@ -1,15 +1,14 @@
 /**
- * The {@code tidepool} command: what a person types, and what it prints.
+ * The {@code tidepool} command: its command lines and its output.
  *
- * <p>It owns no computation: {@code eval} is a thin front of {@code dev.tidepool.stream}, {@code
- * info} prints what the API answers, {@code demo}, {@code selftest} and {@code bench} call the
- * public API as any program would.
+ * <p>The package contains no computation. {@code eval} is a thin front end of {@code
+ * dev.tidepool.stream}, {@code info} prints the results of the API, and {@code demo}, {@code
+ * selftest} and {@code bench} call the public API like any program.
  *
- * <p>Two ideas shape it. Every failure ends in one place, {@link dev.tidepool.cli.Failures}, as one
- * line that says what to do. And {@code eval} starts fast: its path loads neither the option parser
- * nor JSON nor test engines, so a well-formed command line is read by {@link
- * dev.tidepool.cli.EvalRequest} alone; everything else, help and mistakes included, goes through
- * picocli.
+ * <p>{@link dev.tidepool.cli.Failures} reports every failure as one line that says what to do.
+ * {@code eval} starts fast: {@link dev.tidepool.cli.EvalRequest} reads a well-formed command line
+ * without loading the option parser, JSON or test engines. Picocli handles everything else,
+ * including help and errors.
  */
 @NullMarked
 package dev.tidepool.cli;

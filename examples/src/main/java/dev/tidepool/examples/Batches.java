@@ -9,20 +9,20 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.Arrays;
 
-/** Batches through one buffer: it is allocated once, and a thousand batches reuse it. */
+/** Processes a thousand batches through one buffer, which is allocated once. */
 public final class Batches {
   private static final int BATCH = 4096;
 
   private Batches() {}
 
-  /** The argument is the number of batches; 1000 without one. */
+  /** Runs the example; the argument is the number of batches, 1000 by default. */
   public static void main(String[] arguments) {
     int batches = Check.size(arguments, 1000);
     float[] host = new float[BATCH];
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();
         UnifiedBuffer<float[]> device = memory.allocate(ElementType.FLOAT, BATCH)) {
       Kernel kernel = memory.compile(KernelSource.elementwise("x = 2 * x + 1"));
-      process(0, host, device, kernel); // what is made at the first use is made now
+      process(0, host, device, kernel); // creates everything that the first use needs
       MemoryStatistics before = memory.statistics();
       int right = 0;
       for (int batch = 0; batch < batches; batch++) {

@@ -1,10 +1,10 @@
 package dev.tidepool.examples;
 
-/** What an example claims: printed if it holds, an error that ends the program if it does not. */
+/** Verifies the claims of the examples. */
 public final class Check {
   private Check() {}
 
-  /** Prints a claim if it holds, and fails if it does not. */
+  /** Prints a claim if it holds; otherwise throws an error that ends the program. */
   public static void that(boolean holds, String claim) {
     if (!holds) {
       throw new AssertionError("this does not hold: " + claim);
@@ -13,8 +13,8 @@ public final class Check {
   }
 
   /**
-   * Returns the first argument of a program as a number, or another number if there is none. Ends
-   * the program if it is no size.
+   * Returns the first argument of a program as a number, or a default if there is none. Ends the
+   * program if the argument is not a size.
    */
   public static int size(String[] arguments, int otherwise) {
     if (arguments.length == 0) {

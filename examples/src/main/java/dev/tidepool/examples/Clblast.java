@@ -13,7 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
-/** One function of CLBlast, a library of linear algebra for OpenCL, as its C header declares it. */
+/** One function of CLBlast, a library of linear algebra for OpenCL, as declared in its C header. */
 final class Clblast {
   private static final int ROW_MAJOR = 101;
   private static final int NOT_TRANSPOSED = 111;
@@ -48,7 +48,7 @@ final class Clblast {
 
   private Clblast() {}
 
-  /** Asks for {@code c = a * b}, matrices of n rows and n columns. */
+  /** Queues {@code c = a * b} for matrices of n rows and n columns. */
   static void sgemm(long queue, int n, NativeHandle a, NativeHandle b, NativeHandle c) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment place = arena.allocateFrom(JAVA_LONG, queue);
@@ -84,7 +84,7 @@ final class Clblast {
     }
   }
 
-  /** CLBlast counts offsets in elements. */
+  /** Returns the offset in elements, as CLBlast expects it. */
   private static long elements(NativeHandle handle) {
     return handle.offset() / Float.BYTES;
   }

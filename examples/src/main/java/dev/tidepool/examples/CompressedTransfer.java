@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compressed transfer: blocks travel as they are and the device decodes them, which pays over a
- * slow link. {@code eval} does so by itself with compressed files where it was measured to be
+ * Compressed transfer: compressed blocks are copied and the device decodes them, which pays off
+ * over a slow link. {@code eval} does so for compressed files if a measurement showed that it is
  * faster.
  */
 public final class CompressedTransfer {
@@ -22,11 +22,11 @@ public final class CompressedTransfer {
 
   private CompressedTransfer() {}
 
-  /** The argument is the number of floats; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of floats, 1,000,000 by default. */
   public static void main(String[] arguments) {
     float[] values = new float[Check.size(arguments, 1_000_000)];
     for (int i = 0; i < values.length; i++) {
-      values[i] = i % 100; // repeats, so that it can be compressed
+      values[i] = i % 100; // repetitive, so that it can be compressed
     }
     try (Arena arena = Arena.ofShared();
         UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {
@@ -36,7 +36,7 @@ public final class CompressedTransfer {
         return;
       }
       MemorySegment plain = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
-      // Each block is compressed by itself, so that work items decode them side by side.
+      // Each block is compressed separately, so that work items decode blocks in parallel.
       Lz4Compressor compressor = Lz4Compressor.create();
       long largest = compressor.maxCompressedLength(BLOCK);
       MemorySegment room = arena.allocate(largest * (plain.byteSize() / BLOCK + 1));

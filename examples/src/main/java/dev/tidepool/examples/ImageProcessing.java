@@ -9,15 +9,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Image processing without copies: a 3 by 3 blur, and a mask of what is bright. The neighbours of
- * all pixels are slices of one buffer, each begun at another offset.
+ * Image processing without copies: a 3 by 3 blur, and a mask of bright pixels. The neighbours of
+ * all pixels are slices of one buffer at different offsets.
  */
 public final class ImageProcessing {
   private static final float BRIGHT = 140;
 
   private ImageProcessing() {}
 
-  /** The argument is the width and height in pixels; 1024 without one. */
+  /** Runs the example; the argument is the width and height in pixels, 1024 by default. */
   public static void main(String[] arguments) {
     int width = Check.size(arguments, 1024);
     int height = width;
@@ -25,7 +25,7 @@ public final class ImageProcessing {
     for (int i = 0; i < pixels.length; i++) {
       pixels[i] = (i * 31 + i / width * 17) % 256;
     }
-    // The centres of the blur, from the second pixel of the second row to the last but one.
+    // All pixels except the first and the last width + 1 are centres of the blur.
     int first = width + 1;
     int inside = pixels.length - 2 * first;
     float[] blurred = new float[inside];

@@ -9,13 +9,13 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.transfer.TransferStatistics;
 
 /**
- * Kernel chaining: what the first kernel wrote the second one reads where it is. With arrays in
- * between, the same bytes travel back and forth.
+ * Kernel chaining: the second kernel reads the result of the first on the device. With arrays in
+ * between, the bytes are copied to the host and back.
  */
 public final class KernelChaining {
   private KernelChaining() {}
 
-  /** The argument is the number of elements; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of elements, 1,000,000 by default. */
   public static void main(String[] arguments) {
     int length = Check.size(arguments, 1_000_000);
     float[] values = new float[length];
@@ -50,7 +50,7 @@ public final class KernelChaining {
     Check.that(right, length + " results are right both ways");
   }
 
-  /** Bytes that went between host and device so far; none where they share memory. */
+  /** Returns the bytes copied between host and device so far; 0 if they share memory. */
   private static long moved(UnifiedMemoryManager memory) {
     TransferStatistics transfers = memory.transfers().statistics();
     return transfers.hostToDeviceBytes() + transfers.deviceToHostBytes();

@@ -10,13 +10,13 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 
 /**
- * A matrix product by CLBlast, in the memory of two buffers that are lent to it. Where there is no
- * OpenCL device or no CLBlast, it says what to install.
+ * A matrix product by CLBlast in the memory of buffers. Without an OpenCL device or CLBlast, the
+ * example prints what to install.
  */
 public final class MatrixProduct {
   private MatrixProduct() {}
 
-  /** The argument is the number of rows and of columns; 256 without one. */
+  /** Runs the example; the argument is the number of rows and columns, 256 by default. */
   public static void main(String[] arguments) {
     int n = Check.size(arguments, 256);
     float[] a = new float[n * n];
@@ -53,7 +53,7 @@ public final class MatrixProduct {
     try (UnifiedBuffer<float[]> x = memory.copyOf(a);
         UnifiedBuffer<float[]> y = memory.copyOf(b);
         UnifiedBuffer<float[]> z = memory.allocate(ElementType.FLOAT, c.length)) {
-      NativeKind kind = NativeKind.OPENCL_BUFFER; // CLBlast takes cl_mem only
+      NativeKind kind = NativeKind.OPENCL_BUFFER; // CLBlast accepts only cl_mem
       try (NativeAccess access =
           memory.lend(
               NativeUse.read(x).as(kind),

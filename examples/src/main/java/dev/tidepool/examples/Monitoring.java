@@ -15,13 +15,13 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** Monitoring: figures at any time, a warning before memory is full, and a report of every leak. */
+/** Monitoring: statistics, a warning before memory is full, and a report of every leak. */
 public final class Monitoring {
   private static final long LIMIT = 64 << 20;
 
   private Monitoring() {}
 
-  /** Takes no arguments. */
+  /** Runs the example, which takes no arguments. */
   public static void main(String[] arguments) {
     CompletableFuture<MemoryPressure> warning = new CompletableFuture<>();
     CompletableFuture<DiagnosticReport> leak = new CompletableFuture<>();

@@ -10,13 +10,13 @@ import dev.tidepool.interop.DLPackExport;
 import dev.tidepool.interop.DLPackTensor;
 
 /**
- * NumPy in the same process: it computes in the memory of a buffer, and a kernel in the memory of
- * an array. Nothing is copied but between an accelerator and the host.
+ * NumPy in the same process: it computes in the memory of a buffer, and a kernel computes in the
+ * memory of an array. Bytes are copied only between an accelerator and the host.
  */
 public final class NumPyExchange {
   private NumPyExchange() {}
 
-  /** The argument is the number of elements; a million without one. */
+  /** Runs the example; the argument is the number of elements, a million by default. */
   public static void main(String[] arguments) {
     int length = Check.size(arguments, 1_000_000);
     Python python =
@@ -26,7 +26,7 @@ public final class NumPyExchange {
         UnifiedBuffer<float[]> x = memory.allocate(ElementType.FLOAT, length)) {
       memory.compile(KernelSource.elementwise("x = 2")).execute(Arguments.of("x", x));
 
-      // Out: NumPy calls the deleter when its array goes.
+      // Export: NumPy calls the deleter when its array is freed.
       DLPackExport out = DLPack.exportHostUnversioned(x, 2, length / 2);
       python.run("a = np.from_dlpack(Tensor(" + out.handOver() + "))");
       Check.that(python.number("a.sum()") == 2.0 * length, "NumPy sums what a kernel computed");
@@ -35,7 +35,7 @@ public final class NumPyExchange {
       python.run("del a");
       Check.that(out.isReleased(), "the buffer is free when NumPy's array is gone");
 
-      // In: the array lives until the tensor is closed.
+      // Import: the array lives until the tensor is closed.
       python.run("b = np.full(" + length + ", 3, np.float32)");
       try (DLPackTensor in = DLPack.openUnversioned(memory, python.tensor("b"))) {
         memory

@@ -8,8 +8,8 @@ import dev.tidepool.StructOfArrays;
 import dev.tidepool.UnifiedMemoryManager;
 
 /**
- * Particles as a structure of arrays: a buffer for each component, so that neighbouring work items
- * read neighbouring bytes. They fall, and bounce off the ground.
+ * Particles as a structure of arrays: one buffer for each component, so that neighbouring work
+ * items read neighbouring bytes. The particles fall, and bounce off the ground.
  */
 public final class Particles {
   private static final int STEPS = 100;
@@ -19,12 +19,12 @@ public final class Particles {
   private Particles() {}
 
   /**
-   * A particle as programs have it.
+   * A particle.
    *
-   * @param x where it is
-   * @param y how high
-   * @param vx how fast it moves aside
-   * @param vy how fast upwards
+   * @param x the horizontal position
+   * @param y the height
+   * @param vx the horizontal velocity
+   * @param vy the upward velocity
    */
   public record Particle(float x, float y, float vx, float vy) {
     Particle moved() {
@@ -34,7 +34,7 @@ public final class Particles {
     }
   }
 
-  /** The argument is the number of particles; 100,000 without one. */
+  /** Runs the example; the argument is the number of particles, 100,000 by default. */
   public static void main(String[] arguments) {
     Particle[] before = new Particle[Check.size(arguments, 100_000)];
     for (int i = 0; i < before.length; i++) {
@@ -55,7 +55,7 @@ public final class Particles {
         all = all.with(name, particles.component(name, ElementType.FLOAT));
       }
       for (int i = 0; i < STEPS; i++) {
-        step.execute(all); // the particles stay where they are computed
+        step.execute(all); // the particles stay on the device
       }
       particles.copyTo(after);
     }

@@ -7,11 +7,11 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 
-/** Pre-allocation: a processor makes its buffers for the largest image when it is made. */
+/** Pre-allocation: a processor allocates its buffers for the largest image when it is created. */
 public final class PreAllocation {
   private PreAllocation() {}
 
-  /** Owns what images are processed in; for one thread. */
+  /** Owns the buffers in which images are processed; for one thread. */
   private static final class ImageProcessor implements AutoCloseable {
     private final UnifiedBuffer<byte[]> input;
     private final UnifiedBuffer<float[]> temporary;
@@ -27,9 +27,9 @@ public final class PreAllocation {
       threshold = memory.compile(KernelSource.elementwise("bright = t > limit"));
     }
 
-    /** Which pixels are brighter than a limit from 0 to 1. */
+    /** Returns which pixels are brighter than a limit from 0 to 1. */
     boolean[] process(byte[] image, float limit) {
-      // Slices of the first pixels: a smaller image needs no buffer of its own.
+      // Slices of the first pixels, so that a smaller image needs no buffer of its own.
       try (UnifiedBuffer<byte[]> x = input.slice(0, image.length);
           UnifiedBuffer<float[]> t = temporary.slice(0, image.length);
           UnifiedBuffer<boolean[]> bright = output.slice(0, image.length)) {
@@ -50,7 +50,7 @@ public final class PreAllocation {
     }
   }
 
-  /** The argument is the number of pixels of the largest image; 1,000,000 without one. */
+  /** Runs the example; the argument is the pixels of the largest image, 1,000,000 by default. */
   public static void main(String[] arguments) {
     int most = Check.size(arguments, 1_000_000);
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();

@@ -10,13 +10,13 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 
 /**
- * Unified memory with hints: bytes go to the device before the kernel wants them, and back before
- * the host does. Without the hints the results are the same.
+ * Unified memory with hints: bytes are copied to the device before the kernel uses them, and back
+ * before the host does. The results are the same without the hints.
  */
 public final class Prefetching {
   private Prefetching() {}
 
-  /** The argument is the number of elements; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of elements, 1,000,000 by default. */
   public static void main(String[] arguments) {
     int length = Check.size(arguments, 1_000_000);
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {

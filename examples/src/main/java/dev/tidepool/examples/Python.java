@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * A Python interpreter in this process, by the {@code java.lang.foreign} API: it runs statements,
- * and passes tensors on as DLPack capsules. There is one for the process; any thread may use it.
+ * A Python interpreter in this process, through the {@code java.lang.foreign} API. It runs
+ * statements, and exchanges tensors as DLPack capsules. Any thread may use it.
  */
 final class Python {
   private static final int RTLD_NOW = 2;
@@ -81,7 +81,7 @@ final class Python {
     run =
         linker.downcallHandle(
             library.findOrThrow("PyRun_SimpleString"), FunctionDescriptor.of(JAVA_INT, ADDRESS));
-    // Without its signal handlers; then without the lock that this thread holds from now on.
+    // Without signal handlers; the second call releases the lock that this thread holds.
     initialize.invoke(0);
     MemorySegment _ = (MemorySegment) letOthers.invoke();
   }
@@ -114,7 +114,7 @@ final class Python {
     return Optional.empty();
   }
 
-  /** Loads a library whose symbols others find: the parts of NumPy do not name libpython. */
+  /** Loads a library with global symbols, because NumPy's own libraries do not name libpython. */
   private static boolean loadGlobally(String name) {
     Linker linker = Linker.nativeLinker();
     Optional<MemorySegment> dlopen = linker.defaultLookup().find("dlopen");
@@ -132,7 +132,7 @@ final class Python {
     }
   }
 
-  /** Runs statements; what they fail with is on the standard error. */
+  /** Runs statements; Python prints errors to the standard error stream. */
   void run(String statements) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment text = arena.allocateFrom(statements);
@@ -160,7 +160,7 @@ final class Python {
     }
   }
 
-  /** Returns the address of the {@code DLManagedTensor} of an array, which the caller ends. */
+  /** Returns the address of an array's {@code DLManagedTensor}, which the caller must release. */
   long tensor(String array) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(JAVA_LONG);

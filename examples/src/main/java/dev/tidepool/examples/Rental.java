@@ -8,21 +8,21 @@ import dev.tidepool.pooling.ArrayPool;
 import java.util.Arrays;
 
 /**
- * Rental of buffers whose size varies: to allocate is to rent and to close is to return, for the
- * manager keeps freed blocks by size class. No pool has to be written around it.
+ * Rental of buffers with varying sizes: allocate to rent, and close to return. No pool is needed,
+ * because the manager keeps freed blocks by size class.
  */
 public final class Rental {
   private static final int[] LENGTHS = {250, 1000, 4000, 16_000, 64_000, 250_000};
 
   private Rental() {}
 
-  /** The argument is the number of rentals; 2000 without one. */
+  /** Runs the example; the argument is the number of rentals, 2000 by default. */
   public static void main(String[] arguments) {
     int rentals = Check.size(arguments, 2000);
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {
       MemoryStatistics before = memory.statistics();
       for (int i = 0; i < rentals; i++) {
-        // A little shorter each time: still of the same class, so the same block serves.
+        // A little shorter each time, but of the same size class, so the same block is reused.
         int length = LENGTHS[i % LENGTHS.length] - i % 10;
         try (UnifiedBuffer<float[]> rented = memory.allocate(ElementType.FLOAT, length)) {
           rented.fill((byte) i);
@@ -37,7 +37,7 @@ public final class Rental {
       Check.that(after.activeBuffers() == 0, "all were returned");
       Check.that(memory.trimExcess() > 0, "idle blocks go back to the driver when asked");
 
-      // A pool for arrays on the heap.
+      // A pool of heap arrays.
       try (ArrayPool<float[]> arrays = memory.arrays(ElementType.FLOAT)) {
         float[] first = arrays.rent(1000);
         Arrays.fill(first, 1);

@@ -16,15 +16,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A staging pipeline: while the device takes one batch from page-locked memory and computes, the
- * host writes the next one into the other staging buffer.
+ * A staging pipeline: while the device copies one batch from page-locked memory and computes, the
+ * host writes the next batch to the other staging buffer.
  */
 public final class StagingPipeline {
   private static final int BATCH = 16_384;
 
   private StagingPipeline() {}
 
-  /** The argument is the number of batches; 200 without one. */
+  /** Runs the example; the argument is the number of batches, 200 by default. */
   public static void main(String[] arguments) {
     int batches = Check.size(arguments, 200);
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();
@@ -40,9 +40,9 @@ public final class StagingPipeline {
       }
       for (int batch = 0; batch < batches; batch++) {
         int turn = batch % 2;
-        done.get(turn).join(); // until then the device may read this staging buffer
+        done.get(turn).join(); // before this, the device may read the staging buffer
         load(batch, staging.get(turn));
-        // The kernel is behind the copy because both use the same buffer; no thread waits here.
+        // The kernel follows the copy, because both use the same buffer; no thread waits here.
         CompletableFuture<Void> copied = device.get(turn).copyFromAsync(staging.get(turn));
         CompletableFuture<Void> added =
             add.executeAsync(Arguments.of("x", device.get(turn), "total", total));

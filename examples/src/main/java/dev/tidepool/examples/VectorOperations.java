@@ -8,13 +8,13 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 
 /**
- * Basic vector operations: buffers are made once, several kernels use them where they are, and only
- * what is asked for comes back.
+ * Basic vector operations: buffers are allocated once, several kernels use them in place, and only
+ * requested results are copied back.
  */
 public final class VectorOperations {
   private VectorOperations() {}
 
-  /** The argument is the number of elements; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of elements, 1,000,000 by default. */
   public static void main(String[] arguments) {
     int length = Check.size(arguments, 1_000_000);
     float[] a = new float[length];
@@ -36,10 +36,10 @@ public final class VectorOperations {
           .compile(KernelSource.elementwise("sum = x + y; largest = max(x, y); equal = x == y"))
           .execute(Arguments.of("x", x, "y", y, "sum", sum, "largest", largest, "equal", equal));
 
-      // A kernel is compiled once and called as often as one likes; y is updated in place.
+      // A kernel is compiled once and may be called often; y is updated in place.
       Kernel saxpy = memory.compile(KernelSource.elementwise("y = a * x + y"));
       saxpy.execute(Arguments.of("a", 2f, "x", x, "y", y));
-      // Only the front half, by slices, which share the bytes of their buffers.
+      // Slices share the bytes of their buffers; these are the first halves.
       int half = length / 2;
       saxpy.execute(Arguments.of("a", -2f, "x", x.slice(0, half), "y", y.slice(0, half)));
 

@@ -1,6 +1,6 @@
 /**
- * Small programs that show how Tidepool is used. Each is complete in its file, prints what it
- * verified, and ends with an error if that was wrong.
+ * Small programs that show how to use Tidepool. Each prints the claims that it verified, and ends
+ * with an error if a claim does not hold.
  */
 @NullMarked
 package dev.tidepool.examples;

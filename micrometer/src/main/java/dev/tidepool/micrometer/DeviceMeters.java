@@ -15,8 +15,8 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meters of one device, by OpenTelemetry's names, as long as one of its managers is open. Safe
- * for use by any thread.
+ * The meters of one device, with OpenTelemetry's names, registered while one of its managers is
+ * open. Safe for use by any thread.
  */
 final class DeviceMeters {
   /** A direction of {@code hw.gpu.io}, as the device sees it. */
@@ -43,7 +43,7 @@ final class DeviceMeters {
     samplers.add(sampler);
   }
 
-  /** Asks the device; never throws. */
+  /** Reads the device's memory figures; never throws. */
   void refresh() {
     memory =
         samplers.stream()
@@ -54,9 +54,9 @@ final class DeviceMeters {
   }
 
   /**
-   * Keeps what a closed manager moved.
+   * Adds the transferred bytes of a closed manager to those of the device.
    *
-   * @return whether it was the last
+   * @return whether no manager is left
    */
   synchronized boolean retire(Sampler sampler) {
     if (samplers.remove(sampler)) {
@@ -112,7 +112,7 @@ final class DeviceMeters {
     Tags tags = hardware.tags().and("network.io.direction", io.direction());
     registered.add(
         registry,
-        // The state object is a constant, because meters hold theirs weakly.
+        // The state object is a constant, because meters refer to it weakly.
         FunctionCounter.builder("hw.gpu.io", io, this::moved)
             .tags(tags)
             .baseUnit(BaseUnits.BYTES)

@@ -9,14 +9,14 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A figure of each manager.
+ * A figure that each manager has.
  *
- * @param name the meter's
- * @param tags those beside the manager's
- * @param unit the base unit; null where the figure is a mere count
- * @param cumulative whether it only grows: a counter, else a gauge
- * @param description for people
- * @param value of a sample
+ * @param name the name of the meter
+ * @param tags the tags besides the manager's
+ * @param unit the base unit; null for a plain count
+ * @param cumulative whether the figure only grows: its meter is a counter, otherwise a gauge
+ * @param description a description for people
+ * @param value reads the figure from a sample
  */
 record Figure(
     String name,
@@ -29,8 +29,8 @@ record Figure(
   private static final String ALLOCATIONS = "allocations";
 
   /**
-   * All but times of transfers. The list lives as long as its class; meters hold their state object
-   * weakly, and an element of it is one that stays.
+   * All figures except the times of transfers. Meters refer weakly to their state object, which is
+   * an element of this list; the class keeps the list reachable.
    */
   static final List<Figure> ALL =
       List.of(

@@ -5,18 +5,18 @@ import dev.tidepool.AcceleratorKind;
 import io.micrometer.core.instrument.Tags;
 
 /**
- * What OpenTelemetry tells hardware apart by.
+ * The tags by which OpenTelemetry distinguishes hardware.
  *
- * @param id {@code hw.id}
- * @param name {@code hw.name}
- * @param kind what {@code hw.type} is made of
+ * @param id the value of {@code hw.id}
+ * @param name the value of {@code hw.name}
+ * @param kind determines {@code hw.type}
  */
 record HardwareTags(String id, String name, AcceleratorKind kind) {
   static HardwareTags of(Accelerator accelerator) {
     return new HardwareTags(accelerator.id(), accelerator.name(), accelerator.kind());
   }
 
-  /** Returns whether it is no processor of the host, whose memory is not the accelerator's. */
+  /** Returns whether the accelerator is not the host's processor, and has memory of its own. */
   boolean isOffHost() {
     return kind != AcceleratorKind.CPU;
   }

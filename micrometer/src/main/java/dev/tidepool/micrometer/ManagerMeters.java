@@ -14,7 +14,7 @@ import java.util.function.ToLongFunction;
 
 /** The meters of one manager, whose names begin with {@code tidepool.}. */
 final class ManagerMeters {
-  /** How often, and how long, bytes moved in one direction. */
+  /** The number and duration of transfers in one direction. */
   private record Timing(
       String direction,
       ToLongFunction<TransferStatistics> count,

@@ -22,8 +22,8 @@ final class RegisteredMeters {
   }
 
   /**
-   * Removes all. Registries are asked without this object's monitor, because they call listeners. A
-   * listener that calls this method again removes what is left.
+   * Removes all meters. Calls registries without this object's monitor, because they call
+   * listeners. A listener may call this method, which then removes the remaining meters.
    */
   void removeAll() {
     for (Registered each = poll(); each != null; each = poll()) {

@@ -8,11 +8,11 @@ import java.lang.ref.WeakReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest figures of one manager. Holds the manager weakly, so that a manager that is never
- * closed is still found by the library. Refreshed by one thread, read by any.
+ * The latest figures of one manager. It refers to the manager weakly, so that the library still
+ * detects a manager that is never closed. One thread refreshes it, any thread may read it.
  */
 final class Sampler {
-  /** Figures that were taken together. */
+  /** Figures that were read together. */
   record Sample(MemoryStatistics memory, TransferStatistics transfers) {}
 
   private final WeakReference<UnifiedMemoryManager> manager;
@@ -29,7 +29,7 @@ final class Sampler {
   }
 
   private static Sample sample(UnifiedMemoryManager manager) {
-    // This refuses when the manager is closed; statistics() would not.
+    // This call fails if the manager is closed; statistics() does not.
     TransferStatistics transfers = manager.transfers().statistics();
     return new Sample(manager.statistics(), transfers);
   }
@@ -54,12 +54,12 @@ final class Sampler {
     } catch (IllegalStateException closed) {
       return false;
     } catch (RuntimeException e) {
-      // The figures of a moment ago serve until the next question.
+      // The previous figures remain until the next refresh.
       return true;
     }
   }
 
-  /** Returns the latest figures; of a closed manager the last ones, so that no counter falls. */
+  /** Returns the latest figures. Those of a closed manager remain, so that no counter decreases. */
   Sample last() {
     return last;
   }

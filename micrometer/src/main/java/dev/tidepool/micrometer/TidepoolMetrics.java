@@ -24,30 +24,30 @@ import org.jspecify.annotations.Nullable;
  * hw.gpu.memory.limit}, {@code hw.gpu.memory.usage}, {@code hw.gpu.memory.utilization} and {@code
  * hw.gpu.io}. All others begin with {@code tidepool.}, and each manager has its own. Tags are
  * {@code hw.id}, {@code hw.name} and {@code hw.type} of the accelerator, and {@code
- * tidepool.manager}, the name that the manager was added by.
+ * tidepool.manager}, the name under which the manager was added.
  *
- * <p>A manager that is closed needs no call: within a second its meters are removed from the
- * registries. This class does not keep managers reachable. {@link #close} is for registries that
- * end before the managers. Bind one object of this class to a registry: the managers of a second
- * one would have the same names.
+ * <p>The meters of a closed manager are removed from the registries within a second, without a
+ * call. This class does not keep managers reachable. Call {@link #close} if the registries end
+ * before the managers. Bind only one object of this class to a registry, because the managers of a
+ * second one would have the same names.
  *
- * <p>Reading a meter never throws, never waits and asks no driver. A daemon thread takes the
- * figures once a second as long as there are managers, so they are a second old at most. A scrape
- * at that moment may have older figures beside newer ones. What a lost device does not answer is
- * not a number (NaN); counters then stay what they were.
+ * <p>Reading a meter never throws, never waits and calls no driver. A daemon thread reads the
+ * figures once a second while there are managers, so they are at most a second old. A scrape at
+ * that moment may return older and newer figures together. Gauges of a lost device are not a number
+ * (NaN), and its counters keep their values.
  *
  * <p>Safe for use by any thread.
  */
 public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
-  // All guarded by this. Managers and drivers are asked without it.
+  // All guarded by this. Managers and drivers are called without it.
   private final List<MeterRegistry> registries = new ArrayList<>();
   private final Map<String, ManagerMeters> managers = new HashMap<>();
   private final Map<String, DeviceMeters> devices = new HashMap<>();
   private boolean isSampling;
 
-  /** Registers the meters of all managers, those that are added later too. */
+  /** Registers the meters of all managers, including those added later. */
   @Override
   public synchronized void bindTo(MeterRegistry registry) {
     Objects.requireNonNull(registry, "registry");
@@ -59,8 +59,8 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Adds a manager by the id of its accelerator, such as {@code cpu:0}; further managers of the
-   * same accelerator are {@code cpu:0#2} and so on. Does nothing if the manager was added before.
+   * Adds a manager under its accelerator's id, such as {@code cpu:0}. Further managers of the same
+   * accelerator are named {@code cpu:0#2} and so on. Does nothing if the manager was added before.
    *
    * @throws IllegalStateException if the manager is closed
    */
@@ -69,7 +69,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Adds a manager by a name of its own. Does nothing if the manager was added before.
+   * Adds a manager under a given name. Does nothing if the manager was added before.
    *
    * @param name the value of the tag {@code tidepool.manager}
    * @throws IllegalArgumentException if another open manager has the name
@@ -81,7 +81,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
 
   private void add(UnifiedMemoryManager manager, @Nullable String name) {
     Sampler sampler = new Sampler(manager);
-    // A name of a closed manager is free.
+    // Removes closed managers, which makes their names free.
     sample();
     DeviceMeters device = null;
     synchronized (this) {
@@ -118,18 +118,18 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
         sample();
       } while (hasManagers());
     } catch (InterruptedException e) {
-      // No other code has the thread to interrupt it, so the process ends.
+      // Unexpected: no other code has a reference to this thread. The thread ends.
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Where there are none the thread ends, and the next manager starts another. */
+  /** Returns whether managers are left; if not, the thread ends until one is added. */
   private synchronized boolean hasManagers() {
     isSampling = !managers.isEmpty();
     return isSampling;
   }
 
-  /** Takes all figures now, and removes the meters of closed managers. */
+  /** Reads all figures now, and removes the meters of closed managers. */
   void sample() {
     List<ManagerMeters> present;
     List<DeviceMeters> onDevices;
@@ -151,7 +151,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
     return meters;
   }
 
-  /** Returns the id, or with the smallest number that no other has: names stay few. */
+  /** Returns the id, or the id with the smallest free number, so that few names are used. */
   private String freeName(String id) {
     String name = id;
     for (int i = 2; managers.containsKey(name); i++) {
@@ -161,9 +161,9 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Removes the meters of a manager that is still open. Does nothing if it has none.
+   * Removes the meters of an open manager. Does nothing if it has none.
    *
-   * @param manager which
+   * @param manager the manager
    */
   public void remove(UnifiedMemoryManager manager) {
     List<ManagerMeters> present;
@@ -174,8 +174,8 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Removes all meters, and forgets managers and registries. The managers stay open. Both may be
-   * given again.
+   * Removes all meters, managers and registries from this object. The managers stay open. Managers
+   * and registries may be added again.
    */
   @Override
   public synchronized void close() {
@@ -187,7 +187,7 @@ public final class TidepoolMetrics implements MeterBinder, AutoCloseable {
     if (managers.get(meters.name()) != meters) {
       return;
     }
-    // A registry gives the meters that it has to the next manager of the name. So they go first.
+    // First, because a registry would give these meters to the next manager of the name.
     meters.unregister();
     managers.remove(meters.name(), meters);
     String id = meters.hardware().id();

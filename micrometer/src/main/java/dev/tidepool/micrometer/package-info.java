@@ -1,6 +1,6 @@
 /**
- * The figures of memory managers as meters of Micrometer, for any framework that has a meter
- * registry. Uses the public API of the library only.
+ * The figures of memory managers as Micrometer meters, for any framework with a meter registry.
+ * Uses only the public API of the library.
  */
 @NullMarked
 package dev.tidepool.micrometer;

@@ -5,15 +5,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The kernels of an executor's tasks that have buffers, which share its memory limit.
+ * The kernels of an executor's tasks that have buffers. They share the executor's memory limit.
  *
  * <p>Between two chunks the buffers of a kernel hold nothing that is needed. So a kernel that finds
- * no room closes those of kernels that do not compute, and waits while others compute. It has no
- * buffers itself then, and neither has another kernel of its task: tasks never wait for each other
- * for longer than one of them computes a chunk. Safe for use by any thread.
+ * no room closes the buffers of kernels that do not compute, or waits while others compute. The
+ * waiting kernel has no buffers, nor has another kernel of its task. So a task never waits longer
+ * for another than for the computation of one chunk. Safe for use by any thread.
  */
 final class BufferHolders {
-  /** A wait ends after this time, so that the task looks whether it was killed. */
+  /** The longest wait, so that the task can check whether it was killed. */
   private static final long MOST_WAIT_NANOS = 100_000_000;
 
   /** A kernel that may have buffers. */
@@ -24,10 +24,10 @@ final class BufferHolders {
 
   private final Set<Holder> holders = ConcurrentHashMap.newKeySet();
 
-  /** How many chunks were computed; guarded by this. */
+  /** The number of calls of {@link #computed}; guarded by this. */
   private long chunks;
 
-  /** How many kernels were done with a partition; guarded by this. */
+  /** The number of calls of {@link #ended}; guarded by this. */
   private long ends;
 
   void took(Holder holder) {
@@ -38,28 +38,28 @@ final class BufferHolders {
     holders.remove(holder);
   }
 
-  /** A kernel that is done with its partition, and has no buffers, calls this. */
+  /** Called by a kernel that has finished its partition and has no buffers. */
   synchronized void ended() {
     ends++;
     notifyAll();
   }
 
-  /** Returns how many kernels were done so far: if there are more, there may be more room. */
+  /** Returns a number that grows when a kernel is done; there may be more room then. */
   synchronized long ends() {
     return ends;
   }
 
-  /** A kernel that has computed a chunk calls this; its buffers may be closed now. */
+  /** Called by a kernel that has computed a chunk; its buffers may be closed now. */
   synchronized void computed() {
     chunks++;
     notifyAll();
   }
 
   /**
-   * Closes the buffers of kernels that do not compute. If all that have buffers do, waits for one
-   * of them, for a short time. The caller has no buffers.
+   * Closes the buffers of kernels that do not compute. If all kernels with buffers compute, waits a
+   * short time for one of them. The caller must have no buffers.
    *
-   * @return whether others had buffers, so that it is worth to try again
+   * @return whether other kernels had buffers, so that the caller should try again
    */
   boolean makeRoom() {
     long seen = chunks();

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.AbstractIterator;
 import scala.runtime.AbstractFunction1;
 
-/** Takes rows out of {@link RowChunk}s, where Spark generates no code that does. */
+/** Reads rows from {@link RowChunk}s if Spark generates no code for that. */
 final class ChunkRows
     extends AbstractFunction1<
         scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>

@@ -9,16 +9,16 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What the chunks of a kernel's input look like; travels to the executors. Public for code that
- * Spark generates.
+ * The schema and size of the chunks of a kernel's input; sent to the executors. Public for code
+ * that Spark generates.
  */
 public final class ChunkShape implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** What stays in a processor's cache, with the copies beside it. */
+  /** Fits into a processor's cache, with the copies beside it. */
   private static final long SHARED_CHUNK_BYTES = 1L << 20;
 
-  /** What makes the latency of transfers and launches small. */
+  /** Makes the latency of transfers and launches negligible. */
   private static final long DEVICE_CHUNK_BYTES = 16L << 20;
 
   private final StructType schema;
@@ -29,7 +29,7 @@ public final class ChunkShape implements Serializable {
     this.resultSchema = resultSchema;
   }
 
-  /** Returns an empty chunk, of a size that suits the device of the task. */
+  /** Returns an empty chunk with a suitable size for the task's device. */
   public RowChunk open() {
     ExecutorSession session = ExecutorSession.current();
     UnifiedMemoryManager memory = session.memory(TaskContext.get());

@@ -13,29 +13,29 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a kernel computes from columns: a description that travels to executors, where it is
- * compiled for their accelerators. Immutable.
+ * A kernel over columns. Executors receive this description and compile it for their accelerators.
+ * Immutable.
  *
  * {@snippet :
  * ColumnKernel scaled = ColumnKernel.elementwise("y = a * x + b").with("a", 2.0).with("b", 1.0);
  * ColumnKernel priced = ColumnKernel.method(Pricing.class, "callPrice").with("rate", 0.02);
  * }
  *
- * <p>Names of the kernel are columns that {@link TidepoolFunctions#mapPartitions} is given, scalars
- * given by {@link #with}, or results, which become columns.
+ * <p>A name in the kernel is a column passed to {@link TidepoolFunctions#mapPartitions}, a scalar
+ * set by {@link #with}, or a result, which becomes a column.
  */
 public final class ColumnKernel implements Serializable {
   private static final long serialVersionUID = 1L;
 
   private final Source source;
-  // Of types that can be serialized.
+  // Values of serializable types.
   private final LinkedHashMap<String, Serializable> scalars;
   private final ArrayList<String> results;
 
-  /** Where the code is. */
+  /** The place of the code. */
   sealed interface Source extends Serializable {}
 
-  /** In an expression of the elementwise language. */
+  /** An expression of the elementwise language. */
   record InExpression(String text) implements Source {
     @Override
     public String toString() {
@@ -43,7 +43,7 @@ public final class ColumnKernel implements Serializable {
     }
   }
 
-  /** In a Java method. */
+  /** A Java method. */
   record InMethod(String className, String name) implements Source {
     @Override
     public String toString() {
@@ -58,10 +58,10 @@ public final class ColumnKernel implements Serializable {
   }
 
   /**
-   * Assignments that are computed for each row, as {@link KernelSource#elementwise} has them. Every
-   * name that is assigned is a result, unless {@link #results} says which are.
+   * Returns a kernel of assignments for each row, as in {@link KernelSource#elementwise}. All
+   * assigned names are results, unless {@link #results} selects some.
    *
-   * @throws dev.tidepool.KernelCompilationException if the text is no expression
+   * @throws dev.tidepool.KernelCompilationException if the text is not an expression
    */
   public static ColumnKernel elementwise(String expression) {
     Expression.parse(expression);
@@ -69,11 +69,11 @@ public final class ColumnKernel implements Serializable {
   }
 
   /**
-   * Returns a public static method with {@link KernelMethod}, as {@link KernelSource#method(Class,
-   * String)} takes it. It is called for each row. Its arrays are columns of one chunk of a
-   * partition, and the item's index is the row's in that chunk, so a row must be computed from
-   * itself alone. Every array that the method writes is a result, unless {@link #results} says
-   * which are.
+   * Returns a kernel that is a public static method with {@link KernelMethod}, as in {@link
+   * KernelSource#method(Class, String)}. The method is called for each row. Its arrays are columns
+   * of one chunk of a partition, and the item's index is the index of the row in that chunk. So a
+   * row must be computed from its own values alone. Every array that the method writes is a result,
+   * unless {@link #results} selects some.
    *
    * @throws IllegalArgumentException if the class has no such method
    */
@@ -82,19 +82,19 @@ public final class ColumnKernel implements Serializable {
     return method(owner.getName(), name);
   }
 
-  /** Like {@link #method(Class, String)}, by the class's name; it is loaded when it is needed. */
+  /** Like {@link #method(Class, String)}, but takes the class's name; the class is loaded later. */
   public static ColumnKernel method(String className, String name) {
     Objects.requireNonNull(className, "className");
     Objects.requireNonNull(name, "name");
     return new ColumnKernel(new InMethod(className, name), Map.of(), List.of());
   }
 
-  /** This kernel with a number for one of its names. */
+  /** Returns this kernel with a number for one of its names. */
   public ColumnKernel with(String name, Number value) {
     return withScalar(name, value);
   }
 
-  /** This kernel with a truth value for one of its names. */
+  /** Returns this kernel with a truth value for one of its names. */
   public ColumnKernel with(String name, boolean value) {
     return withScalar(name, value);
   }
@@ -106,7 +106,7 @@ public final class ColumnKernel implements Serializable {
     return new ColumnKernel(source, more, results);
   }
 
-  /** This kernel with only these of the names that it writes as columns of the result. */
+  /** Returns this kernel with only some of the names that it writes as results. */
   public ColumnKernel results(String... names) {
     return new ColumnKernel(source, scalars, List.of(names));
   }
@@ -115,7 +115,7 @@ public final class ColumnKernel implements Serializable {
     return source;
   }
 
-  /** Returns what the library compiles. Classes are loaded by the loader of Spark's thread. */
+  /** Returns the source for the library; loads its class with Spark's context class loader. */
   KernelSource compilable() {
     return switch (source) {
       case InExpression(String text) -> KernelSource.elementwise(text);
@@ -138,12 +138,12 @@ public final class ColumnKernel implements Serializable {
     return Collections.unmodifiableMap(scalars);
   }
 
-  /** Returns the value of a scalar that is given. */
+  /** Returns the value of a given scalar. */
   Object scalar(String name) {
     return Objects.requireNonNull(scalars.get(name), name);
   }
 
-  /** Which names are results; empty for all that are written. */
+  /** Returns the selected results; empty for all names that are written. */
   List<String> results() {
     return Collections.unmodifiableList(results);
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A type that kernels compute with: what Spark and the library call it, and how values move. */
+/** A type that kernels compute with: its Spark and library types, and how values are copied. */
 @SuppressWarnings("ImmutableEnumChecker") // Types of both libraries never change.
 enum ColumnType {
   BOOLEAN(DataTypes.BooleanType, ElementType.BOOLEAN) {
@@ -18,7 +18,7 @@ enum ColumnType {
 
     @Override
     void write(Object values, int count, WritableColumnVector column, int from) {
-      // There is no bulk form that takes an array of booleans.
+      // Spark has no method that takes an array of booleans.
       boolean[] flags = (boolean[]) values;
       for (int i = 0; i < count; i++) {
         column.putBoolean(from + i, flags[i]);
@@ -100,7 +100,7 @@ enum ColumnType {
     this.elementType = elementType;
   }
 
-  /** Returns the type of a column; empty if kernels do not compute with such. */
+  /** Returns the type of a column; empty if kernels do not compute with it. */
   static Optional<ColumnType> of(DataType type) {
     return Stream.of(values()).filter(each -> each.sparkType.equals(type)).findFirst();
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 
-/** The columns of a dataset by their names, which have or have not cases as the session says. */
+/** The columns of a dataset by name, case-sensitive or not as the session's setting says. */
 final class Columns {
   private final List<Attribute> attributes;
   private final boolean caseSensitive;
@@ -18,7 +18,7 @@ final class Columns {
     this.caseSensitive = conf.caseSensitiveAnalysis();
   }
 
-  /** Where the first column of a name is, or -1. */
+  /** Returns the position of the first column with a name, or -1. */
   int place(String name) {
     return places(name).findFirst().orElse(-1);
   }
@@ -29,9 +29,9 @@ final class Columns {
   }
 
   /**
-   * Returns the only column of a name.
+   * Returns the only column with a name.
    *
-   * @throws IllegalArgumentException if there is none, or there are several
+   * @throws IllegalArgumentException if no column or several columns have the name
    */
   Attribute attribute(String name) {
     int[] found = places(name).toArray();
@@ -50,9 +50,9 @@ final class Columns {
   }
 
   /**
-   * Checks that a result takes the place of one column at most.
+   * Checks that a result replaces at most one column.
    *
-   * @throws IllegalArgumentException if there are several of its name, or another result has it
+   * @throws IllegalArgumentException if several columns have the name, or another result has it
    */
   void checkResult(String name, TypedKernel kernel) {
     if (places(name).count() > 1) {
@@ -75,9 +75,9 @@ final class Columns {
   }
 
   /**
-   * Returns the type of the column of a name.
+   * Returns the type of the column with a name.
    *
-   * @throws IllegalArgumentException if kernels do not compute with such
+   * @throws IllegalArgumentException if kernels do not compute with the column's type
    */
   ColumnType type(String name) {
     Attribute column = attribute(name);

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Which accelerator a task has. Spark knows devices by addresses, which a discovery script printed:
- * numbers as a rule. The processor is never taken in place of a device that was promised.
+ * Selects the accelerator of a task. Spark identifies devices by the addresses that a discovery
+ * script printed, usually numbers. The processor never replaces a device that was requested.
  */
 final class DeviceChoice {
   private DeviceChoice() {}
@@ -17,9 +17,9 @@ final class DeviceChoice {
   /**
    * Returns the accelerator of a task.
    *
-   * @param address Spark's address of the device, where it assigns devices
-   * @throws IllegalStateException if it is not there; the message says what was looked for and what
-   *     there is
+   * @param address Spark's address of the device, if Spark assigns devices
+   * @throws IllegalStateException if the device is absent; the message names it and the
+   *     accelerators that are present
    */
   static Accelerator choose(Tidepool tidepool, Settings settings, Optional<String> address) {
     return address.isPresent()
@@ -41,8 +41,8 @@ final class DeviceChoice {
   }
 
   /**
-   * Returns the device of an address. A processor under a driver such as PoCL is one only if its id
-   * is the address, or the setting names its kind.
+   * Returns the device at an address. A processor with a driver such as PoCL qualifies only if its
+   * id is the address, or if the setting names its kind.
    */
   private static Accelerator at(String address, Tidepool tidepool, Settings settings) {
     boolean isAny = settings.kind().equals(Settings.ANY_ACCELERATOR);
@@ -50,7 +50,7 @@ final class DeviceChoice {
         isAny
             ? tidepool.accelerators().stream().filter(DeviceChoice::isDevice).toList()
             : tidepool.accelerators();
-    // The best comes first.
+    // The best device is the first.
     Optional<String> kind =
         isAny
             ? eligible.stream().map(DeviceChoice::kind).findFirst()

@@ -19,10 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The {@code Tidepool} of the executor that this process is, or in local mode contains.
+ * The {@code Tidepool} of this process's executor. In local mode, the driver's process contains it.
  *
- * <p>Spark starts and stops it on threads of its own; tasks use it on theirs. A task that still
- * runs when Spark stops it gets an {@link IllegalStateException} from its next use.
+ * <p>Spark starts and stops the session on its own threads; tasks use it on theirs. A task that
+ * still runs when Spark stops the session gets an {@link IllegalStateException} at its next use.
  */
 final class ExecutorSession {
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorSession.class);
@@ -37,7 +37,7 @@ final class ExecutorSession {
   /** Accelerators that a task has used. */
   private final Set<Accelerator> used = ConcurrentHashMap.newKeySet();
 
-  /** Accelerators that were lost. Their drivers answer this process no more. */
+  /** Accelerators that were lost. Their drivers no longer work in this process. */
   private final Set<Accelerator> lost = ConcurrentHashMap.newKeySet();
 
   private ExecutorSession(PluginContext plugin) {
@@ -73,26 +73,26 @@ final class ExecutorSession {
     return session;
   }
 
-  /** Returns all accelerators of this executor. */
+  /** Returns the {@code Tidepool} with all accelerators of this executor. */
   Tidepool tidepool() {
     return tidepool;
   }
 
-  /** Which kernels have buffers. */
+  /** Returns the kernels that have buffers. */
   BufferHolders holders() {
     return holders;
   }
 
-  /** Returns how much of a partition is computed at once, if that is set. */
+  /** Returns the bytes of a partition that are computed at once, if set. */
   OptionalLong chunkBytes() {
     return settings.chunkBytes();
   }
 
   /**
-   * The manager of the accelerator that a task has.
+   * Returns the manager of a task's accelerator.
    *
-   * @throws IllegalStateException if it is not there, or was lost; the message says what was looked
-   *     for and what there is
+   * @throws IllegalStateException if the accelerator is absent or was lost; the message names it
+   *     and, if absent, those that are present
    */
   UnifiedMemoryManager memory(TaskContext task) {
     Accelerator accelerator;
@@ -119,7 +119,7 @@ final class ExecutorSession {
     return accelerator.id() + " (" + accelerator.name() + ")";
   }
 
-  /** Looks whether an error means that the accelerator is lost: later tasks need not try it. */
+  /** Records the accelerator as lost if an error says so, so that later tasks do not try it. */
   void failed(Accelerator accelerator, TidepoolException error) {
     for (Throwable each = error; each != null; each = each.getCause()) {
       if (each instanceof AcceleratorException failure
@@ -130,7 +130,7 @@ final class ExecutorSession {
   }
 
   /**
-   * Returns the task's device; where only the executor has devices, its tasks take them in turn.
+   * Returns the address of the task's device; partitions share devices that only the executor has.
    */
   private Optional<String> address(TaskContext task) {
     ResourceInformation own = task.resourcesJMap().get(settings.resource());

@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.jspecify.annotations.Nullable;
 
-/** A step that is a part of the code that Spark generates for a stage. */
+/** A plan node that takes part in the code that Spark generates for a stage. */
 abstract class GeneratedPlan extends UnaryPlan implements CodegenSupport {
   private static final long serialVersionUID = 1L;
 

@@ -10,15 +10,15 @@ import scala.collection.Iterator;
 /**
  * The {@link RowChunk}s of one partition, with the results of the kernel.
  *
- * <p>Used by the thread of its task alone. A chunk is valid until {@link #hasNext} is called again,
- * because the rows behind it go into the same chunk.
+ * <p>Only the thread of the task uses this. A chunk is valid until the next call of {@link
+ * #hasNext}, because the following rows are stored in the same chunk.
  */
 final class KernelChunks extends AbstractIterator<InternalRow> {
   private final TaskContext task;
   private final Iterator<InternalRow> chunks;
   private final KernelRun run;
 
-  /** The chunk that was handed on last. */
+  /** The chunk that was returned last. */
   private @Nullable RowChunk used;
 
   KernelChunks(TaskContext task, Iterator<InternalRow> chunks, KernelRun run) {
@@ -35,7 +35,7 @@ final class KernelChunks extends AbstractIterator<InternalRow> {
     }
     boolean isMore = chunks.hasNext();
     if (!isMore) {
-      // A task may have many partitions.
+      // A task may have many partitions, so the memory is freed at the end of each.
       run.end();
     }
     return isMore;

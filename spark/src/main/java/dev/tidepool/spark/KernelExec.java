@@ -13,8 +13,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Runs a kernel over the {@link RowChunk}s of a {@link KernelInputExec}, and hands them on with the
- * results. Public because Spark makes copies of it by reflection.
+ * Runs a kernel over the {@link RowChunk}s of a {@link KernelInputExec}, and returns them with the
+ * results. Public because Spark copies it by reflection.
  */
 public final class KernelExec extends UnaryPlan {
   private static final long serialVersionUID = 1L;
@@ -22,7 +22,7 @@ public final class KernelExec extends UnaryPlan {
   private final KernelParts<SparkPlan> parts;
   private final HashMap<String, SQLMetric> metrics = new HashMap<>();
 
-  /** Called by Spark, by reflection. */
+  /** Called by Spark through reflection. */
   public KernelExec(
       TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, SparkPlan child) {
     this(new KernelParts<>(kernel, inputs, results, child));

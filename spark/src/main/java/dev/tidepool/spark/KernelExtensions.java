@@ -8,8 +8,8 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Gives every session of an application the {@link KernelStrategy}: a view may be used in another
- * session than the one that its kernel was put into. Found by Spark as a service.
+ * Adds the {@link KernelStrategy} to every session of an application, because a view may be used in
+ * another session than the one that created it. Spark loads this class as a service.
  */
 public final class KernelExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit>
     implements SparkSessionExtensionsProvider {

@@ -16,11 +16,11 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * Puts rows into the columns of {@link RowChunk}s, for the kernel above it.
+ * Stores rows in the columns of {@link RowChunk}s, for the kernel above it.
  *
- * <p>It is a part of the code that Spark generates for a stage: values go from the expressions that
- * compute them straight into columns. A row that was handed on by Spark's own means would cost more
- * than a kernel of a hundred operations. Public because Spark makes copies of it by reflection.
+ * <p>It takes part in the code that Spark generates for a stage: the expressions that compute
+ * values store them directly in columns. Passing a row in Spark's usual way would cost more than a
+ * kernel of a hundred operations. Public because Spark copies it by reflection.
  */
 public final class KernelInputExec extends GeneratedPlan {
   private static final long serialVersionUID = 1L;
@@ -28,7 +28,7 @@ public final class KernelInputExec extends GeneratedPlan {
   private final StructType resultSchema;
   private transient String chunk = "";
 
-  /** Called by Spark, by reflection. */
+  /** Called by Spark through reflection. */
   public KernelInputExec(StructType resultSchema, SparkPlan child) {
     super(child);
     this.resultSchema = resultSchema;
@@ -51,7 +51,7 @@ public final class KernelInputExec extends GeneratedPlan {
   @Override
   public String doProduce(CodegenContext context) {
     chunk = context.addMutableState(RowChunk.class.getName(), "chunk", _ -> "", true, true);
-    // Spark returns from the code of the child when a chunk was handed on, and at the end.
+    // The generated code of the child returns after it appended a chunk, and at the end.
     String fill = context.freshName("fillChunk");
     String body = ((CodegenSupport) child()).produce(context, this);
     String called =
@@ -116,7 +116,7 @@ public final class KernelInputExec extends GeneratedPlan {
     return List.of(resultSchema, child());
   }
 
-  /** The kernel above shows its results. */
+  /** Returns the name alone, because the kernel above shows its results. */
   @Override
   public String simpleString(int maxFields) {
     return nodeName();

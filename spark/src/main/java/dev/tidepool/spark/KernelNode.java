@@ -9,18 +9,17 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * A kernel in the plan of a query: its child's columns, and behind them the results.
+ * A kernel in the plan of a query. Its output is the columns of the child, followed by the results.
  *
- * <p>Spark's optimizer takes the node apart and makes copies of it, by reflection: so the class is
- * public. It sees which columns the kernel reads, and keeps columns that no other node needs out of
- * the child.
+ * <p>Spark's optimizer takes the node apart and copies it by reflection, so the class is public.
+ * The optimizer sees which columns the kernel reads, and removes unused columns from the child.
  */
 public final class KernelNode extends LogicalPlan {
   private static final long serialVersionUID = 1L;
 
   private final KernelParts<LogicalPlan> parts;
 
-  /** Called by Spark, by reflection. */
+  /** Called by Spark through reflection. */
   public KernelNode(
       TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, LogicalPlan child) {
     this(new KernelParts<>(kernel, inputs, results, child));

@@ -16,13 +16,13 @@ import org.apache.spark.sql.execution.SparkPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * Takes rows out of the {@link RowChunk}s of a {@link KernelExec}, as a part of the code that Spark
- * generates for the stage above. Public because Spark makes copies of it by reflection.
+ * Reads rows from the {@link RowChunk}s of a {@link KernelExec}, as a part of the code that Spark
+ * generates for the stage above. Public because Spark copies it by reflection.
  */
 public final class KernelOutputExec extends GeneratedPlan {
   private static final long serialVersionUID = 1L;
 
-  /** Called by Spark, by reflection. */
+  /** Called by Spark through reflection. */
   public KernelOutputExec(SparkPlan child) {
     super(child);
   }
@@ -46,7 +46,7 @@ public final class KernelOutputExec extends GeneratedPlan {
     String chunk = context.addMutableState(RowChunk.class.getName(), "chunk", _ -> "", true, true);
     String next = context.addMutableState("int", "nextRow", _ -> "", true, true);
     String row = context.freshName("row");
-    // Spark returns after a row that it kept, and calls the code again for the next one.
+    // Spark returns after a row that it stored, and calls the code again for the next row.
     return """
     while (%7$s(%1$s != null || %2$s.hasNext())) {
       if (%1$s == null) {
@@ -73,7 +73,7 @@ public final class KernelOutputExec extends GeneratedPlan {
             limitNotReached());
   }
 
-  /** Returns what the loops ask first, so that no chunk is computed beyond a LIMIT of the stage. */
+  /** Returns a condition for the loops: no chunk is computed beyond a LIMIT of the stage. */
   private String limitNotReached() {
     return Scala.list(limitNotReachedChecks()).stream()
         .map(check -> check + " && ")

@@ -11,30 +11,30 @@ import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * What the node of a kernel consists of, in Spark's logical plans and in its physical ones. Spark
- * takes nodes apart by the numbers of their elements.
+ * The elements of a kernel's node, in logical and in physical plans. Spark takes nodes apart by the
+ * numbers of their elements.
  *
- * @param kernel what is computed
- * @param inputs the columns behind the kernel's inputs, in their order
+ * @param kernel the kernel
+ * @param inputs the columns of the kernel's inputs, in their order
  * @param results the columns of the kernel's results, in their order
- * @param child where rows come from
+ * @param child the source of the rows
  */
 record KernelParts<P extends QueryPlan<P>>(
     TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, P child)
     implements Serializable {
-  /** Returns what the constructor of the node takes. */
+  /** Returns the arguments of the node's constructor. */
   List<Object> elements() {
     return List.of(kernel, inputs, results, child);
   }
 
-  /** Returns the columns of the child and, behind them, the results. */
+  /** Returns the columns of the child, followed by the results. */
   Seq<Attribute> output() {
     List<Attribute> output = new ArrayList<>(Scala.list(child.output()));
     output.addAll(Scala.list(results));
     return Scala.seq(output);
   }
 
-  /** The columns that the child does not have. */
+  /** Returns the columns that the child does not have. */
   AttributeSet produced() {
     return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(results)));
   }

@@ -24,17 +24,18 @@ import org.apache.spark.util.TaskCompletionListener;
 /**
  * A kernel in one task: its code, and a buffer for each of its arrays.
  *
- * <p>Buffers come from the manager's pool at the first chunk and stay until the task has ended,
- * also where it failed or was killed, unless another kernel needs their room between two chunks. If
- * the device has no room for a chunk, the chunk is computed in parts; if it has no room for a small
- * part, the kernel makes room by {@link BufferHolders}.
+ * <p>The first chunk allocates the buffers from the manager's pool. They are closed at the end of
+ * the partition or of the task, even if it fails or is killed. Another kernel may close them
+ * between two chunks. A chunk that does not fit the device's memory is computed in parts. If a
+ * small part does not fit, {@link BufferHolders} makes room.
  *
- * <p>Used by one thread of its task. Other threads close its buffers; the lock guards them.
+ * <p>One thread of the task uses the kernel. Other threads may close its buffers, which the lock
+ * guards.
  */
 final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
   private static final Allocation PLACE = Allocation.at(MemoryLocation.DEVICE).tag("spark");
 
-  /** As many rows are too few for a launch, so that taking turns with other kernels is faster. */
+  /** A part of so few rows is slower than taking turns with other kernels. */
   private static final int SMALL_PART = 2048;
 
   private final TaskContext task;
@@ -46,28 +47,28 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
   private final SQLMetric kernelTime;
   private final SQLMetric launches;
 
-  /** Held while the kernel computes. Nothing waits for other kernels while it holds one. */
+  /** Held while the kernel computes. No thread waits for other kernels while it holds one. */
   private final ReentrantLock lock = new ReentrantLock();
 
   // Guarded by the lock.
   private final List<UnifiedBuffer<?>> buffers = new ArrayList<>();
 
-  /** For each buffer an array that results pass through. */
+  /** For each buffer, an array through which results are copied. */
   private final List<Object> passages = new ArrayList<>();
 
-  /** Whether the task has ended: no code would close further buffers. */
+  /** Whether the task has ended; buffers allocated later would never be closed. */
   private boolean hasEnded;
 
-  /** Rows that fit the buffers; 0 before the first chunk. */
+  /** The number of rows that fit the buffers; 0 before the first chunk. */
   private int capacity;
 
-  /** How many kernels had ended before the last chunk; -1 before the first. */
+  /** The value of {@link BufferHolders#ends} at the last chunk; -1 before the first. */
   private long seenEnds = -1;
 
   /**
-   * Compiles the kernel, or takes the code that an earlier task compiled.
+   * Compiles the kernel, or reuses the code that an earlier task compiled.
    *
-   * @param places where in the rows the kernel's inputs are
+   * @param places the positions of the kernel's inputs in the rows
    */
   KernelRun(
       TaskContext task,
@@ -83,7 +84,7 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
     this.places = places;
     this.kernelTime = kernelTime;
     this.launches = launches;
-    // Not closed: the manager keeps the code of kernels that are not closed for the next task.
+    // Not closed, so that the manager keeps the code for the next task.
     this.kernel = memory.compile(typed.kernel().compilable());
     task.addTaskCompletionListener((TaskCompletionListener) this);
   }
@@ -123,7 +124,7 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
     }
   }
 
-  /** A failed attempt is costly, so the part grows only where other kernels have ended. */
+  /** Grows only after other kernels were done, because a failed attempt is expensive. */
   private void growCapacity(int fullRows) {
     long ends = session.holders().ends();
     if (capacity < fullRows && ends != seenEnds) {
@@ -231,7 +232,7 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
     }
   }
 
-  /** Ends a partition; a chunk of another one takes the memory again. */
+  /** Ends a partition; the next one allocates buffers again. */
   void end() {
     closeBuffers();
     session.holders().ended();

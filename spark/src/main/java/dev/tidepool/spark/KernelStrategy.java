@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import scala.collection.immutable.Seq;
 
-/** Tells Spark's planner how the kernels of a plan are run. */
+/** Tells Spark's planner how to run the kernels of a plan. */
 final class KernelStrategy extends SparkStrategy {
   private static final long serialVersionUID = 1L;
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction1;
 
-/** What a task does with the chunks of its partition; travels to the executors. */
+/** Processes the chunks of a task's partition; sent to the executors. */
 final class KernelTask extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
     implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -18,9 +18,9 @@ final class KernelTask extends AbstractFunction1<Iterator<InternalRow>, Iterator
   private final SQLMetric time;
 
   /**
-   * Creates the work of a task.
+   * Creates the function for a kernel.
    *
-   * @param places where in the rows the kernel's inputs are
+   * @param places the positions of the kernel's inputs in the rows
    */
   KernelTask(TypedKernel kernel, int[] places, SQLMetric launches, SQLMetric time) {
     this.kernel = kernel;

@@ -15,13 +15,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Finds out what each name of one kernel means, for {@link TypedKernel#of}. */
+/** Determines the meaning of each name of one kernel, for {@link TypedKernel#of}. */
 final class KernelTyping {
   private final ColumnKernel kernel;
   private final Map<String, ColumnType> columns;
   private final List<TypedKernel.Array> arrays = new ArrayList<>();
   private final Set<String> written = new LinkedHashSet<>();
-  // The types that the kernel takes, whether they are given or not.
+  // The names of the scalars that the kernel takes, whether their values are given or not.
   private final Set<String> scalars = new LinkedHashSet<>();
   private String namesHint = "";
 
@@ -62,7 +62,7 @@ final class KernelTyping {
         throw meaningless(name);
       }
     }
-    // Without a result there would be nothing to resolve.
+    // Checked first, because there would be nothing to resolve without a result.
     checkResults();
     expression.resolve(operands).arrays().forEach(this::addArray);
   }
@@ -154,7 +154,7 @@ final class KernelTyping {
     }
   }
 
-  /** A scalar without a use is a misspelt one. */
+  /** Rejects unused scalars, because they are probably misspelt. */
   private void checkScalars() {
     for (String scalar : kernel.scalars().keySet()) {
       if (columns.containsKey(scalar)) {

@@ -12,11 +12,11 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * Some rows of a partition as columns, with columns for the results of a kernel behind them. It is
- * a row itself because Spark's stages hand on rows and nothing else; only the nodes around the
- * kernel know what it is. Public for code that Spark generates.
+ * Some rows of a partition as columns, followed by columns for the results of a kernel. A chunk is
+ * itself a row, because Spark's stages pass only rows to each other; only the nodes around the
+ * kernel know the difference. Public for code that Spark generates.
  *
- * <p>Filled, handed on and cleared by turns, by the thread of its task alone.
+ * <p>The thread of the task fills, passes on and clears the chunk in turn.
  */
 public final class RowChunk extends GenericInternalRow {
   private static final long serialVersionUID = 1L;
@@ -28,7 +28,7 @@ public final class RowChunk extends GenericInternalRow {
   private final long fullBytes;
   private int rows;
 
-  /** What strings, arrays and the like of the rows have, whose types do not say how much. */
+  /** Bytes of strings, arrays and the like in the rows, whose types do not tell their size. */
   private long bytes;
 
   private boolean isHandedOn;
@@ -36,9 +36,9 @@ public final class RowChunk extends GenericInternalRow {
   /**
    * Creates an empty chunk.
    *
-   * @param schema the rows' columns, of {@link StorableTypes}
-   * @param fullRows how many rows make it full
-   * @param fullBytes how many bytes of strings and the like make it full with fewer rows
+   * @param schema the columns of the rows, with {@link StorableTypes}
+   * @param fullRows the number of rows of a full chunk
+   * @param fullBytes the bytes of variable length that make a chunk full with fewer rows
    */
   RowChunk(StructType schema, StructType resultSchema, int fullRows, long fullBytes) {
     this.columns = OnHeapColumnVector.allocateColumns(fullRows, schema);
@@ -48,12 +48,12 @@ public final class RowChunk extends GenericInternalRow {
     this.fullBytes = fullBytes;
   }
 
-  /** Returns a column: those of the rows, then those of the results. */
+  /** Returns a column; the results follow the columns of the rows. */
   public WritableColumnVector column(int index) {
     return index < columns.length ? columns[index] : results[index - columns.length];
   }
 
-  /** Appends the values of a row to all columns; the row is not kept. */
+  /** Appends the values of a row to all columns, and keeps no reference to the row. */
   public void append(InternalRow row) {
     converter.convert(row, columns);
     if (row instanceof UnsafeRow unsafe) {
@@ -68,8 +68,8 @@ public final class RowChunk extends GenericInternalRow {
   /**
    * Counts a row whose values were appended.
    *
-   * @return whether the chunk became full and is to be handed on. A stage may have further rows
-   *     before it stops; then the columns grow.
+   * @return whether the chunk became full and must be passed on. A stage may add more rows before
+   *     it stops; the columns grow then.
    */
   public boolean addRow() {
     rows++;
@@ -80,7 +80,7 @@ public final class RowChunk extends GenericInternalRow {
     return true;
   }
 
-  /** Returns whether there are rows to hand on at the end of the input. */
+  /** Returns whether rows remain to be passed on at the end of the input. */
   public boolean endsPartlyFilled() {
     if (rows == 0 || isHandedOn) {
       return false;
@@ -94,7 +94,7 @@ public final class RowChunk extends GenericInternalRow {
     return rows;
   }
 
-  /** Rows that make it full. */
+  /** Returns the number of rows of a full chunk. */
   int fullRows() {
     return fullRows;
   }
@@ -103,7 +103,7 @@ public final class RowChunk extends GenericInternalRow {
     return columns;
   }
 
-  /** Returns the columns of the results, with room for all rows. */
+  /** Returns the result columns, with room for all rows. */
   OnHeapColumnVector[] results() {
     for (OnHeapColumnVector result : results) {
       result.reserve(rows);

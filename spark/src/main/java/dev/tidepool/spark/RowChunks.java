@@ -7,7 +7,7 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction1;
 
-/** Puts the rows of a partition into chunks, where Spark generates no code that does. */
+/** Stores the rows of a partition in chunks if Spark generates no code for that. */
 final class RowChunks extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
     implements Serializable {
   private static final long serialVersionUID = 1L;

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Lists and schemas as Spark has them. */
+/** Converts lists and schemas between Java and Spark. */
 final class Scala {
   private Scala() {}
 

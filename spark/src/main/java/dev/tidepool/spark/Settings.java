@@ -13,13 +13,13 @@ import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
 /**
- * What the properties {@code spark.tidepool.*} say. The options of the library come from its own
- * table, so that a new option is a property at once.
+ * The values of the properties {@code spark.tidepool.*}. The library's own table provides its
+ * options, so that a new option becomes a property without a change here.
  *
  * @param accelerator an id, a kind or {@code auto}
  * @param resource Spark's name for the resource whose addresses are accelerators
- * @param chunkBytes how much of a partition is computed at once, if that is set
- * @param options those of the library
+ * @param chunkBytes the bytes of a partition that are computed at once, if set
+ * @param options the options of the library
  */
 record Settings(
     String accelerator, String resource, OptionalLong chunkBytes, MemoryOptions options) {
@@ -33,7 +33,7 @@ record Settings(
   /**
    * Returns the settings of an application.
    *
-   * @throws IllegalArgumentException if a property does not exist or its value is impossible; the
+   * @throws IllegalArgumentException if a property does not exist or its value is invalid; the
    *     message names the property
    */
   static Settings of(SparkConf conf) {
@@ -115,7 +115,7 @@ record Settings(
     return accelerator.contains(":");
   }
 
-  /** Returns the kind of accelerator, {@code cuda} or {@link #ANY_ACCELERATOR}. */
+  /** Returns the kind of the accelerator, such as {@code cuda}, or {@link #ANY_ACCELERATOR}. */
   String kind() {
     return namesDevice() ? accelerator.substring(0, accelerator.indexOf(':')) : accelerator;
   }

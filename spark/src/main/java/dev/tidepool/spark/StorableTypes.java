@@ -13,13 +13,13 @@ import org.apache.spark.sql.types.TimeType;
 import org.apache.spark.sql.types.UserDefinedType;
 
 /**
- * Types that Spark's column vectors store, for those that they refuse. A value has the same form in
- * both, so what reads a column by its own type finds it.
+ * Replaces types that Spark's column vectors do not store by types that they do. Values of both
+ * types have the same representation, so code that reads a column by its original type works.
  */
 final class StorableTypes {
   private StorableTypes() {}
 
-  /** Returns the columns, each of a type that can be stored. */
+  /** Returns a schema whose columns can be stored. */
   static StructType of(StructType schema) {
     return new StructType(
         Stream.of(schema.fields())
@@ -32,7 +32,7 @@ final class StorableTypes {
 
   private static DataType of(DataType type) {
     return switch (type) {
-      // Strings with a collation, or a length.
+      // Strings with a collation or a length.
       case StringType _ -> DataTypes.StringType;
       // All values are null.
       case NullType _ -> DataTypes.BooleanType;

@@ -31,17 +31,17 @@ public final class TidepoolFunctions {
    * Runs a kernel over every row of a dataset, on the accelerators of the executors. Nothing is
    * computed before an action needs it.
    *
-   * <p>The result has all columns of the dataset, of whatever type, and behind them the results of
-   * the kernel. A result that has the name of a column takes its place.
+   * <p>The result has all columns of the dataset, of any type, followed by the results of the
+   * kernel. A result with the name of a column replaces that column.
    *
    * <p>Each task computes its partition in chunks, so a partition may be larger than the memory of
    * the device. A null in a column that the kernel reads fails the task with an {@link
    * IllegalArgumentException} that names the column. An error of the device fails the task too, and
-   * Spark tries the task again as it always does.
+   * Spark retries the task as usual.
    *
-   * @param columns the columns that the kernel reads, each under its name in this list; of type
-   *     BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE
-   * @throws IllegalArgumentException if a column is not there or of another type, or a name of the
+   * @param columns the columns that the kernel reads, by their names in the kernel; their types
+   *     must be BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE
+   * @throws IllegalArgumentException if a column is absent or of another type, or a name of the
    *     kernel is neither a column nor a scalar nor a result
    * @throws dev.tidepool.KernelCompilationException if the kernel cannot be compiled
    * @throws IllegalStateException if the application has no {@link TidepoolPlugin}
@@ -88,7 +88,7 @@ public final class TidepoolFunctions {
     List<NamedExpression> output = new ArrayList<>(Scala.list(child.output()));
     for (Attribute result : results) {
       of.checkResult(result.name(), kernel);
-      // A new name for the value, so that a dataset can be joined with itself.
+      // A new expression id, so that a dataset can be joined with itself.
       NamedExpression named =
           new Alias(
               result,

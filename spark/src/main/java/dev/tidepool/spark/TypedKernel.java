@@ -5,37 +5,36 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A kernel whose names all have a meaning and a type. It is made on the driver, so that what does
- * not fit is an error before anything runs, and travels to the executors.
+ * A kernel in which every name has a meaning and a type. The driver creates it, so that errors are
+ * found before anything runs, and sends it to the executors.
  *
- * @param kernel what is computed
+ * @param kernel the kernel
  * @param arrays the columns that it reads and writes
  */
 record TypedKernel(ColumnKernel kernel, List<Array> arrays) implements Serializable {
   /**
    * A column of the kernel.
    *
-   * @param name what the kernel calls it
-   * @param type its values
-   * @param isInput whether it has a column's values when the kernel starts
+   * @param name its name in the kernel
+   * @param type the type of its values
+   * @param isInput whether it contains a column's values when the kernel starts
    * @param isResult whether its values become a column
-   * @param isCleared whether it has zeros when the kernel starts, because the kernel may leave
-   *     values as they are
+   * @param isCleared whether it is zeroed before the kernel starts, because the kernel may leave
+   *     values unwritten
    */
   record Array(String name, ColumnType type, boolean isInput, boolean isResult, boolean isCleared)
       implements Serializable {}
 
-  /** Copies the list. */
   TypedKernel {
     arrays = List.copyOf(arrays);
   }
 
   /**
-   * Gives every name of a kernel a meaning.
+   * Determines the meaning of every name of a kernel.
    *
-   * @param columns the types of the columns that it gets, by name
-   * @throws IllegalArgumentException if a name means nothing, or a column or scalar has no use
-   * @throws dev.tidepool.KernelCompilationException if the kernel does not take these types
+   * @param columns the types of its columns, by name
+   * @throws IllegalArgumentException if a name has no meaning, or a column or scalar is not used
+   * @throws dev.tidepool.KernelCompilationException if the kernel does not accept these types
    */
   static TypedKernel of(ColumnKernel kernel, Map<String, ColumnType> columns) {
     return new KernelTyping(kernel, columns).typed();

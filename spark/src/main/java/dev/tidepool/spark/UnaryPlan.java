@@ -14,16 +14,16 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
- * A step of a physical plan with one child, of which it keeps the rows and their order.
+ * A node of a physical plan with one child, which preserves the rows of the child and their order.
  *
- * <p>Spark takes steps apart by their elements and makes copies by reflection: a step is public,
- * with a public constructor that takes its elements. Steps with equal elements are equal.
+ * <p>Spark takes nodes apart into elements and copies them by reflection. So a node is public, and
+ * its public constructor takes its elements. Nodes with equal elements are equal.
  */
 abstract class UnaryPlan extends SparkPlan implements UnaryExecNode {
   private static final long serialVersionUID = 1L;
   static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
-  /** Returns what the constructor takes. */
+  /** Returns the arguments of the constructor. */
   abstract List<Object> elements();
 
   @Override

@@ -2,13 +2,13 @@
  * Tidepool in Spark: kernels over the columns of datasets, on the accelerators of the executors.
  *
  * <p>{@link dev.tidepool.spark.TidepoolPlugin} gives each executor one {@code Tidepool}. {@link
- * dev.tidepool.spark.TidepoolFunctions} puts a node into the plan of a query. A task that runs the
- * node cuts its partition into chunks, and each chunk travels through pooled buffers and one launch
- * of the kernel.
+ * dev.tidepool.spark.TidepoolFunctions} adds a node to the plan of a query. A task that runs the
+ * node divides its partition into chunks. Each chunk is copied through pooled buffers and computed
+ * by one launch of the kernel, or by several if memory is short.
  *
- * <p>Ownership: the executor owns the {@code Tidepool}; a task owns its buffers, which are closed
- * when Spark says that the task has ended, however it did. Kernels belong to their managers, which
- * keep the compiled code for the next task.
+ * <p>Ownership: the executor owns the {@code Tidepool}. A task owns its buffers, which are closed
+ * at the latest when Spark reports the end of the task, whatever the reason. Kernels belong to
+ * their managers, which keep the compiled code for the next task.
  */
 @NullMarked
 package dev.tidepool.spark;

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says how to allow native access, where Java was started so that it denies it. */
+/** Tells how to allow native access if Java was started without it. */
 final class NativeAccessFailureAnalyzer extends AbstractFailureAnalyzer<IllegalCallerException> {
   @Override
   protected @Nullable FailureAnalysis analyze(Throwable root, IllegalCallerException cause) {

@@ -10,10 +10,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Writes the library's reports to SLF4J.
  *
- * <p>The library logs them by {@code System.Logger}, which ends in {@code java.util.logging}.
- * Spring Boot bridges that to SLF4J, but removes the bridge before it destroys beans. The most
- * important reports, of buffers that were open, would be lost. While there is a bridge this is
- * silent, so that no report is told twice.
+ * <p>The library logs reports to {@code System.Logger}, whose default is {@code java.util.logging}.
+ * Spring Boot bridges {@code java.util.logging} to SLF4J, but removes the bridge before it destroys
+ * beans. The most important reports, about buffers that were not closed, would be lost. While the
+ * bridge exists, this class logs nothing, so that no report appears twice.
  */
 final class ReportLogger implements Consumer<DiagnosticReport> {
   private static final org.slf4j.Logger LOG = LoggerFactory.getLogger("dev.tidepool");

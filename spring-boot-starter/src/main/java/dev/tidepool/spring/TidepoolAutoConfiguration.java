@@ -15,17 +15,17 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.ConfigurableEnvironment;
 
 /**
- * The options, a {@link Tidepool} and the manager of one accelerator, as beans. Each gives way to a
- * bean of its type that the service has. The manager is closed first, when all beans that use it
- * are gone, and then the {@code Tidepool}.
+ * The options, a {@link Tidepool} and the manager of one accelerator, as beans. A bean that the
+ * service defines replaces the one of the same type. The manager is closed after all beans that use
+ * it, and before the {@code Tidepool}.
  */
 @AutoConfiguration
 public final class TidepoolAutoConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger("dev.tidepool");
 
   /**
-   * Returns the options, from properties and customizers. Fails with an {@code
-   * InvalidConfigurationPropertyValueException} if a property is unknown or its value impossible.
+   * Returns the options from properties and customizers. Throws an {@code
+   * InvalidConfigurationPropertyValueException} if a property is unknown or its value is invalid.
    */
   @Bean
   @ConditionalOnMissingBean
@@ -38,8 +38,8 @@ public final class TidepoolAutoConfiguration {
   }
 
   /**
-   * Returns the accelerators that {@code tidepool.accelerator} can mean, and the CPU. Other drivers
-   * are not loaded.
+   * Returns the CPU and the accelerators that match {@code tidepool.accelerator}. Other drivers are
+   * not loaded.
    */
   @Bean(destroyMethod = "close")
   @ConditionalOnMissingBean
@@ -51,7 +51,7 @@ public final class TidepoolAutoConfiguration {
    * Returns the manager of the accelerator that {@code tidepool.accelerator} names, or of the best.
    *
    * @throws IllegalCallerException if a driver could not be opened because Java denies native
-   *     access, and the processor was not asked for
+   *     access, and the property does not name the processor
    */
   @Bean(destroyMethod = "close")
   @ConditionalOnMissingBean
@@ -67,7 +67,7 @@ public final class TidepoolAutoConfiguration {
     return tidepool.memory(accelerator);
   }
 
-  /** The processor would silently take the place of a device that is there. */
+  /** Fails if native access is denied, because the processor would silently replace a device. */
   private static void checkNativeAccess(List<String> notes) {
     List<String> denied =
         notes.stream().filter(note -> note.contains("native access is denied")).toList();

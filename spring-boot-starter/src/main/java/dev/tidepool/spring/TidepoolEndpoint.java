@@ -9,12 +9,12 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.util.MimeType;
 
 /**
- * The snapshot of the manager: JSON, or a page for browsers. Tags and stacks tell about the
- * program, so expose it to operators only.
+ * The snapshot of the manager: JSON, or a page for browsers. Tags and stacks reveal details of the
+ * program, so expose the endpoint only to operators.
  */
 @WebEndpoint(id = "tidepool")
 public final class TidepoolEndpoint {
-  /** What the snapshot is sent as. */
+  /** The content type of the snapshot. */
   public enum Format implements Producible<Format> {
     /** The file that {@code tidepool view} reads. */
     JSON("application/json"),
@@ -40,12 +40,12 @@ public final class TidepoolEndpoint {
 
   private final UnifiedMemoryManager memory;
 
-  /** Of a manager. */
+  /** Creates the endpoint of a manager. */
   public TidepoolEndpoint(UnifiedMemoryManager memory) {
     this.memory = memory;
   }
 
-  /** Returns a snapshot, taken now. */
+  /** Returns a new snapshot. */
   @ReadOperation(producesFrom = Format.class)
   public WebEndpointResponse<String> snapshot(Format format) {
     String json = memory.snapshot().toJson();

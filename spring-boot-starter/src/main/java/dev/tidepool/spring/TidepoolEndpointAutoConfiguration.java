@@ -8,7 +8,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 
-/** The endpoint {@code tidepool}, where the actuator is there and exposes it. */
+/** The endpoint {@code tidepool}, if the actuator is present and exposes it. */
 @AutoConfiguration(after = TidepoolAutoConfiguration.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
 @ConditionalOnSingleCandidate(UnifiedMemoryManager.class)

@@ -12,7 +12,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
 /**
- * The health of the manager, as the component {@code tidepool}, where the health module is there.
+ * The health of the manager, as the component {@code tidepool}, if the health module is present.
  */
 @AutoConfiguration(after = TidepoolAutoConfiguration.class)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})

@@ -23,24 +23,24 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Whether the device answers, and whether there is room for more buffers.
+ * Reports whether the device answers, and whether there is memory for more buffers.
  *
- * <p>A device answers when four bytes travel there and back. Work of the service may keep it busy
- * for long, so this waits two seconds at most, and a device that is busy counts as well. {@code
- * cpu:0} is the processor that runs the check, so nothing has to travel.
+ * <p>A device answers if four bytes can be copied to it and back. The service may keep the device
+ * busy for a long time. So the check waits two seconds at most, and a busy device is healthy.
+ * Nothing is copied for {@code cpu:0}, the processor that runs the check.
  */
 final class TidepoolHealthIndicator extends AbstractHealthIndicator {
   private static final String THIS_PROCESSOR = "cpu:0";
   private static final long MOST_WAIT_SECONDS = 2;
   private static final double DEFAULT_MARK = 0.9;
 
-  /** The part of a disk below which it counts as full. */
+  /** A disk is full if a smaller fraction of it is free. */
   private static final double DISK_RESERVE = 0.01;
 
   private final UnifiedMemoryManager memory;
   private final MemoryOptions options;
   private final boolean onThisProcessor;
-  // Guarded by this: the probe that is under way, or the last.
+  // Guarded by this: the running probe, or the last one.
   private CompletableFuture<Void> probe = CompletableFuture.completedFuture(null);
 
   TidepoolHealthIndicator(UnifiedMemoryManager memory, MemoryOptions options) {
@@ -53,7 +53,7 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
   @Override
   protected void doHealthCheck(Health.Builder health) throws InterruptedException {
     health.up().withDetail("accelerator", memory.accelerator().id());
-    // The device answers while the rest is looked at, and is reported even if that fails.
+    // The device is probed during the other checks, and reported even if they fail.
     CompletableFuture<Void> answer = onThisProcessor ? ask() : probe();
     try {
       options.spillDirectory().ifPresent(folder -> checkDisk(folder, health));
@@ -85,13 +85,13 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
     }
   }
 
-  /** A buffer that nothing uses takes no memory, and a manager that is closed refuses it. */
+  /** Allocates a buffer, which fails if the manager is closed. An unused buffer takes no memory. */
   private CompletableFuture<Void> ask() {
     memory.allocate(ElementType.INT, 1).close();
     return CompletableFuture.completedFuture(null);
   }
 
-  /** Probes do not gather behind a device that hangs. */
+  /** Starts a probe unless one is running, so that probes do not accumulate if the device hangs. */
   private synchronized CompletableFuture<Void> probe() {
     if (probe.isDone()) {
       CompletableFuture<Void> next = new CompletableFuture<>();
@@ -132,7 +132,7 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
     }
   }
 
-  /** Package-private for tests, which cannot fill a disk. */
+  /** Package-private for tests, because they cannot fill a disk. */
   static void checkDisk(Path folder, long freeBytes, long totalBytes, Health.Builder health) {
     health.withDetail("spillFreeBytes", freeBytes);
     if (freeBytes < totalBytes * DISK_RESERVE) {
@@ -140,7 +140,7 @@ final class TidepoolHealthIndicator extends AbstractHealthIndicator {
     }
   }
 
-  /** What lies idle in pools is no problem, and neither is what can be spilled. */
+  /** Checks the memory in use. Idle memory of pools does not count, and spilling makes room. */
   private void checkMemory(Health.Builder health) {
     MemoryStatistics figures = memory.statistics();
     OptionalLong limit = memory.limit();

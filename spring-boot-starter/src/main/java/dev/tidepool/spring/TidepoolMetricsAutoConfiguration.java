@@ -10,7 +10,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-/** Meters of all managers that are beans, where Micrometer is there. */
+/** Meters of all managers that are beans, if Micrometer is present. */
 @AutoConfiguration(after = TidepoolAutoConfiguration.class)
 @ConditionalOnClass({MeterBinder.class, TidepoolMetrics.class})
 @ConditionalOnBean(UnifiedMemoryManager.class)
@@ -20,7 +20,7 @@ public final class TidepoolMetricsAutoConfiguration {
   @ConditionalOnMissingBean
   public TidepoolMetrics tidepoolMetrics(ObjectProvider<UnifiedMemoryManager> managers) {
     TidepoolMetrics metrics = new TidepoolMetrics();
-    // A manager that is made for each use would be made here, and no code would close it.
+    // Prototype beans are excluded: this call would create a manager that no code closes.
     managers.orderedStream(ObjectProvider.UNFILTERED, false).forEach(metrics::add);
     return metrics;
   }

@@ -24,12 +24,12 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /**
  * The properties {@code tidepool.*}: the library's table of options, and {@code
- * tidepool.accelerator}. A new option of the library is a property without a change here. Editors
- * read a second list, {@code META-INF/spring-configuration-metadata.json}, which a test compares
- * with the library's.
+ * tidepool.accelerator}. A new option of the library becomes a property without a change here.
+ * Editors read a second list, {@code META-INF/spring-configuration-metadata.json}, which a test
+ * compares with the table.
  *
- * <p>Names are relaxed as all of Spring Boot's are. Values are what the library takes, because it
- * reads system properties and environment variables again.
+ * <p>Names are relaxed, as in all of Spring Boot. Values have the library's syntax, because the
+ * library also reads them from system properties and environment variables.
  */
 final class TidepoolProperties {
   static final String ACCELERATOR = "tidepool.accelerator";
@@ -44,9 +44,9 @@ final class TidepoolProperties {
   }
 
   /**
-   * Returns a builder of what the properties say.
+   * Returns a builder with the values of the properties.
    *
-   * @throws InvalidConfigurationPropertyValueException if one is unknown or its value impossible
+   * @throws InvalidConfigurationPropertyValueException if one is unknown or its value is invalid
    */
   MemoryOptions.Builder options() {
     for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
@@ -61,7 +61,7 @@ final class TidepoolProperties {
 
   private static void checkKnown(ConfigurationPropertyName name, ConfigurationPropertySource from) {
     Object source = from.getUnderlyingSource();
-    // Variables of other programs may begin so too, and backends have properties of their own.
+    // Variables of other programs may have the same prefix, and backends have their own properties.
     if (source instanceof SystemEnvironmentPropertySource || isForBackends(name, source)) {
       return;
     }
@@ -116,7 +116,7 @@ final class TidepoolProperties {
     try {
       builder.set(option.key(), text);
     } catch (IllegalArgumentException e) {
-      // The origin of a list is that of its first element, where it was written as one.
+      // The origin of a list written as elements is that of its first element.
       String name =
           isList && !environment.containsProperty(option.property())
               ? option.property() + "[0]"
@@ -136,7 +136,7 @@ final class TidepoolProperties {
         .orElse(null);
   }
 
-  /** Builds; what options forbid together is told by the property that must change. */
+  /** Builds the options. An error about a combination of options names the property to change. */
   MemoryOptions build(MemoryOptions.Builder builder) {
     try {
       return builder.build();
@@ -146,17 +146,17 @@ final class TidepoolProperties {
     }
   }
 
-  /** Returns what {@code tidepool.accelerator} says: an id, a kind, or {@code auto}. */
+  /** Returns the value of {@code tidepool.accelerator}: an id, a kind, or {@code auto}. */
   String accelerator() {
     String name = text(ACCELERATOR);
     return name == null ? "auto" : name;
   }
 
   /**
-   * Opens what the accelerator needs, and no other drivers.
+   * Opens the drivers that the accelerator needs, and no others.
    *
-   * @throws InvalidConfigurationPropertyValueException if there is no such accelerator, or a folder
-   *     or file that an option names cannot be used
+   * @throws InvalidConfigurationPropertyValueException if there is no such accelerator, or an
+   *     option names a folder or file that cannot be used
    */
   Tidepool open(MemoryOptions options) {
     try {
@@ -172,10 +172,10 @@ final class TidepoolProperties {
   }
 
   /**
-   * Returns the accelerator that the service asked for, or the best.
+   * Returns the accelerator that the property names, or the best one.
    *
-   * @throws InvalidConfigurationPropertyValueException if the service's own {@code Tidepool} has
-   *     none of that name
+   * @throws InvalidConfigurationPropertyValueException if the service's own {@code Tidepool} has no
+   *     such accelerator
    */
   Accelerator accelerator(Tidepool tidepool) {
     try {
@@ -185,7 +185,7 @@ final class TidepoolProperties {
     }
   }
 
-  /** Returns what is wrong, told by the property of the option that the message is about. */
+  /** Returns the error of the property whose option a message is about; empty if there is none. */
   private Optional<RuntimeException> naming(String message, Predicate<MemoryOption<?>> isMeant) {
     return MemoryOption.all().stream()
         .filter(isMeant)

@@ -1,6 +1,6 @@
 /**
- * Tidepool in a service of Spring Boot: its options are properties, its manager is a bean, and
- * health, metrics and an endpoint show what it does. Uses the public API of the library only.
+ * Tidepool in a Spring Boot service: options are properties, the manager is a bean, and health,
+ * metrics and an endpoint show its state. Uses only the public API of the library.
  */
 @NullMarked
 package dev.tidepool.spring;

@@ -50,7 +50,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * What an accelerator promises, as one suite. A backend passes it, and a subclass says which:
+ * The contract of an accelerator as one suite. A subclass names the accelerator:
  *
  * <pre>{@code
  * class OpenClConformanceTest extends AcceleratorConformance {
@@ -61,15 +61,15 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * }
  * }</pre>
  *
- * <p>The suite shares one {@link Tidepool}; each test has a manager of its own, whose books must be
- * balanced when it ends. A simulated or decorated backend overrides {@link #open()} with {@link
- * dev.tidepool.spi.Discovery#using}.
+ * <p>The suite shares one {@link Tidepool}; each test has its own manager, which must have no
+ * buffers and no memory left at its end. A simulated or decorated backend overrides {@link #open()}
+ * with {@link dev.tidepool.spi.Discovery#using}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(ChosenTopics.class)
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class AcceleratorConformance {
-  /** Topics in which it does not matter where memory lies and how the host reaches it. */
+  /** Topics for which the location of memory and the host's access to it do not matter. */
   protected static final Set<Class<? extends Topic>> OF_ANY_MEMORY =
       Set.of(
           Bounds.class,
@@ -79,7 +79,7 @@ public abstract class AcceleratorConformance {
           MethodKernel.class,
           Reservations.class);
 
-  /** Topics in which it matters which one of several devices the suite is about. */
+  /** Topics for which it matters which of several devices the suite tests. */
   protected static final Set<Class<? extends Topic>> OF_SEVERAL_DEVICES =
       Set.of(
           Accounting.class,
@@ -101,39 +101,39 @@ public abstract class AcceleratorConformance {
   private @Nullable Bench bench;
   private final Map<String, Optional<String>> noCompiler = new ConcurrentHashMap<>();
 
-  /** The id of the accelerator that the suite is about. */
+  /** Returns the id of the tested accelerator. */
   protected abstract String accelerator();
 
-  /** Opens the Tidepool that has the accelerator. */
+  /** Opens the Tidepool that contains the accelerator. */
   protected Tidepool open() {
     return Tidepool.open();
   }
 
   /**
-   * Returns whether tests of kernels fail where the accelerator has no compiler, as they do at
-   * first; else they are skipped there, and all others run.
+   * Returns whether tests of kernels fail if the accelerator has no compiler, as by default.
+   * Otherwise they are skipped, and all other tests run.
    */
   protected boolean needsCompiler() {
     return true;
   }
 
   /**
-   * Returns whether a topic, which is one of the nested classes here, is part of the suite; at
-   * first each one is. Where several suites cover variants of one backend, one of them runs
-   * everything, and the others may leave out the topics that their variant has no influence on. The
-   * system property {@code tidepool.test.long=true} makes all suites run everything.
+   * Returns whether a topic, which is one of the nested classes here, is part of the suite; by
+   * default, all are. If several suites test variants of one backend, one of them should run
+   * everything. The others may omit topics that the variant does not influence. The system property
+   * {@code tidepool.test.long=true} makes all suites run everything.
    */
   protected boolean runs(Class<? extends Topic> topic) {
     return true;
   }
 
-  /** Called after each test, when its manager is closed; fails the test by throwing. */
+  /** Called after each test, when its manager is closed. Throws to fail the test. */
   protected void verifyAfterEach() {}
 
-  /** Called after the last test, when the Tidepool is closed; fails the suite by throwing. */
+  /** Called after the last test, when the Tidepool is closed. Throws to fail the suite. */
   protected void verifyAfterAll() {}
 
-  /** Returns what the running test works with. */
+  /** Returns the bench of the running test. */
   protected final Bench bench() {
     if (bench == null) {
       throw new IllegalStateException("no test runs");
@@ -190,7 +190,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Arrays travel to the accelerator and back. */
+  /** Arrays are copied to the accelerator and back. */
   @Nested
   public class ArrayCopy extends ArrayCopyConformance {
     @Override
@@ -199,7 +199,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Segments travel to the accelerator and back. */
+  /** Segments are copied to the accelerator and back. */
   @Nested
   public class SegmentCopy extends SegmentCopyConformance {
     @Override
@@ -217,7 +217,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Buffers that a program implements itself. */
+  /** Buffers that a program implements. */
   @Nested
   public class CustomBuffer extends CustomBufferConformance {
     @Override
@@ -226,7 +226,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Each cell of the table of states. */
+  /** Every cell of the state table. */
   @Nested
   public class Coherence extends CoherenceConformance {
     @Override
@@ -235,7 +235,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Only what changed travels. */
+  /** Only changed bytes are transferred. */
   @Nested
   public class DirtyRange extends DirtyRangeConformance {
     @Override
@@ -244,7 +244,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Mappings keep the device off. */
+  /** Mappings exclude the device. */
   @Nested
   public class Mapping extends MappingConformance {
     @Override
@@ -253,7 +253,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Work happens in the order asked for. */
+  /** Operations run in the order of the requests. */
   @Nested
   public class Order extends OrderConformance {
     @Override
@@ -298,7 +298,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Kernels that are Java methods, with atomic operations, groups and barriers. */
+  /** Java methods as kernels, with atomic operations, groups and barriers. */
   @Nested
   public class GroupKernel extends GroupKernelConformance {
     @Override
@@ -316,7 +316,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** What is closed says so. */
+  /** Closed objects report that they are closed. */
   @Nested
   public class Closed extends ClosedConformance {
     @Override
@@ -325,7 +325,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Bytes live as long as work needs them. */
+  /** Memory lives as long as operations need it. */
   @Nested
   public class Lifetime extends LifetimeConformance {
     @Override
@@ -334,7 +334,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** What lies outside is refused. */
+  /** Accesses out of bounds are rejected. */
   @Nested
   public class Bounds extends BoundsConformance {
     @Override
@@ -343,7 +343,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** The figures add up. */
+  /** The statistics are consistent. */
   @Nested
   public class Accounting extends AccountingConformance {
     @Override
@@ -361,7 +361,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** What outlives its buffer has the newest bytes when the buffer is closed. */
+  /** Memory that outlives its buffer has the newest bytes when the buffer is closed. */
   @Nested
   public class OutlivedMemory extends OutlivedMemoryConformance {
     @Override
@@ -370,7 +370,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Memory of other libraries is adopted, and given back once. */
+  /** Memory of other libraries is adopted, and released once. */
   @Nested
   public class AdoptedMemory extends AdoptedMemoryConformance {
     @Override
@@ -379,7 +379,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Memory of the device that others allocated is adopted, and given back once. */
+  /** Device memory that other code allocated is adopted, and released once. */
   @Nested
   public class AdoptedDeviceMemory extends AdoptedDeviceMemoryConformance {
     @Override
@@ -388,7 +388,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** Tensors and columns are exchanged where they lie. */
+  /** Tensors and columns are exchanged without copies. */
   @Nested
   public class Exchange extends ExchangeConformance {
     @Override
@@ -406,7 +406,7 @@ public abstract class AcceleratorConformance {
     }
   }
 
-  /** The device's memory goes back and forth. */
+  /** The device's memory is freed and allocated again. */
   @Nested
   public class SuspensionAndReturn extends SuspensionConformance {
     @Override

@@ -26,10 +26,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Random work, round after round, each with other options, sizes, threads, devices, limits, faults
- * and deadlines, and a {@link Bystander}; at the end nothing is left. {@code
- * -Dtidepool.test.soak=PT10M} says how long, {@code -Dtidepool.test.seed} which options, in which
- * order. A subclass says what the rounds run on.
+ * Random operations in rounds, each with other options, sizes, threads, devices, limits, faults and
+ * deadlines, and a {@link Bystander}. At the end no resources may be left. {@code
+ * -Dtidepool.test.soak=PT10M} sets the duration, {@code -Dtidepool.test.seed} the options and their
+ * order. A subclass provides the machines of the rounds.
  */
 @ExtendWith(QuietLog.class)
 public abstract class AcceleratorSoak {
@@ -40,11 +40,11 @@ public abstract class AcceleratorSoak {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   /**
-   * What a round runs on.
+   * The machine of a round.
    *
-   * @param provider has devices with little memory
-   * @param accelerator one of those, or the processor, which never fails
-   * @param kind what it is like, for messages
+   * @param provider provides devices with little memory
+   * @param accelerator one of the devices, or the processor, which never fails
+   * @param kind a description for messages
    */
   public record Machine(AcceleratorProvider provider, String accelerator, String kind) {
     boolean isDevice() {
@@ -65,7 +65,7 @@ public abstract class AcceleratorSoak {
   /** Returns the machine of the next round. */
   protected abstract Machine machine(SplittableRandom random);
 
-  /** Called after each round, when its Tidepool is closed; fails the test by throwing. */
+  /** Called after each round, when its Tidepool is closed. Throws to fail the test. */
   protected abstract void verifyAfterRound();
 
   @BeforeEach
@@ -87,14 +87,14 @@ public abstract class AcceleratorSoak {
       compared += round(random.split());
       rounds++;
       if (first == null && rounds >= 2 && System.nanoTime() - begin >= TIME.toNanos() / 10) {
-        // The classes are loaded, and the heap has its size.
+        // The classes are loaded, and the heap has reached its size.
         first = Holdings.now();
       }
     }
     System.out.println(compared + " elements compared in " + rounds + " rounds");
     if (first != null) {
       Holdings atFirst = first;
-      // Threads that have nothing to do any more end by themselves.
+      // Idle threads end by themselves.
       await("no more than " + first, () -> !Holdings.now().exceed(atFirst));
     }
   }
@@ -107,7 +107,7 @@ public abstract class AcceleratorSoak {
     long done;
     try (Tidepool tidepool = Discovery.using(List.of(faults), () -> Tidepool.open(options))) {
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator(machine.accelerator()));
-      // With faults, transfers are cancelled and late as well.
+      // Injected faults also make transfers be cancelled and late.
       RandomWorkload workload =
           new RandomWorkload(tidepool, machine.accelerator())
               .options(options)
@@ -124,7 +124,7 @@ public abstract class AcceleratorSoak {
       }
       faults.disarm();
       memory.synchronize();
-      // An allocation that was cancelled while it was made is freed by the thread that made it.
+      // A thread that allocates frees the memory if the allocation was cancelled meanwhile.
       await("all buffers freed", () -> memory.statistics().totalAllocated() == 0);
       await("no pinned memory left", () -> pinnedAfterTrim(memory) == 0);
     }
@@ -134,15 +134,15 @@ public abstract class AcceleratorSoak {
   }
 
   /**
-   * Page-locked bytes without those that lie idle. A cancelled allocation may have its block and
-   * not count yet: the block comes back after any one trim, and stays as one of the kept bytes.
+   * Returns the page-locked bytes without idle ones. A cancelled allocation may have a block that
+   * is not counted yet. One trim later the block is returned, and stays among the kept bytes.
    */
   private static long pinnedAfterTrim(UnifiedMemoryManager memory) {
     memory.trimExcess();
     return memory.statistics().pinnedBytes();
   }
 
-  /** Options that meet each other by chance. */
+  /** Returns a random combination of options. */
   private MemoryOptions options(SplittableRandom random) {
     List<EvictionPolicy> policies = List.of(EvictionPolicy.values());
     MemoryOptions.Builder options =

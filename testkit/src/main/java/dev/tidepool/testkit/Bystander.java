@@ -27,9 +27,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread that uses a manager in ways that random work on buffers does not, beside such work:
- * looks at it, tidies it, changes its limit, shares, maps, cancels, and asks for more in the
- * background than fits.
+ * A thread that uses a manager beside a random workload, in ways that the workload does not: it
+ * takes snapshots, trims, changes the limit, shares, maps, cancels, and allocates more than fits
+ * asynchronously.
  */
 final class Bystander implements AutoCloseable {
   private static final int LENGTH = 5000;
@@ -46,11 +46,11 @@ final class Bystander implements AutoCloseable {
   private long acts;
 
   /**
-   * Begins.
+   * Starts the thread.
    *
    * @param mapped a file with a pattern of bytes
    * @param limited whether the manager has a limit
-   * @param faulty whether calls of the device fail now and then
+   * @param faulty whether allocations or calls of the device may fail
    */
   Bystander(
       UnifiedMemoryManager memory,
@@ -83,7 +83,7 @@ final class Bystander implements AutoCloseable {
         act();
         acts++;
       } catch (TidepoolException e) {
-        // Where memory is limited, or calls fail, that may be; what else is asserted holds.
+        // Allowed if memory is limited or calls fail; all other assertions hold.
         if (!limited && !faulty) {
           failure.set(e);
         }
@@ -126,8 +126,8 @@ final class Bystander implements AutoCloseable {
   }
 
   /**
-   * Returns a shared buffer of a name that was closed before, perhaps while room was made of its
-   * memory.
+   * Creates a shared buffer with a name whose earlier buffer was closed. Retries, because the
+   * memory of the earlier buffer may still be moved to make room.
    */
   private UnifiedBuffer<int[]> created(String name) {
     long patience = System.nanoTime() + PATIENCE.toNanos();
@@ -162,7 +162,7 @@ final class Bystander implements AutoCloseable {
     if (random.nextBoolean()) {
       asked.cancel(false);
     }
-    // Failures are those of memory that is short.
+    // Failures are caused by a lack of memory.
     asked
         .handle(
             (buffer, _) -> {
@@ -210,7 +210,7 @@ final class Bystander implements AutoCloseable {
     assertThat(seen).isEqualTo(Patterns.array(ElementType.BYTE, LENGTH, 7));
   }
 
-  /** Ends it; how many things it did. */
+  /** Stops the thread; returns the number of its actions. */
   long end() {
     close();
     Throwable thrown = failure.get();

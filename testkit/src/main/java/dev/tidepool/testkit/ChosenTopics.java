@@ -14,7 +14,7 @@ final class ChosenTopics implements ExecutionCondition {
   @Override
   public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
     Optional<AnnotatedElement> element = context.getElement();
-    // JUnit makes a suite's instance before it looks at the topics in it.
+    // JUnit creates the instance of a suite before it evaluates the topics.
     Optional<Object> suite = context.getParent().flatMap(ExtensionContext::getTestInstance);
     if (!ALL
         && element.orElse(null) instanceof Class<?> type

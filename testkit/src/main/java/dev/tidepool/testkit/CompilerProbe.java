@@ -9,13 +9,13 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.util.Optional;
 
 /**
- * Whether an accelerator of this machine can compile expressions: a backend may need a library of
- * the vendor's for that, which is not everywhere, and do all else without.
+ * Tests whether an accelerator of this machine can compile expressions. A backend may need a
+ * vendor's library to compile, and do everything else without it.
  */
 public final class CompilerProbe {
   private CompilerProbe() {}
 
-  /** Why the accelerator has no compiler here; empty if it has one, or one that fails. */
+  /** Returns why the accelerator has no compiler here; empty if it has one, even one that fails. */
   public static Optional<String> whyNone(Accelerator accelerator) {
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(accelerator, MemoryOptions.defaults())) {

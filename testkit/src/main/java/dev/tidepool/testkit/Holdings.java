@@ -6,26 +6,26 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 
 /**
- * What this process has of the system; 0 for what the system does not tell.
+ * The resources that this process holds; 0 if the system does not report them.
  *
- * @param residentBytes in memory
- * @param files that are open
- * @param threads of the virtual machine, too
+ * @param residentBytes the resident memory
+ * @param files the open files
+ * @param threads all threads, including those of the virtual machine
  */
 record Holdings(long residentBytes, long files, long threads) {
-  /** Pages of the process may come and go by so much. */
+  /** The tolerance for resident memory. */
   private static final long RESIDENT_SLACK = 192L << 20;
 
-  /** Files and threads that the virtual machine may have more of than at first. */
+  /** The tolerance for files and threads, of which the virtual machine may need more. */
   private static final int SLACK = 20;
 
-  /** After the collector has run, so that garbage counts as little as it can. */
+  /** Returns the resources after a garbage collection. */
   static Holdings now() throws IOException {
     System.gc();
     return new Holdings(resident(), count("fd"), count("task"));
   }
 
-  /** Returns whether these are more than chance explains. */
+  /** Returns whether these resources exceed the first ones by more than the tolerances. */
   boolean exceed(Holdings first) {
     return residentBytes >= first.residentBytes + RESIDENT_SLACK
         || files >= first.files + SLACK

@@ -26,9 +26,9 @@ import org.junit.platform.commons.support.HierarchyTraversalMode;
 import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
- * What {@link LeakFree} does. Keeps everything in the test's own store, so tests may run at once.
+ * Implements {@link LeakFree}. All state is in the test's own store, so tests may run concurrently.
  *
- * <p>It is compiled with the interfaces of JUnit 5.12 and runs with them and with JUnit 6.
+ * <p>The class is compiled with the interfaces of JUnit 5.12, and runs with them and with JUnit 6.
  */
 final class LeakFreeExtension
     implements BeforeEachCallback,
@@ -40,8 +40,8 @@ final class LeakFreeExtension
       ExtensionContext.Namespace.create(LeakFreeExtension.class);
 
   /**
-   * The Tidepool that parameters come from. JUnit 5.12 closes nothing in its stores but {@code
-   * CloseableResource}; later versions warn of one that is not an {@code AutoCloseable} too.
+   * The Tidepool of the parameters. JUnit 5.12 closes only {@code CloseableResource} in its stores;
+   * later versions warn about one that is not also an {@code AutoCloseable}.
    */
   private record Provided(Tidepool tidepool, UnifiedMemoryManager manager)
       implements AutoCloseable, ExtensionContext.Store.CloseableResource {
@@ -51,10 +51,10 @@ final class LeakFreeExtension
     }
   }
 
-  /** The watch of a test, and the observer that was installed before. */
+  /** The watch of a test, and the observer that it replaced. */
   private record Installed(ManagerWatch watch, @Nullable ManagerObserver previous) {}
 
-  /** A constructor's parameter is the test's own too, where each test has an instance. */
+  /** Gives parameters of the constructor to one test, if each test has its own instance. */
   @Override
   public ExtensionContextScope getTestInstantiationExtensionContextScope(ExtensionContext root) {
     return ExtensionContextScope.TEST_METHOD;
@@ -88,7 +88,7 @@ final class LeakFreeExtension
   }
 
   /**
-   * Returns the accelerator that the method names, or else the innermost class around it that does.
+   * Returns the accelerator that the method's annotation names, or the innermost annotated class's.
    */
   private static String accelerator(ExtensionContext context) {
     return AnnotationSupport.findAnnotation(context.getElement(), LeakFree.class)
@@ -118,7 +118,7 @@ final class LeakFreeExtension
   public void afterEach(ExtensionContext context) {
     Installed installed = store(context).get(Installed.class, Installed.class);
     if (installed == null) {
-      // An extension before this one failed, and the test did not begin.
+      // An earlier extension failed, and the test did not begin.
       return;
     }
     ManagerObserver.install(installed.previous());
@@ -148,10 +148,7 @@ final class LeakFreeExtension
                 : ", allocated at\n    " + leak.site().replace("\n", "\n    "));
   }
 
-  /**
-   * Returns the managers of parameters and of fields; a Tidepool stands for those of its
-   * accelerators.
-   */
+  /** Returns the managers of parameters and fields, including those of each Tidepool. */
   private static Set<UnifiedMemoryManager> managers(ExtensionContext context) {
     IdentityHashMap<UnifiedMemoryManager, Boolean> found = new IdentityHashMap<>();
     Provided provided = store(context).get(Provided.class, Provided.class);
@@ -188,7 +185,7 @@ final class LeakFreeExtension
             .accelerators()
             .forEach(accelerator -> found.put(tidepool.memory(accelerator), true));
       } catch (IllegalStateException e) {
-        // closed: its managers are closed with it, and were seen before
+        // closed: its managers are closed too, and were seen before
       }
     }
   }

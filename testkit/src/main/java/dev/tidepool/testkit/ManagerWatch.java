@@ -13,13 +13,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The managers of one test, with the buffers that were live when the test method began and when the
- * manager was last seen open.
+ * The managers of one test. For each, it records the live buffers at the start of the test method
+ * and at the last time when the manager was seen open.
  *
- * <p>Its monitor guards the map; no manager is called under it.
+ * <p>The monitor guards the map; no manager is called under it.
  */
 final class ManagerWatch implements ManagerObserver {
-  /** A manager, and what was live in it. */
+  /** A manager and its live buffers. */
   private static final class Watched {
     private final UnifiedMemoryManager manager;
     private volatile List<BufferInfo> before = List.of();
@@ -29,7 +29,7 @@ final class ManagerWatch implements ManagerObserver {
       this.manager = manager;
     }
 
-    /** Records what is live, if the manager is open. */
+    /** Records the live buffers if the manager is open. */
     void look() {
       List<BufferInfo> live = live(manager);
       if (live != null) {
@@ -54,19 +54,19 @@ final class ManagerWatch implements ManagerObserver {
     watched(manager).look();
   }
 
-  /** The test method begins: what is live now is none of its leaks. */
+  /** Begins the test method: buffers that are live now are not its leaks. */
   void begin(Collection<UnifiedMemoryManager> known) {
     look(known);
     all().forEach(watched -> watched.before = watched.last);
   }
 
-  /** Looks at all managers, and at those given from now on. */
+  /** Looks at all known managers, including the given ones. */
   void look(Collection<UnifiedMemoryManager> known) {
     known.forEach(this::watched);
     all().forEach(Watched::look);
   }
 
-  /** Returns what is open now, or was when its manager began to close. */
+  /** Returns the buffers that are open now, or were when their manager began to close. */
   List<Leak> leaks() {
     List<Leak> leaks = new ArrayList<>();
     for (Watched watched : all()) {
@@ -85,13 +85,13 @@ final class ManagerWatch implements ManagerObserver {
     return List.copyOf(managers.values());
   }
 
-  /** Returns what is live now, pending work done; null if the manager is closed. */
+  /** Returns the live buffers after pending operations; null if the manager is closed. */
   private static @Nullable List<BufferInfo> live(UnifiedMemoryManager manager) {
     try {
       try {
         manager.synchronize();
       } catch (TidepoolException failed) {
-        // The test's own affair; the work has ended all the same.
+        // The test checks failures; the operations have ended in any case.
       }
       return manager.buffers();
     } catch (IllegalStateException closed) {
@@ -99,7 +99,7 @@ final class ManagerWatch implements ManagerObserver {
     }
   }
 
-  /** What identifies a buffer among snapshots: all but its state and age. */
+  /** Identifies a buffer in several snapshots: everything except its state and age. */
   private record Identity(String tag, String type, long length, String location, String site) {
     Identity(BufferInfo info) {
       this(info.tag(), info.elementType(), info.length(), info.location().name(), info.site());

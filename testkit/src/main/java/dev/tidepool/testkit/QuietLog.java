@@ -6,7 +6,7 @@ import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Keeps the library's warnings out of the log of tests that make it fail thousands of times. */
+/** Suppresses the library's warnings in tests that make the library fail thousands of times. */
 final class QuietLog implements BeforeAllCallback, AfterAllCallback {
   private static final Logger LIBRARY = Logger.getLogger("dev.tidepool");
   private static final Logger SEEDS = Logger.getLogger(RandomWorkload.class.getName());

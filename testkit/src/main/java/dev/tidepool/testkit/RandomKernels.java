@@ -17,40 +17,40 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Random kernels written as Java methods, whose results on an accelerator are compared, bit for
- * bit, with what the methods compute when they are called: nested loops, switches, labelled jumps,
- * calls, casts, integers that wrap, floats and doubles with the operations that are exact
- * everywhere. Accelerators without doubles get kernels without. Where a method throws for an item,
- * the kernel has to throw the same exception with the same line.
+ * Random kernels written as Java methods. Their results on an accelerator are compared, bit for
+ * bit, with those of calling the methods. The kernels have nested loops, switches, labelled jumps,
+ * calls, casts, integers that wrap, and floats and doubles with the operations that are exact
+ * everywhere. Accelerators without doubles get kernels without them. If a method throws for an
+ * item, the kernel must throw the same exception with the same line.
  *
- * <p>Others have {@linkplain #withBarriers barriers} and memory of groups. Their methods compute in
- * threads of plain Java, one for each item of a group. Barriers stand in straight code, loops and
- * conditions; before and behind them are conditions, jumps, returns and faults of some items. Such
- * a kernel may be refused: because it is not known that all items reach its barriers together, or
- * because PoCL computes kernels of its shape wrong. A kernel that ends the process ends the run:
- * run fewer kernels from the logged seed on to find it.
+ * <p>Other kernels have {@linkplain #withBarriers barriers} and group memory. Their methods run in
+ * plain Java with one thread for each item of a group. Barriers occur in straight code, loops and
+ * conditions. Before and after them, some items meet conditions, jumps, returns and faults. Such a
+ * kernel may be refused: if it is not known that all items reach its barriers together, or if PoCL
+ * computes kernels of its shape wrong. A kernel that kills the process ends the run. To find it,
+ * run fewer kernels from the logged seed.
  *
  * <pre>{@code
  * new RandomKernels(tidepool, "opencl:0").kernels(1000).run();
  * }</pre>
  *
- * <p>The seed is logged, and at the end the number of kernels; runs of more than 20,000 log a line
- * for each 10,000. The system property {@code tidepool.testkit.seed} sets it, and {@code
- * tidepool.testkit.kernels} the number of kernels. The error for a kernel that is wrong has its
+ * <p>The seed and the final number of kernels are logged; runs of more than 20,000 log a line for
+ * each 10,000. The system property {@code tidepool.testkit.seed} sets the seed, and {@code
+ * tidepool.testkit.kernels} the number of kernels. The error for a wrong kernel contains its
  * source, shrunk as far as a minute allows, and the seed that runs it alone.
  *
- * <p>Immutable; each setting answers with a copy.
+ * <p>Immutable; each setting returns a copy.
  */
 public final class RandomKernels {
   private static final System.Logger LOGGER = System.getLogger(RandomKernels.class.getName());
   private static final int BATCH = 50;
 
-  /** Longer runs than those of continuous integration tell how far they are. */
+  /** Longer runs than those of continuous integration report their progress. */
   private static final int LONGEST_SILENT = 20_000;
 
   private static final int REPORTED = 10_000;
 
-  /** The share of so few kernels that are refused says nothing. */
+  /** The share of refused kernels is not significant for fewer kernels. */
   private static final int FEW = 20;
 
   private final Tidepool tidepool;
@@ -62,17 +62,17 @@ public final class RandomKernels {
   private final int mostRefused;
 
   /**
-   * Random kernels as one program, for tests of what is generated from it. An argument in front of
-   * the others says which kernel is called.
+   * Returns random kernels as one program, for tests of generated code. A scalar in front of the
+   * arguments selects the kernel.
    *
-   * @param seed of the first kernel; the others have the numbers behind it
-   * @param count how many kernels
+   * @param seed the seed of the first kernel; the others have the following seeds
+   * @param count the number of kernels
    */
   public static KernelSource.Method program(long seed, int count) {
     return KernelBatch.of(seed, count).together();
   }
 
-  /** 1,000 kernels, each a program of its own. */
+  /** Creates 1,000 kernels, each a program of its own. */
   public RandomKernels(Tidepool tidepool, String accelerator) {
     this(
         tidepool,
@@ -120,27 +120,27 @@ public final class RandomKernels {
   }
 
   /**
-   * Puts fifty kernels into one program, for accelerators whose compiler takes long: a scalar
-   * argument says which of them is called.
+   * Returns a copy that puts fifty kernels into one program, for accelerators with a slow compiler.
+   * A scalar argument selects the kernel.
    */
   public RandomKernels inPrograms() {
     return new RandomKernels(tidepool, accelerator, seed, kernels, true, false, 0);
   }
 
   /**
-   * Kernels with barriers, each a program of its own.
+   * Returns a copy with barriers in the kernels, each a program of its own.
    *
-   * @param percent how many of 100 may be refused
+   * @param percent the percentage of kernels that may be refused
    */
   public RandomKernels withBarriers(int percent) {
     return new RandomKernels(tidepool, accelerator, seed, kernels, false, true, percent);
   }
 
   /**
-   * Runs them on all processors.
+   * Runs the kernels on all processors.
    *
-   * @return how many kernels were compared
-   * @throws AssertionError if one is wrong, or too many are refused
+   * @return the number of compared kernels
+   * @throws AssertionError if a kernel is wrong, or too many are refused
    */
   public int run() {
     int count = Integer.getInteger("tidepool.testkit.kernels", kernels);
@@ -166,7 +166,7 @@ public final class RandomKernels {
           "%s of %s %s are refused on %s, more than %s%%: %s"
               .formatted(left, count, kind(), accelerator, mostRefused, setting(seed)));
     }
-    // Of a kernel that throws, nothing but that is compared.
+    // For a kernel that throws, only the exception is compared.
     if (count >= FEW && 2 * faulting.get() > count) {
       throw new AssertionError(
           "%s of %s %s throw on %s, most of them: %s"
@@ -195,10 +195,10 @@ public final class RandomKernels {
     return "-Dtidepool.testkit.seed=" + seed;
   }
 
-  /** Runs kernels in a row; counts those that are refused, and those that throw. */
+  /** Runs consecutive kernels; counts those that are refused and those that throw. */
   private void run(
       Accelerator device, long first, int count, AtomicInteger refused, AtomicInteger faulting) {
-    // Programs are cached by the manager, and none of these is used twice.
+    // A new manager, because managers cache programs, and none of these is used twice.
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(device, MemoryOptions.builder().build())) {
       if (barriers) {
@@ -221,7 +221,7 @@ public final class RandomKernels {
     return batch;
   }
 
-  /** Returns how many kernels throw. */
+  /** Compares kernels; returns how many throw. */
   private int compare(UnifiedMemoryManager memory, long first, int count) {
     KernelBatch batch = KernelBatch.of(first, count, Kinds.of(memory.accelerator()));
     @Nullable RuntimeException refused = null;

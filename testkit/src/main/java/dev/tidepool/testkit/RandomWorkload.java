@@ -17,21 +17,21 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Random operations on buffers of an accelerator, from several threads, checked against plain
- * arrays: copies of every form, slices and views, mappings, lending to native code, kernels, lists
- * of transfers, distributions, prefetches and closes, at once and in the background, on memory of
- * the library's, of others, and of files.
+ * arrays. They include copies of every form, slices and views, mappings, lending to native code,
+ * kernels, lists of transfers, distributions, prefetches and closes, synchronous and asynchronous.
+ * The memory belongs to the library, to other code, and to files.
  *
  * <pre>{@code
  * new RandomWorkload(tidepool, "opencl:0").threads(4).operations(100_000).run();
  * }</pre>
  *
- * <p>The seed is printed; the system property {@code tidepool.testkit.seed} sets it. A failing list
- * of operations that fails on one thread as well is shrunk by bisection, and the error lists what
- * is left of it. With faults, driver calls fail now and then: what a failed write hit is unknown
- * until it is written whole, everything else stays exact, and nothing leaks. What runs in the
- * background is stopped now and then too.
+ * <p>The seed is logged; the system property {@code tidepool.testkit.seed} sets it. A failing list
+ * of operations that also fails on one thread is shrunk by bisection, and the error contains the
+ * remaining ones. With faults, driver calls fail now and then. The contents after a failed write
+ * are unknown until all of them are written; everything else stays exact, and nothing leaks.
+ * Asynchronous operations are then cancelled now and then, too.
  *
- * <p>Immutable; each setting answers with a copy.
+ * <p>Immutable; each setting returns a copy.
  */
 public final class RandomWorkload {
   private static final System.Logger LOGGER = System.getLogger(RandomWorkload.class.getName());
@@ -51,13 +51,13 @@ public final class RandomWorkload {
   private final boolean kernels;
   private final @Nullable NativeFill nativeFill;
 
-  /** 100,000 operations on one thread, without faults. */
+  /** Creates a workload of 100,000 operations on one thread, without faults. */
   public RandomWorkload(Tidepool tidepool, String accelerator) {
     this(tidepool, accelerator, Long.getLong("tidepool.testkit.seed", System.nanoTime()));
   }
 
   private RandomWorkload(Tidepool tidepool, String accelerator, long seed) {
-    // Small staging blocks: transfers of a few elements take the path of large ones.
+    // Small staging blocks, so that short transfers take the path of large ones.
     this(
         tidepool,
         accelerator,
@@ -151,11 +151,11 @@ public final class RandomWorkload {
   }
 
   /**
-   * Runs it.
+   * Runs the workload.
    *
-   * @return how many elements that were read were compared with the model
-   * @throws AssertionError if one differs, something fails that should not, or something leaks;
-   *     with the seed and, where it could be found, a short list of operations that shows it
+   * @return the number of read elements that were compared with the model
+   * @throws AssertionError if an element differs, an operation fails that should not, or something
+   *     leaks; with the seed and, if found, a short list of operations that reproduces the failure
    */
   public long run() {
     LOGGER.log(
@@ -216,7 +216,7 @@ public final class RandomWorkload {
     }
   }
 
-  /** What one thread does. */
+  /** The body of one thread. */
   private interface Body {
     void run(int thread);
   }
@@ -268,7 +268,7 @@ public final class RandomWorkload {
     return failure(list) != null;
   }
 
-  /** As few operations as a bounded search finds that fail on one thread; empty if none do. */
+  /** Returns a short list that fails on one thread, from a bounded search; empty if none fails. */
   private List<Operation> shrunk(List<Operation> failing) {
     Throwable alone = failure(failing);
     if (alone == null) {

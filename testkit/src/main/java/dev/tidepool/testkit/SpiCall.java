@@ -1,10 +1,10 @@
 package dev.tidepool.testkit;
 
 /**
- * A call of the seam between the runtime and a backend, as counters and faults name it.
+ * A call of the interface between the runtime and a backend, as a key for counters and faults.
  *
- * <p>Polls ({@code Event.isDone}, {@code Device.memory}) are left out: how often they are made is
- * up to chance, and the n-th call of a scenario is to be the same call in each run.
+ * <p>Polls ({@code Event.isDone}, {@code Device.memory}) are omitted. Their number depends on
+ * timing, and the n-th call of a scenario must be the same call in each run.
  */
 public enum SpiCall {
   /** {@code Device.allocate}. */
@@ -64,12 +64,12 @@ public enum SpiCall {
     this.mayFail = mayFail;
   }
 
-  /** Returns whether the seam's contract lets the call fail; what ends things never does. */
+  /** Returns whether the contract lets the call fail; calls that release something never do. */
   public boolean mayFail() {
     return mayFail;
   }
 
-  /** Returns whether the call hands a command to a queue and answers with its event. */
+  /** Returns whether the call submits a command to a queue and returns its event. */
   public boolean isCommand() {
     return switch (this) {
       case WRITE, SCATTER, GATHER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE, MARK -> true;

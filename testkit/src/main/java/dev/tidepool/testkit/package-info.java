@@ -1,9 +1,9 @@
 /**
- * What every accelerator promises, as suites, and the means to test programs with.
+ * The contract of every accelerator as suites, and tools to test programs with.
  *
- * <p>This package owns the entries: the conformance suite, the random workload, the check for
- * leaks. It uses the public API of {@code dev.tidepool}, and of the runtime nothing; the packages
- * below it know the seam to the backends.
+ * <p>This package contains the entry points: the conformance suite, the random workload and the
+ * leak check. It uses the public API of {@code dev.tidepool}, and nothing of the runtime. The
+ * packages below it know the interface to the backends.
  */
 @NullMarked
 package dev.tidepool.testkit;

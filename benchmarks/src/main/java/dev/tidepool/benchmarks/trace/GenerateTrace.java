@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 public final class GenerateTrace {
   private GenerateTrace() {}
 
-  /** Arguments: the program's name, the file, and a seed; without a seed 1. */
+  /** Writes a trace. Arguments: the program's name, the file, and a seed, 1 by default. */
   public static void main(String[] arguments) throws IOException {
     if (arguments.length < 2 || arguments.length > 3) {
       System.err.println("give a program (" + names() + "), a file, and a seed if you like");
@@ -24,7 +24,7 @@ public final class GenerateTrace {
   }
 
   /**
-   * Writes a trace, in the place of a file that exists.
+   * Writes a trace, and replaces an existing file.
    *
    * @throws IllegalArgumentException if there is no program of that name
    */

@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * The allocations of a column store that runs queries one after another, some side by side. A query
- * reads batches of rows, of which each column is a buffer and text has any length; it filters them
- * into smaller columns and feeds a hash table that doubles when it is full; results stay for a
- * while, until their reader is done.
+ * The allocations of a column store that runs queries, some of them concurrently. A query reads
+ * batches of rows; each column is a buffer, and texts have any length. The query filters the
+ * batches into smaller columns and adds them to a hash table, which doubles when it is full.
+ * Results live for a while, until their reader is done.
  */
 final class QueryEngine {
   private static final int QUERIES = 300;
@@ -56,7 +56,7 @@ final class QueryEngine {
     return recorder.allocate(bytes, MemoryLocation.DEVICE);
   }
 
-  /** One query under way. */
+  /** One running query. */
   private final class Query {
     private final int columns = random.nextInt(2, 9);
     private final int texts = random.nextInt(0, 3);
@@ -67,12 +67,12 @@ final class QueryEngine {
     private long tableUsed;
     private int table = allocate(SMALLEST_TABLE);
 
-    /** Runs a batch; false if there is none left. */
+    /** Runs a batch; returns false if none is left. */
     boolean next() {
       if (batchesLeft-- == 0) {
         return false;
       }
-      // The last batch of a file has what rows are left.
+      // The last batch of a file has the remaining rows.
       int rows = batchesLeft == 0 ? random.nextInt(1, ROWS) : ROWS;
       List<Integer> read = batch(rows);
       int selection = allocate((rows + 7) / 8);

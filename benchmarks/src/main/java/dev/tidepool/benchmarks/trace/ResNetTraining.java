@@ -9,10 +9,10 @@ import java.util.SplittableRandom;
 
 /**
  * The allocations of a network like ResNet-50 (He et al., "Deep Residual Learning for Image
- * Recognition", 2015) that is trained with momentum: parameters live throughout, activations are
- * made on the way forward and freed on the way backward, and every convolution has a workspace for
- * a moment. Images come through pinned batches that are loaded ahead, and the last batch of an
- * epoch is smaller.
+ * Recognition", 2015) during training with momentum. Parameters live throughout. Activations are
+ * allocated in the forward pass and freed in the backward pass. Every convolution has a short-lived
+ * workspace. Images are loaded ahead into pinned batches, and the last batch of an epoch is
+ * smaller.
  */
 final class ResNetTraining {
   private static final int STEPS = 40;
@@ -27,9 +27,9 @@ final class ResNetTraining {
   /**
    * A convolution with its normalisation.
    *
-   * @param parameters numbers that are learned
-   * @param activations numbers that come out for each image
-   * @param patch numbers that one output is made of, which the workspace depends on
+   * @param parameters the number of learned values
+   * @param activations the number of output values for each image
+   * @param patch the number of input values of one output, which determines the workspace
    */
   private record Layer(long parameters, long activations, long patch) {
     static Layer convolution(int in, int out, int kernel, int side) {
@@ -98,7 +98,7 @@ final class ResNetTraining {
     return 3L * IMAGE * IMAGE * images(step);
   }
 
-  /** Decodes images of any size, and has the batch ready. */
+  /** Decodes images of any size, and stores the batch. */
   private void load(int step) {
     int batch = recorder.allocate(4 * pixels(step), MemoryLocation.PINNED);
     for (int image = 0; image < images(step); image++) {
@@ -116,14 +116,14 @@ final class ResNetTraining {
     Deque<Integer> activations = new ArrayDeque<>();
     for (Layer layer : layers) {
       workspace(layer, images);
-      // What the convolution gives, and what its normalisation does.
+      // The outputs of the convolution and of its normalisation.
       activations.push(device(layer.activations() * images));
       activations.push(device(layer.activations() * images));
     }
     List<Integer> gradients = backward(activations, images);
     recorder.free(input);
     if (step == 0) {
-      // Momentum is made when the optimiser first needs it.
+      // Momentum is allocated when the optimiser first needs it.
       for (Layer layer : layers) {
         forever.add(device(layer.parameters()));
       }
@@ -147,7 +147,7 @@ final class ResNetTraining {
     return gradients;
   }
 
-  /** Patches of a part of the outputs laid out side by side. */
+  /** Allocates patches of a part of the outputs side by side, and frees them. */
   private void workspace(Layer layer, int images) {
     long numbers = Math.min(layer.patch() * 1024, layer.activations() * images * 9);
     recorder.free(device(numbers));

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * The allocations of a job over a stream: messages of varied length come in through pinned buffers,
- * now and then ten times as many for a while; they are decoded into the columns of the newest
- * window of a ring. Each tick a window begins and the oldest one is aggregated and freed.
+ * The allocations of a streaming job. Messages of varied length arrive through pinned buffers,
+ * sometimes ten times as many for a while. They are decoded into the columns of the newest window
+ * of a ring. In each tick a window begins, and the oldest one is aggregated and freed.
  */
 final class StreamingJob {
   private static final int TICKS = 600;

@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.io.Writer;
 
 /**
- * Writes a trace as the option {@code trace} does; the user's guide describes the format. For one
+ * Writes a trace like the option {@code trace}; the user's guide describes the format. For one
  * thread.
  */
 final class TraceWriter {

@@ -2,21 +2,21 @@ package dev.tidepool.benchmarks.trace;
 
 import java.util.Locale;
 
-/** Programs whose allocations are generated, because they are typical. */
+/** Programs whose typical allocations are generated. */
 enum Workload {
   /** Training steps of an image classifier. */
   RESNET,
   /** Queries of a column store. */
   QUERY,
-  /** Windows over a stream that comes in bursts. */
+  /** Windows over a stream with bursts. */
   STREAM;
 
-  /** Returns its name on the command line. */
+  /** Returns the program's name on the command line. */
   String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Writes its allocations, which depend on the seed only. */
+  /** Writes the program's allocations, which depend only on the seed. */
   void write(TraceWriter writer, long seed) {
     switch (this) {
       case RESNET -> ResNetTraining.write(writer, seed);

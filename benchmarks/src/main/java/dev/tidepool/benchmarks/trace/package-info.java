@@ -1,6 +1,6 @@
 /**
- * Programs whose allocations are generated, because they are typical: traces that {@code tidepool
- * bench --replay} repeats with a pool and without one.
+ * Programs whose typical allocations are generated as traces, which {@code tidepool bench --replay}
+ * repeats with and without a pool.
  */
 @NullMarked
 package dev.tidepool.benchmarks.trace;

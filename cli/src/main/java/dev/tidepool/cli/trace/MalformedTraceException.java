@@ -1,6 +1,6 @@
 package dev.tidepool.cli.trace;
 
-/** A file is no trace, or contradicts itself. */
+/** Thrown if a file is not a trace, or contradicts itself. */
 public final class MalformedTraceException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

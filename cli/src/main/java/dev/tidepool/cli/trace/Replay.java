@@ -10,17 +10,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a memory manager made of a trace. The first fifth of the events warms it up; the figures
- * named so leave them out.
+ * The figures of a trace replayed on a memory manager. The first fifth of the events is the
+ * warm-up; figures named {@code warm} exclude it.
  *
- * @param nanos from the first event to the last
- * @param allocations buffers allocated
- * @param driverCalls allocations that the driver or the operating system was asked for
- * @param warmAllocations buffers allocated after the warm-up
- * @param warmDriverCalls driver calls after the warm-up
- * @param warmHitRate the part of blocks that a pool served after the warm-up, from 0 to 1
- * @param peakLive the most bytes that were allocated at one time, as they were asked for
- * @param peakReserved the most bytes that were held of the driver and the operating system
+ * @param nanos the time from the first event to the last
+ * @param allocations the buffers allocated
+ * @param driverCalls the allocations from the driver or the operating system
+ * @param warmAllocations the buffers allocated after the warm-up
+ * @param warmDriverCalls the driver calls after the warm-up
+ * @param warmHitRate the fraction of blocks that a pool served after the warm-up, from 0 to 1
+ * @param peakLive the most bytes of open buffers at one time, as requested
+ * @param peakReserved the most bytes held from the driver and the operating system at one time
  */
 public record Replay(
     long nanos,
@@ -34,15 +34,15 @@ public record Replay(
 
   private static final int WARM_UP_PART = 5;
 
-  /** Held bytes at their peak as a multiple of live bytes at theirs; 1 if nothing was live. */
+  /** Returns the peak of held bytes divided by the peak of live bytes; 1 if nothing was live. */
   public double reservedPerLive() {
     return peakLive == 0 ? 1 : (double) peakReserved / peakLive;
   }
 
   /**
-   * Does what the trace did, on the calling thread.
+   * Replays a trace on the calling thread.
    *
-   * @param memory a manager that has not been used
+   * @param memory an unused manager
    * @param fill whether each buffer is filled once, as programs do
    */
   public static Replay of(Trace trace, UnifiedMemoryManager memory, boolean fill) {

@@ -4,12 +4,12 @@ import dev.tidepool.MemoryLocation;
 import java.util.Arrays;
 
 /**
- * What a program allocated and freed, in order. Buffers are numbered from 0 in the order of their
- * allocation. Kept in arrays, because a recorded program may have tens of millions of events.
+ * The allocations and frees of a program, in order. Buffers are numbered from 0 in the order of
+ * their allocation. Arrays hold the events, because a recorded program may have tens of millions.
  */
 public final class Trace {
   private final String name;
-  // The buffer that is allocated, or the complement of the one that is freed.
+  // The number of the buffer for an allocation; its complement for a free.
   private final int[] events;
   private final long[] bytes;
   private final MemoryLocation[] locations;
@@ -30,22 +30,22 @@ public final class Trace {
     void freed(int buffer);
   }
 
-  /** Returns the name of its file. */
+  /** Returns the name of the file. */
   public String name() {
     return name;
   }
 
-  /** Returns how many buffers are allocated. */
+  /** Returns the number of allocated buffers. */
   public int buffers() {
     return bytes.length;
   }
 
-  /** Returns how many allocations and frees there are. */
+  /** Returns the number of allocations and frees. */
   public int events() {
     return events.length;
   }
 
-  /** Returns the most bytes that are allocated at one time. */
+  /** Returns the most bytes allocated at one time. */
   public long peakBytes() {
     long live = 0;
     long peak = 0;
@@ -56,7 +56,7 @@ public final class Trace {
     return peak;
   }
 
-  /** Shows a range of the events. */
+  /** Visits a range of the events. */
   public void visit(int from, int to, Visitor visitor) {
     for (int i = from; i < to; i++) {
       int event = events[i];
@@ -88,7 +88,7 @@ public final class Trace {
       return bufferCount++;
     }
 
-    /** Adds the free of a buffer that is allocated. */
+    /** Adds the free of an allocated buffer. */
     void free(int buffer) {
       add(~buffer);
     }

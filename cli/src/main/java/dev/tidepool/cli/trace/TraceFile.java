@@ -10,13 +10,13 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Reads what the option {@code trace} wrote. docs/guide/operating.md describes the format. For one
- * thread.
+ * Reads the files that the option {@code trace} writes. docs/guide/operating.md describes the
+ * format. For one thread.
  */
 public final class TraceFile {
   private static final String HEADER = "tidepool-trace 1";
 
-  /** No line of a trace is longer. */
+  /** The greatest length of a line. */
   private static final int LONGEST_LINE = 100;
 
   private final Path file;
@@ -31,16 +31,16 @@ public final class TraceFile {
   /**
    * Reads a file.
    *
-   * @throws MalformedTraceException if it is no trace, or one that contradicts itself; the message
+   * @throws MalformedTraceException if the file is not a trace, or contradicts itself; the message
    *     names the line
-   * @throws IOException if it cannot be read
+   * @throws IOException if the file cannot be read
    */
   public static Trace read(Path file) throws IOException {
     return new TraceFile(file).read();
   }
 
   private Trace read() throws IOException {
-    // Every byte is a character here; others than ASCII are found in their line.
+    // Every byte is read as a character; others than ASCII are reported with their line.
     try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.ISO_8859_1)) {
       if (!HEADER.equals(line(reader))) {
         throw wrong("this is no trace: it must begin with '" + HEADER + "'");
@@ -55,7 +55,7 @@ public final class TraceFile {
     return recorder.trace(name == null ? file.toString() : name.toString());
   }
 
-  /** Returns the next line; empty at the end. A file of another kind may have no line ends. */
+  /** Returns the next line; empty at the end. Bounded, as other files may have no line breaks. */
   private String line(BufferedReader reader) throws IOException {
     lineNumber++;
     StringBuilder line = new StringBuilder();
@@ -108,7 +108,7 @@ public final class TraceFile {
         return number;
       }
     } catch (NumberFormatException _) {
-      // Told below.
+      // Reported below.
     }
     throw wrong("'" + text + "' is no number from 0 to " + Long.MAX_VALUE);
   }

@@ -1,8 +1,8 @@
 /**
- * Allocation traces: what a program allocated and freed, in order, read from a file and replayed
- * against a memory manager.
+ * Allocation traces: the allocations and frees of a program, read from a file and replayed on a
+ * memory manager.
  *
- * <p>It uses the public API only, and knows nothing of command lines.
+ * <p>This package uses only the public API, and does not depend on command lines.
  */
 @NullMarked
 package dev.tidepool.cli.trace;

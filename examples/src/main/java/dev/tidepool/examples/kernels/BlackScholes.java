@@ -9,9 +9,9 @@ import java.lang.invoke.MethodHandles;
 import java.util.Random;
 
 /**
- * Prices of options by Black and Scholes: functions of {@link Math}, a method that returns a value,
- * and two results. {@code (float) Math.log(x)} of a float is computed in floats where the device
- * has no doubles, so the kernel runs everywhere.
+ * Option prices by Black and Scholes: functions of {@link Math}, a method that returns a value, and
+ * two results. The kernel computes {@code (float) Math.log(x)} of a float in floats if the device
+ * has no doubles, so it runs everywhere.
  */
 public final class BlackScholes {
   private static final KernelSource PRICES = KernelSource.method(MethodHandles.lookup(), "prices");
@@ -20,7 +20,7 @@ public final class BlackScholes {
 
   private BlackScholes() {}
 
-  /** The prices of the item's option to buy and of that to sell. */
+  /** Computes the price of one call option and one put option. */
   static void prices(
       int i,
       float rate,
@@ -39,7 +39,7 @@ public final class BlackScholes {
     puts[i] = discounted * normal(-d2) - spots[i] * normal(-d1);
   }
 
-  /** Returns the normal distribution, by the polynomial 26.2.17 of Abramowitz and Stegun. */
+  /** Returns the normal distribution by polynomial 26.2.17 of Abramowitz and Stegun. */
   private static float normal(float x) {
     float t = 1 / (1 + 0.2316419f * Math.abs(x));
     float polynomial = -1.8212559f + t * 1.3302745f;
@@ -50,7 +50,7 @@ public final class BlackScholes {
     return x > 0 ? 1 - tail : tail;
   }
 
-  /** Returns the prices of options to buy, and after them of those to sell. */
+  /** Returns the prices of the call options, followed by those of the put options. */
   static float[][] computed(
       UnifiedMemoryManager memory, float[] spots, float[] strikes, float[] years) {
     float[] calls = new float[spots.length];
@@ -63,7 +63,7 @@ public final class BlackScholes {
     return new float[][] {calls, puts};
   }
 
-  /** Returns the price of one option to buy and of one to sell by plain Java, in doubles. */
+  /** Returns the price of one call and one put option, computed by plain Java in doubles. */
   static double[] plain(double spot, double strike, double years) {
     double deviation = VOLATILITY * Math.sqrt(years);
     double drift = (RATE + 0.5 * VOLATILITY * VOLATILITY) * years;
@@ -86,7 +86,7 @@ public final class BlackScholes {
     return x > 0 ? 1 - tail : tail;
   }
 
-  /** Returns the largest difference to plain Java, relative to spot and strike together. */
+  /** Returns the largest difference to plain Java, relative to the sum of spot and strike. */
   static double error(float[][] prices, float[] spots, float[] strikes, float[] years) {
     double error = 0;
     for (int i = 0; i < spots.length; i++) {
@@ -99,7 +99,7 @@ public final class BlackScholes {
     return error;
   }
 
-  /** Random numbers between two limits. */
+  /** Returns random numbers between two limits. */
   static float[] random(int length, long seed, float least, float greatest) {
     Random random = new Random(seed);
     float[] values = new float[length];
@@ -109,7 +109,7 @@ public final class BlackScholes {
     return values;
   }
 
-  /** The argument is the number of options; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of options, 1,000,000 by default. */
   public static void main(String[] arguments) {
     int length = Check.size(arguments, 1_000_000);
     float[] spots = random(length, 1, 5, 100);

@@ -11,15 +11,15 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * A blur of 3 x 3 pixels: a stencil, whose indices are clamped at the borders by a method that the
- * kernel calls. Methods that a kernel calls are ordinary static methods.
+ * A blur of 3 x 3 pixels. A method that the kernel calls clamps the indices at the borders. Methods
+ * that a kernel calls are ordinary static methods.
  */
 public final class Blur {
   private static final KernelSource BLUR = KernelSource.method(MethodHandles.lookup(), "blur");
 
   private Blur() {}
 
-  /** The mean of the pixel and its neighbours; beyond a border lies the border's pixel again. */
+  /** Computes the mean of a pixel and its neighbours; the border is repeated beyond the image. */
   static void blur(WorkItem item, int width, int height, float[] image, float[] blurred) {
     int x = (int) item.globalId(0);
     int y = (int) item.globalId(1);
@@ -48,7 +48,7 @@ public final class Blur {
     return blurred;
   }
 
-  /** Returns the result by plain Java, which adds a border to the image first. */
+  /** Computes the result by plain Java, which adds a border to the image first. */
   static float[] plain(int width, int height, float[] image) {
     int wide = width + 2;
     float[] framed = new float[wide * (height + 2)];
@@ -71,7 +71,7 @@ public final class Blur {
     return blurred;
   }
 
-  /** The argument is the width of the image; 800 without one. */
+  /** Runs the example; the argument is the width of the image, 800 by default. */
   public static void main(String[] arguments) {
     int width = Check.size(arguments, 800);
     int height = 3 * width / 4 + 1;

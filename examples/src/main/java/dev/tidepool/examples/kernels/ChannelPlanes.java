@@ -11,8 +11,8 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * Pixels of three bytes become three planes of normalised floats, as neural networks read them (HWC
- * to CHW): a range of three dimensions, and bytes that are unsigned by {@code & 0xff}.
+ * Converts pixels of three bytes to three planes of normalised floats, the format of neural
+ * networks (HWC to CHW). The range has three dimensions, and {@code & 0xff} makes bytes unsigned.
  */
 public final class ChannelPlanes {
   private static final int CHANNELS = 3;
@@ -20,7 +20,7 @@ public final class ChannelPlanes {
 
   private ChannelPlanes() {}
 
-  /** One value of one channel: dimension 0 is its column, 1 its row, 2 its channel. */
+  /** Computes one value of one channel: dimension 0 is the column, 1 the row, 2 the channel. */
   static void planes(
       WorkItem item,
       int width,
@@ -53,7 +53,7 @@ public final class ChannelPlanes {
     return planes;
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static float[] plain(byte[] pixels, float[] mean, float[] deviation) {
     float[] planes = new float[pixels.length];
     int plane = pixels.length / CHANNELS;
@@ -65,7 +65,7 @@ public final class ChannelPlanes {
     return planes;
   }
 
-  /** The argument is the width of the image; 640 without one. */
+  /** Runs the example; the argument is the width of the image, 640 by default. */
   public static void main(String[] arguments) {
     int width = Check.size(arguments, 640);
     int height = 3 * width / 4 + 1;

@@ -14,8 +14,8 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * The scores of many rows against a query: an item has a row and loops over it. The rows stay in a
- * buffer for every query, and the range says how many items there are.
+ * The scores of many rows for a query. Each item loops over one row. The rows stay in a buffer for
+ * all queries, and the range determines the number of items.
  */
 public final class DotProduct {
   private static final int DIMENSIONS = 128;
@@ -23,7 +23,7 @@ public final class DotProduct {
 
   private DotProduct() {}
 
-  /** The score of the item's row, the sum of products. */
+  /** Computes the score of one row, a sum of products. */
   static void dot(WorkItem item, int dimensions, float[] rows, float[] query, float[] scores) {
     int row = (int) item.globalId(0);
     float sum = 0;
@@ -33,7 +33,7 @@ public final class DotProduct {
     scores[row] = sum;
   }
 
-  /** Returns the scores of each row against each query, query by query. */
+  /** Returns the scores of all rows for each query. */
   static float[][] scores(UnifiedMemoryManager memory, float[] rows, float[]... queries) {
     int dimensions = queries[0].length;
     int count = rows.length / dimensions;
@@ -45,14 +45,14 @@ public final class DotProduct {
         dot.execute(
             Arguments.of(
                 "dimensions", dimensions, "rows", kept, "query", queries[q], "scores", scores),
-            LaunchRange.of(count)); // without it, one item for each element of the rows
+            LaunchRange.of(count)); // by default, one item for each element of the rows
         scores.copyTo(all[q]);
       }
     }
     return all;
   }
 
-  /** Returns the scores of one query by plain Java. */
+  /** Computes the scores of one query by plain Java. */
   static float[] plain(float[] rows, float[] query) {
     float[] scores = new float[rows.length / query.length];
     for (int i = 0; i < rows.length; i++) {
@@ -61,7 +61,7 @@ public final class DotProduct {
     return scores;
   }
 
-  /** The argument is the number of rows; 20,000 without one. */
+  /** Runs the example; the argument is the number of rows, 20,000 by default. */
   public static void main(String[] arguments) {
     Random random = new Random(1);
     float[] rows = new float[Check.size(arguments, 20_000) * DIMENSIONS];

@@ -11,9 +11,9 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * A histogram of bytes by atomic additions. Each group counts in memory of its own, where fewer
- * items compete for a counter, and adds its counters to those of the result at the end. The number
- * of items does not depend on the data: an item takes every so many bytes.
+ * A histogram of bytes by atomic additions. Each group counts in its own memory, where fewer items
+ * compete for a counter, and then adds its counters to the result. The number of items does not
+ * depend on the data: each item reads bytes at a fixed stride.
  */
 public final class Histogram {
   private static final int BINS = 256;
@@ -22,11 +22,11 @@ public final class Histogram {
 
   private Histogram() {}
 
-  /** Adds to the counts; groups have as many items as there are counters. */
+  /** Adds to the counts; a group has as many items as there are counters. */
   static void count(WorkItem item, byte[] values, int[] counts) {
     int[] own = item.localInts(BINS);
     int local = (int) item.localId(0);
-    own[local] = 0; // memory of a group is not cleared
+    own[local] = 0; // the memory of a group is not cleared
     item.barrier();
     int items = (int) item.globalSize(0);
     for (int i = (int) item.globalId(0); i < values.length; i += items) {
@@ -47,7 +47,7 @@ public final class Histogram {
     return counts;
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static int[] plain(byte[] values) {
     int[] counts = new int[BINS];
     for (byte value : values) {
@@ -56,7 +56,7 @@ public final class Histogram {
     return counts;
   }
 
-  /** The argument is the number of bytes; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of bytes, 1,000,000 by default. */
   public static void main(String[] arguments) {
     byte[] values = new byte[Check.size(arguments, 1_000_000)];
     Random random = new Random(6);

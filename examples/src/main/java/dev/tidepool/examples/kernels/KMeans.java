@@ -15,15 +15,15 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * A step of k-means over colours by three kernels of one class, which an orchestrator registers by
- * their names and runs where the buffers are. Each colour finds its nearest centre, is added to the
- * sums of that centre by atomic operations, and the centres move to the means. Sums of integers are
- * the same in any order.
+ * A step of k-means over colours by three kernels of one class. An orchestrator registers them by
+ * name and runs them where the buffers are. Each colour finds its nearest centre and is added
+ * atomically to the sums of that centre. Then the centres move to the means. Sums of integers do
+ * not depend on the order of additions.
  */
 public final class KMeans {
   private static final int CENTRES = 16;
 
-  /** Bytes of so many colours have a sum that an int holds. */
+  /** The most colours whose channel sums always fit an int. */
   private static final int MOST_COLOURS = Integer.MAX_VALUE / 255;
 
   private KMeans() {}
@@ -47,7 +47,7 @@ public final class KMeans {
     nearest[i] = best;
   }
 
-  /** Adds one colour to the sums of its centre: red, green, blue, and how many there are. */
+  /** Adds one colour to the sums of its centre: red, green, blue, and the number of colours. */
   @KernelMethod
   static void add(WorkItem item, byte[] colours, int[] nearest, int[] sums) {
     int i = (int) item.globalId(0);
@@ -69,7 +69,7 @@ public final class KMeans {
     }
   }
 
-  /** Returns the centres after one step; {@code kernels} has the kernels of this class. */
+  /** Returns the centres after one step; {@code kernels} contains the kernels of this class. */
   static int[] step(
       ComputeOrchestrator kernels, UnifiedMemoryManager memory, byte[] colours, int[] centres) {
     int count = colours.length / 3;
@@ -97,7 +97,7 @@ public final class KMeans {
     return moved;
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static int[] plain(byte[] colours, int[] centres) {
     int[][] sums = new int[centres.length / 3][4];
     for (int i = 0; i < colours.length; i += 3) {
@@ -133,7 +133,7 @@ public final class KMeans {
     return distance;
   }
 
-  /** The argument is the number of colours; 300,000 without one. */
+  /** Runs the example; the argument is the number of colours, 300,000 by default. */
   public static void main(String[] arguments) {
     Random random = new Random(10);
     byte[] colours = new byte[3 * Check.size(arguments, 300_000)];

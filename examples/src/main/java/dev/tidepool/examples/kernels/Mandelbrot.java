@@ -11,8 +11,8 @@ import java.util.Arrays;
 
 /**
  * The Mandelbrot set: a loop whose length depends on the item, and constants of the class. A single
- * operation that was rounded otherwise would change some of the counts; every accelerator has
- * exactly those of Java.
+ * operation with different rounding would change some counts. Every accelerator returns the same
+ * counts as Java.
  */
 public final class Mandelbrot {
   private static final int LIMIT = 500;
@@ -23,7 +23,7 @@ public final class Mandelbrot {
 
   private Mandelbrot() {}
 
-  /** After how many steps the item's point is outside of the circle of radius 2. */
+  /** Counts the steps until the item's point leaves the circle of radius 2. */
   static void escape(WorkItem item, int width, int[] steps) {
     int column = (int) item.globalId(0);
     int row = (int) item.globalId(1);
@@ -41,7 +41,7 @@ public final class Mandelbrot {
     steps[row * width + column] = n;
   }
 
-  /** Returns the steps for each pixel, row by row. */
+  /** Returns the number of steps for each pixel, row by row. */
   static int[] steps(UnifiedMemoryManager memory, int width, int height) {
     int[] steps = new int[width * height];
     memory
@@ -50,7 +50,7 @@ public final class Mandelbrot {
     return steps;
   }
 
-  /** Returns the result by plain Java: a kernel is a method that can be called. */
+  /** Computes the result by plain Java: a kernel is a method that can be called. */
   static int[] plain(int width, int height) {
     int[] steps = new int[width * height];
     for (int row = 0; row < height; row++) {
@@ -61,7 +61,7 @@ public final class Mandelbrot {
     return steps;
   }
 
-  /** The argument is the width of the image; 400 without one. */
+  /** Runs the example; the argument is the width of the image, 400 by default. */
   public static void main(String[] arguments) {
     int width = Check.size(arguments, 400);
     int height = 3 * width / 4 + 1;

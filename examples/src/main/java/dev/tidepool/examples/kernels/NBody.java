@@ -14,8 +14,8 @@ import java.util.Random;
 
 /**
  * Bodies that attract each other. Every item reads all bodies, so a step reads one buffer and
- * writes another, and the next step has them the other way round. Steps are queued without waiting
- * for each other. The item's index is the first parameter.
+ * writes another, and the next step swaps the two. Steps are queued without waiting for each other.
+ * The item's index is the first parameter.
  */
 public final class NBody {
   private static final int STEPS = 4;
@@ -25,7 +25,7 @@ public final class NBody {
 
   private NBody() {}
 
-  /** Moves one body. Bodies are x, y, z and mass; velocities are three numbers. */
+  /** Moves one body. A body has x, y, z and mass; a velocity has three numbers. */
   static void step(int i, float dt, float[] bodies, float[] velocities, float[] moved) {
     float x = bodies[4 * i];
     float y = bodies[4 * i + 1];
@@ -52,7 +52,7 @@ public final class NBody {
     moved[4 * i + 3] = bodies[4 * i + 3];
   }
 
-  /** Returns the bodies after some steps, from rest. */
+  /** Returns the bodies after some steps, starting at rest. */
   static float[] moved(UnifiedMemoryManager memory, int steps, float[] bodies) {
     int count = bodies.length / 4;
     float[] result = new float[bodies.length];
@@ -70,12 +70,12 @@ public final class NBody {
         to = from;
         from = written;
       }
-      from.copyTo(result); // waits for the steps, and fails if one of them did
+      from.copyTo(result); // waits for the steps, and fails if one of them failed
     }
     return result;
   }
 
-  /** Returns the result by plain Java, over a structure of arrays. */
+  /** Computes the result by plain Java, over a structure of arrays. */
   static float[] plain(int steps, float[] bodies) {
     int count = bodies.length / 4;
     float[][] position = new float[3][count];
@@ -112,7 +112,7 @@ public final class NBody {
     return moved;
   }
 
-  /** The argument is the number of bodies; 2000 without one. */
+  /** Runs the example; the argument is the number of bodies, 2000 by default. */
   public static void main(String[] arguments) {
     float[] bodies = new float[4 * Check.size(arguments, 2000)];
     Random random = new Random(8);

@@ -13,9 +13,9 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * A prefix sum of any length: each group scans its own elements, the sums of groups are scanned in
- * the same way, and are then added. The scan of a group is a method with barriers, which the kernel
- * calls. Two kernels work in place on one buffer; no byte travels between them.
+ * A prefix sum of any length. Each group scans its own elements; the sums of the groups are scanned
+ * in the same way and added to the elements. The scan of a group is a method with barriers that the
+ * kernel calls. Both kernels work in place on one buffer, without copies in between.
  */
 public final class PrefixSum {
   private static final int GROUP = 256;
@@ -24,7 +24,7 @@ public final class PrefixSum {
 
   private PrefixSum() {}
 
-  /** Scans the elements of each group, and stores the sum of each. */
+  /** Scans the elements of each group, and stores the sum of each group. */
   static void scan(WorkItem item, int[] values, int[] sums) {
     int i = (int) item.globalId(0);
     int local = (int) item.localId(0);
@@ -54,17 +54,17 @@ public final class PrefixSum {
     return sum;
   }
 
-  /** Adds to each element what all groups before its own have together. */
+  /** Adds to each element the sum of all groups before its own. */
   static void add(int i, int[] values, int[] sums) {
     values[i] += i < GROUP ? 0 : sums[i / GROUP - 1];
   }
 
-  /** Replaces each element by the sum of all up to it. */
+  /** Replaces each element by the sum of all elements up to it. */
   static void scanAll(UnifiedMemoryManager memory, UnifiedBuffer<int[]> values) {
     long groups = Math.ceilDiv(values.length(), (long) GROUP);
     try (UnifiedBuffer<int[]> sums = memory.allocate(ElementType.INT, groups)) {
       memory
-          .compile(SCAN) // compiled once, whatever the depth
+          .compile(SCAN) // compiled once, at any depth
           .execute(
               Arguments.of("values", values, "sums", sums),
               LaunchRange.of(groups * GROUP).inGroupsOf(GROUP));
@@ -77,7 +77,7 @@ public final class PrefixSum {
     }
   }
 
-  /** Returns the sums of all elements up to each. */
+  /** Returns for each element the sum of all elements up to it. */
   static int[] sums(UnifiedMemoryManager memory, int[] values) {
     int[] sums = new int[values.length];
     try (UnifiedBuffer<int[]> buffer = memory.copyOf(values)) {
@@ -87,14 +87,14 @@ public final class PrefixSum {
     return sums;
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static int[] plain(int[] values) {
     int[] sums = values.clone();
     Arrays.parallelPrefix(sums, Integer::sum);
     return sums;
   }
 
-  /** The argument is the number of elements; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of elements, 1,000,000 by default. */
   public static void main(String[] arguments) {
     int[] values = new Random(7).ints(Check.size(arguments, 1_000_000)).toArray();
     int[] sums;

@@ -13,10 +13,10 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * Run-length encoding: how kernels write a result whose size only the data tells. The first kernel
- * counts the runs that begin in each group; the host adds these few counts up and allocates the
- * result; the second kernel numbers the runs by a scan within the group and stores each at its
- * number; the third turns places into lengths.
+ * Run-length encoding: kernels with a result whose size depends on the data. The first kernel
+ * counts the runs that begin in each group. The host adds up these few counts and allocates the
+ * result. The second kernel numbers the runs by a scan within the group and stores each at its
+ * number. The third kernel converts positions to lengths.
  */
 public final class RunLengths {
   private static final int GROUP = 128;
@@ -31,9 +31,9 @@ public final class RunLengths {
    * Runs of equal values.
    *
    * @param values the value of each run
-   * @param lengths how often it is repeated
+   * @param lengths the length of each run
    */
-  @SuppressWarnings("ArrayRecordComponent") // compared by their contents where they are compared
+  @SuppressWarnings("ArrayRecordComponent") // only contents are compared
   record Runs(byte[] values, int[] lengths) {}
 
   /** Counts the runs that begin in each group. */
@@ -47,7 +47,7 @@ public final class RunLengths {
     return i < data.length && (i == 0 || data[i] != data[i - 1]);
   }
 
-  /** Stores value and place of each run; {@code before} is how many begin before each group. */
+  /** Stores value and position of each run; {@code before} counts the runs before each group. */
   static void store(WorkItem item, byte[] data, int[] before, byte[] values, int[] places) {
     int[] sums = item.localInts(GROUP);
     int i = (int) item.globalId(0);
@@ -69,13 +69,13 @@ public final class RunLengths {
     }
   }
 
-  /** A run ends where the next one begins. */
+  /** Computes the length of a run, which ends where the next one begins. */
   static void lengths(int run, int end, int[] places, int[] lengths) {
     int next = run + 1 < places.length ? places[run + 1] : end;
     lengths[run] = next - places[run];
   }
 
-  /** Returns the runs of some data, which is not empty. */
+  /** Returns the runs of data that is not empty. */
   static Runs encoded(UnifiedMemoryManager memory, byte[] data) {
     int groups = Math.ceilDiv(data.length, GROUP);
     LaunchRange range = LaunchRange.of((long) groups * GROUP).inGroupsOf(GROUP);
@@ -104,7 +104,7 @@ public final class RunLengths {
     }
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static Runs plain(byte[] data) {
     byte[] values = new byte[data.length];
     int[] lengths = new int[data.length];
@@ -118,7 +118,7 @@ public final class RunLengths {
     return new Runs(Arrays.copyOf(values, runs), Arrays.copyOf(lengths, runs));
   }
 
-  /** Random data, whose runs have one to twenty elements. */
+  /** Returns random data with runs of one to twenty elements. */
   static byte[] data(int length) {
     Random random = new Random(9);
     byte[] data = new byte[length];
@@ -131,7 +131,7 @@ public final class RunLengths {
     return data;
   }
 
-  /** The argument is the number of bytes; 1,000,000 without one. */
+  /** Runs the example; the argument is the number of bytes, 1,000,000 by default. */
   public static void main(String[] arguments) {
     byte[] data = data(Check.size(arguments, 1_000_000));
     Runs runs;

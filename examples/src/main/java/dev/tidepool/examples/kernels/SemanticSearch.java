@@ -17,19 +17,19 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * The ten best of many vectors for each query of a batch, by dot product. An item compares a part
- * of the vectors with eight queries, so that it loads each vector once for eight sums. The sums are
- * variables, which stay in registers. The host merges the best of all parts. For cosines, normalise
- * vectors and queries first.
+ * Finds the ten best of many vectors for each query of a batch, by dot product. An item compares a
+ * part of the vectors with eight queries, so each vector is loaded once for eight sums. The sums
+ * are variables, which stay in registers. The host merges the results of all parts. For cosine
+ * similarity, normalise vectors and queries first.
  */
 public final class SemanticSearch implements AutoCloseable {
   private static final int DIMENSIONS = 128;
   private static final int TOP = 10;
 
-  /** Queries of an item; the kernel has as many sums. */
+  /** The number of queries of an item, and of sums in the kernel. */
   private static final int GROUP = 8;
 
-  /** Vectors of an item: few enough for a cache that serves all groups of queries. */
+  /** The number of vectors of an item: few enough to stay in a cache for all groups of queries. */
   private static final int PART = 256;
 
   private static final KernelSource SEARCH =
@@ -41,7 +41,7 @@ public final class SemanticSearch implements AutoCloseable {
   private final int dimensions;
   private final int parts;
 
-  /** Keeps vectors for any number of batches. */
+  /** Copies vectors to the device for any number of batches. */
   SemanticSearch(UnifiedMemoryManager memory, int dimensions, float[] vectors) {
     this.memory = memory;
     this.dimensions = dimensions;
@@ -54,8 +54,8 @@ public final class SemanticSearch implements AutoCloseable {
   record Hit(int row, float score) {}
 
   /**
-   * Finds the best vectors of one part for one group of queries. The queries of a group lie side by
-   * side: eight first elements, eight second ones, and so on.
+   * Finds the best vectors of one part for one group of queries. The queries of a group are
+   * interleaved: eight first elements, eight second ones, and so on.
    */
   static void bestOfPart(
       WorkItem item, int dimensions, float[] vectors, float[] queries, float[] scores, int[] rows) {
@@ -108,7 +108,7 @@ public final class SemanticSearch implements AutoCloseable {
     }
   }
 
-  /** Inserts a row into the ten best from {@code first} on. Of equal scores the first row wins. */
+  /** Inserts a row into the ten best from {@code first} on, behind rows with an equal score. */
   private static void insert(int row, float score, float[] best, int[] found, int first) {
     int i = first + TOP - 1;
     if (score > best[i]) {
@@ -147,7 +147,7 @@ public final class SemanticSearch implements AutoCloseable {
     return hits;
   }
 
-  /** Returns the queries in groups; the last group is filled with zeros. */
+  /** Returns the queries interleaved in groups; the last group is padded with zeros. */
   private float[] sideBySide(float[][] queries) {
     float[] all = new float[Math.ceilDiv(queries.length, GROUP) * GROUP * dimensions];
     for (int q = 0; q < queries.length; q++) {
@@ -158,7 +158,7 @@ public final class SemanticSearch implements AutoCloseable {
     return all;
   }
 
-  /** Returns the best of one query, of which each part has found its own. */
+  /** Returns the best rows of one query from the best of each part. */
   private static List<Hit> merged(int first, int step, float[] scores, int[] rows) {
     float[] best = new float[TOP];
     int[] found = new int[TOP];
@@ -175,7 +175,7 @@ public final class SemanticSearch implements AutoCloseable {
     return hits;
   }
 
-  /** Returns the result of one query by plain Java: all scores, sorted. */
+  /** Computes the result of one query by plain Java: sorts all scores. */
   static List<Hit> plain(float[] vectors, float[] query) {
     List<Hit> hits = new ArrayList<>();
     for (int row = 0; row < vectors.length / query.length; row++) {
@@ -185,19 +185,19 @@ public final class SemanticSearch implements AutoCloseable {
       }
       hits.add(new Hit(row, score));
     }
-    // The sort is stable, so that of equal scores the first row comes first.
+    // The sort is stable, so of rows with equal scores the first comes first.
     hits.sort(Comparator.comparingDouble(Hit::score).reversed());
     return hits.subList(0, Math.min(TOP, hits.size()));
   }
 
-  /** Releases the vectors and the kernel. */
+  /** Closes the vectors and the kernel. */
   @Override
   public void close() {
     vectors.close();
     kernel.close();
   }
 
-  /** The argument is the number of vectors; 20,000 without one. */
+  /** Runs the example; the argument is the number of vectors, 20,000 by default. */
   public static void main(String[] arguments) {
     Random random = new Random(1);
     float[] vectors = new float[Check.size(arguments, 20_000) * DIMENSIONS];

@@ -11,8 +11,8 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * A matrix product in tiles: the items of a group load two tiles into memory that they share, meet
- * at a barrier, and each reads the tiles sixteen times. The range is padded to whole groups; items
+ * A matrix product in tiles. The items of a group load two tiles into shared memory, wait at a
+ * barrier, and read each loaded element sixteen times. The range is padded to whole groups. Items
  * beyond the matrix take part in the barriers, load zeros and store nothing.
  */
 public final class TiledProduct {
@@ -22,7 +22,7 @@ public final class TiledProduct {
 
   private TiledProduct() {}
 
-  /** One element of the product: dimension 0 is its column, dimension 1 its row. */
+  /** Computes one element of the product: dimension 0 is the column, dimension 1 the row. */
   static void product(
       WorkItem item, int rows, int inner, int columns, float[] a, float[] b, float[] c) {
     float[] tileA = item.localFloats(TILE * TILE);
@@ -41,7 +41,7 @@ public final class TiledProduct {
       for (int k = 0; k < TILE; k++) {
         sum += tileA[y * TILE + k] * tileB[k * TILE + x];
       }
-      item.barrier(); // no item reads them any more
+      item.barrier(); // no item still reads the tiles
     }
     if (row < rows && column < columns) {
       c[row * columns + column] = sum;
@@ -64,7 +64,7 @@ public final class TiledProduct {
     return (long) Math.ceilDiv(size, TILE) * TILE;
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static float[] plain(int rows, int inner, int columns, float[] a, float[] b) {
     float[] c = new float[rows * columns];
     for (int row = 0; row < rows; row++) {
@@ -77,7 +77,7 @@ public final class TiledProduct {
     return c;
   }
 
-  /** The argument is the number of rows; 300 without one. */
+  /** Runs the example; the argument is the number of rows, 300 by default. */
   public static void main(String[] arguments) {
     int rows = Check.size(arguments, 300);
     int inner = rows + 7;

@@ -11,10 +11,10 @@ import java.util.Arrays;
 import java.util.Random;
 
 /**
- * A transposition by two kernels of one class. The first is the plain one, for a range of two
- * dimensions. In the second a group turns a tile in memory that it shares, so that neighbouring
- * items load from and store to neighbouring elements; its tile has a column more than it needs,
- * because elements that are 32 words apart share a bank of a GPU's memory.
+ * A transposition by two kernels of one class. The first is a plain kernel for a range of two
+ * dimensions. In the second, a group transposes a tile in shared memory, so that neighbouring items
+ * load and store neighbouring elements. The tile has an extra column, because elements 32 words
+ * apart share a memory bank of a GPU.
  */
 public final class Transposition {
   private static final int TILE = 16;
@@ -22,7 +22,7 @@ public final class Transposition {
 
   private Transposition() {}
 
-  /** The item's element goes from row and column to column and row. */
+  /** Copies the item's element from row and column to column and row. */
   @KernelMethod
   public static void direct(WorkItem item, int rows, int columns, double[] in, double[] out) {
     int column = (int) item.globalId(0);
@@ -30,7 +30,7 @@ public final class Transposition {
     out[column * rows + row] = in[row * columns + column];
   }
 
-  /** A transposition in tiles; the range is padded to whole groups. */
+  /** Transposes in tiles; the range is padded to whole groups. */
   @KernelMethod
   public static void tiled(WorkItem item, int rows, int columns, double[] in, double[] out) {
     double[] tile = item.localDoubles(TILE * STRIDE);
@@ -47,7 +47,7 @@ public final class Transposition {
     }
   }
 
-  /** Returns the transposed matrix, by one of the kernels. */
+  /** Returns the transposed matrix, computed by one of the kernels. */
   static double[] transposed(
       UnifiedMemoryManager memory, String kernel, int rows, int columns, double[] in) {
     double[] out = new double[in.length];
@@ -65,7 +65,7 @@ public final class Transposition {
     return (long) Math.ceilDiv(size, TILE) * TILE;
   }
 
-  /** Returns the result by plain Java. */
+  /** Computes the result by plain Java. */
   static double[] plain(int rows, int columns, double[] in) {
     double[] out = new double[in.length];
     for (int i = 0; i < in.length; i++) {
@@ -74,7 +74,7 @@ public final class Transposition {
     return out;
   }
 
-  /** The argument is the number of rows; 1000 without one. */
+  /** Runs the example; the argument is the number of rows, 1000 by default. */
   public static void main(String[] arguments) {
     int rows = Check.size(arguments, 1000);
     int columns = rows + 13;

@@ -1,6 +1,6 @@
 /**
  * Kernels that are written once, as Java methods, and run on every accelerator. Each program shows
- * one thing that a kernel can do, and compares its results with those of plain Java.
+ * one feature of kernels, and compares the results with those of plain Java.
  */
 @NullMarked
 package dev.tidepool.examples.kernels;

@@ -13,11 +13,11 @@ import java.util.stream.Stream;
 /**
  * A C++ compiler.
  *
- * @param command how it is called
- * @param version what it says of itself
+ * @param command the command that calls it
+ * @param version its own description
  */
 public record HostCompiler(String command, String version) {
-  /** How libraries are compiled. */
+  /** The options for libraries. */
   static final List<String> FLAGS =
       List.of(
           "-std=c++20",
@@ -30,8 +30,8 @@ public record HostCompiler(String command, String version) {
           "-Werror");
 
   /**
-   * Returns the compiler that {@code CXX} names, else {@code g++} or {@code c++}; empty where none
-   * runs.
+   * Returns the compiler that {@code CXX} names, otherwise {@code g++} or {@code c++}; empty if
+   * none runs.
    */
   public static Optional<HostCompiler> find() {
     String chosen = System.getenv("CXX");
@@ -48,7 +48,7 @@ public record HostCompiler(String command, String version) {
         .findFirst();
   }
 
-  /** Compiles in a folder; what the compiler says is in the exception where it fails. */
+  /** Compiles in a folder; if this fails, the exception contains the compiler's messages. */
   public void run(Path folder, List<String> options, String... arguments) throws IOException {
     List<String> call = new ArrayList<>(List.of(command));
     call.addAll(FLAGS);

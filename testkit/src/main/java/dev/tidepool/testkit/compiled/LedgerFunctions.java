@@ -13,8 +13,8 @@ import java.lang.invoke.MethodHandle;
 import java.util.List;
 
 /**
- * What each simulated library has: how often its functions were called, which calls are to fail,
- * and what was found. One method for each function that tests call.
+ * Functions that each simulated library has, one method each: the number of calls of its functions,
+ * the calls that shall fail, and the findings.
  */
 public final class LedgerFunctions {
   private final MethodHandle reset;
@@ -34,14 +34,14 @@ public final class LedgerFunctions {
         handle(library, "report", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG));
   }
 
-  /** Returns the control function of that name, which the library exports with a prefix. */
+  /** Returns a control function, which the library exports with a prefix. */
   public static MethodHandle handle(
       SymbolLookup library, String name, FunctionDescriptor descriptor) {
     return Linker.nativeLinker()
         .downcallHandle(library.findOrThrow("tidepool_sim_" + name), descriptor);
   }
 
-  /** Ends all that there is and starts again with that many devices. */
+  /** Destroys all objects and starts again with a number of devices. */
   public void reset(int devices) {
     order(
         () -> {
@@ -49,7 +49,7 @@ public final class LedgerFunctions {
         });
   }
 
-  /** Forgets counts, failures that were asked for, violations and notes. */
+  /** Clears counts, requested failures, violations and notes. */
   public void forget() {
     order(
         () -> {
@@ -58,7 +58,8 @@ public final class LedgerFunctions {
   }
 
   /**
-   * Lets calls of a function fail: from the nth from now on, so many times (less than 0 for ever).
+   * Makes calls of a function fail, a number of times from the nth on; a negative number means
+   * always.
    */
   public void fail(String function, long nth, int code, long times) {
     try (Arena arena = Arena.ofConfined()) {
@@ -78,7 +79,7 @@ public final class LedgerFunctions {
     }
   }
 
-  /** Returns the lines of a report; it may grow while it is read. */
+  /** Returns the lines of a report, which may grow while it is read. */
   public List<String> report(String which) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(which);
@@ -95,17 +96,17 @@ public final class LedgerFunctions {
     }
   }
 
-  /** A call that answers. */
+  /** A call with a result. */
   public interface Call<T> {
     T make() throws Throwable;
   }
 
-  /** A call that answers nothing. */
+  /** A call without a result. */
   public interface Order {
     void give() throws Throwable;
   }
 
-  /** Makes a call of a method handle. */
+  /** Calls a method handle. */
   public static void order(Order order) {
     call(
         () -> {
@@ -114,7 +115,7 @@ public final class LedgerFunctions {
         });
   }
 
-  /** Makes a call of a method handle and returns its answer. */
+  /** Calls a method handle and returns its result. */
   public static <T> T call(Call<T> call) {
     try {
       return call.make();

@@ -18,19 +18,19 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Compiles a simulated driver with the sources that all of them share, once for each version of its
+ * Compiles a simulated driver with the sources that all of them share, once for each version of the
  * sources and the compiler.
  *
- * <p>The result is in a folder of the user's cache that only the owner can enter, under the hash of
- * all that it depends on; it appears there whole or not at all, so that several processes may build
- * at the same time.
+ * <p>The result is in a folder of the user's cache that only the owner can access. The hash of all
+ * inputs names the folder. It appears complete or not at all, so several processes may build at the
+ * same time.
  */
 public final class NativeBuild {
   /**
-   * What came of a build.
+   * The outcome of a build.
    *
-   * @param libraries empty where there are none
-   * @param whyAbsent why there are none; else empty
+   * @param libraries empty if there are none
+   * @param whyAbsent the reason if there are none; otherwise empty
    */
   public record Outcome<T>(Optional<T> libraries, String whyAbsent) {
     private static <T> Outcome<T> absent(String why) {
@@ -38,17 +38,17 @@ public final class NativeBuild {
     }
   }
 
-  /** A whole build. */
+  /** A complete build. */
   public interface Build<T> {
     /** Builds libraries. */
     T with(HostCompiler compiler) throws IOException;
   }
 
-  /** How sources become libraries. */
+  /** Compiles sources to libraries. */
   public interface Steps {
     /**
-     * Compiles the sources in {@code folder}, where the results go too; {@code home} is the folder
-     * in which all of it is found later.
+     * Compiles the sources in {@code folder} and stores the results there; {@code home} is the
+     * folder to which all of it is moved later.
      */
     void compile(Path folder, Path home) throws IOException;
   }
@@ -71,7 +71,7 @@ public final class NativeBuild {
   private final HostCompiler compiler;
   private final Map<String, byte[]> sources = new TreeMap<>();
 
-  /** Creates a build whose results are in the cache under a name. */
+  /** Creates a build whose results are cached under a name. */
   public NativeBuild(String name, HostCompiler compiler) throws IOException {
     this.name = name;
     this.compiler = compiler;
@@ -79,9 +79,9 @@ public final class NativeBuild {
   }
 
   /**
-   * Builds what needs Linux and a C++ compiler, where they are present.
+   * Runs a build that needs Linux and a C++ compiler, if both are present.
    *
-   * @param what its name, for messages
+   * @param what the name for messages
    */
   public static <T> Outcome<T> attempt(String what, Build<T> build) {
     if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
@@ -101,7 +101,7 @@ public final class NativeBuild {
     }
   }
 
-  /** Adds the resources of those names in the package of a class. */
+  /** Adds resources of a class's package to the sources. */
   public NativeBuild with(Class<?> owner, List<String> resources) throws IOException {
     for (String resource : resources) {
       try (InputStream stream = owner.getResourceAsStream(resource)) {
@@ -115,9 +115,9 @@ public final class NativeBuild {
   }
 
   /**
-   * Returns the folder with the results, made by the steps unless it is there.
+   * Returns the folder with the results, and runs the steps unless it exists.
    *
-   * @param dependencies what the results depend on apart from the sources and the compiler
+   * @param dependencies what the results depend on besides the sources and the compiler
    */
   public Path run(List<String> dependencies, Steps steps) throws IOException {
     Path cache = cache();
@@ -131,7 +131,7 @@ public final class NativeBuild {
         steps.compile(attempt, home);
         Files.move(attempt, home, StandardCopyOption.ATOMIC_MOVE);
       } catch (IOException failure) {
-        if (!Files.isDirectory(home)) { // else another process was first
+        if (!Files.isDirectory(home)) { // otherwise another process was first
           throw failure;
         }
       } finally {
@@ -141,7 +141,7 @@ public final class NativeBuild {
     return home;
   }
 
-  /** A folder that only the owner can enter. */
+  /** Returns a folder that only the owner can access. */
   private Path cache() throws IOException {
     String set = System.getenv("XDG_CACHE_HOME");
     Path caches =

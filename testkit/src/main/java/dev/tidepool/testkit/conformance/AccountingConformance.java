@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Every figure is the sum of what happened; kernels by name run where the data is. */
+/** Statistics are consistent; named kernels run on the accelerator of their data. */
 public abstract class AccountingConformance extends Topic {
 
   @Test

@@ -33,14 +33,14 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * A buffer over memory of the device that other code allocated has that memory's bytes, brings
- * results to it, and gives it back once, after the last use. The other code is another manager,
- * which lends a buffer of its own and does nothing with it meanwhile.
+ * A buffer over device memory that other code allocated has the bytes of that memory, writes
+ * results to it, and releases it once, after the last use. The other code is another manager, which
+ * lends a buffer and does not use it meanwhile.
  */
 public abstract class AdoptedDeviceMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;
 
-  /** Memory of the device, of which another manager is the owner. */
+  /** Device memory that another manager owns. */
   private static final class ForeignMemory implements Runnable {
     private final UnifiedBuffer<float[]> source;
     private final NativeAccess access;
@@ -75,7 +75,7 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
     void run(ForeignMemory foreign);
   }
 
-  /** Runs a test for each kind of handle that the device has; there may be none. */
+  /** Runs a test for each kind of handle that the device supports; there may be none. */
   private Stream<DynamicTest> withEachKind(KindTest test) {
     return Stream.of(
             NativeKind.CUDA_POINTER,
@@ -361,7 +361,7 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
         });
   }
 
-  /** Returns the bytes of a tensor of the host. */
+  /** Returns the bytes of a host tensor. */
   private static MemorySegment data(DLPackExport export) {
     long data =
         MemorySegment.ofAddress(export.address()).reinterpret(40).get(ValueLayout.JAVA_LONG, 32);
@@ -377,7 +377,7 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
           Kernel kernel = bench().kernel("y = x + y");
           try (UnifiedBuffer<byte[]> buffer = memory().adopt(ElementType.BYTE, part, foreign)) {
             buffer.fill((byte) 0);
-            // One of them begins where an element may, at byte 8.
+            // One of the views begins at byte 8, where an element may begin.
             for (int from : new int[] {0, 3}) {
               UnifiedBuffer<float[]> view = buffer.slice(from, 4_000).as(ElementType.FLOAT);
               view.copyFrom(Arrays.copyOf(filled(3), 1_000));
@@ -415,7 +415,7 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
               "the memory is released",
               () -> {
                 System.gc();
-                // Allocations and the maintenance thread notice what is unreachable.
+                // Allocations and the maintenance thread detect unreachable buffers.
                 memory().allocate(ElementType.BYTE, 1).close();
                 return foreign.releases() > 0;
               });
@@ -460,7 +460,7 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
         foreign -> {
           NativeHandle all = foreign.handle();
           if (all.kind() != NativeKind.OPENCL_SVM) {
-            // OpenCL does not tell how large shared memory is.
+            // OpenCL does not report the size of shared virtual memory.
             long much = 1L << 40;
             assertThatIllegalArgumentException()
                 .isThrownBy(() -> adoptPart(foreign, all.offset(), much));

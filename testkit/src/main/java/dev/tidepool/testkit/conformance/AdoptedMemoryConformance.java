@@ -38,8 +38,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * A buffer over memory of another library has that memory's bytes, brings results back to it, and
- * gives it back once, after the last use.
+ * A buffer over memory of another library has the bytes of that memory, writes results back to it,
+ * and releases it once, after the last use.
  */
 public abstract class AdoptedMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;
@@ -57,12 +57,12 @@ public abstract class AdoptedMemoryConformance extends Topic {
 
   @AfterEach
   final void freeForeignMemory() {
-    // No buffer of a test that failed may use it after this.
+    // Closed first, so that no buffer of a failed test uses the memory afterwards.
     memory().close();
     arena.close();
   }
 
-  /** Memory of another library, which counts its releases and keeps what it held at the first. */
+  /** Memory of another library, which counts its releases and copies its contents at the first. */
   private static final class ForeignMemory implements Runnable {
     private final MemorySegment segment;
     private final AtomicInteger releases = new AtomicInteger();
@@ -81,7 +81,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
       if (releases.get() == 0) {
         atRelease = contents(ElementType.FLOAT, segment);
       }
-      // Last: another thread waits for it, and looks at the rest then.
+      // Last, because another thread waits for the count before it reads the other fields.
       releases.incrementAndGet();
     }
 
@@ -192,14 +192,14 @@ public abstract class AdoptedMemoryConformance extends Topic {
         "the memory is released",
         () -> {
           System.gc();
-          // Allocations and the maintenance thread notice what is unreachable.
+          // Allocations and the maintenance thread detect unreachable buffers.
           memory().allocate(ElementType.BYTE, 1).close();
           return foreign.releases() > 0;
         });
     foreign.assertReleasedWith(new float[LENGTH]);
   }
 
-  /** As Python's deleters do, which take a lock that the thread has which waits for the release. */
+  /** Like Python's deleters, which need a lock that the thread waiting for the release may hold. */
   @Test
   final void aReleaseOfAnUnreachableBufferMayWaitForTheThreadThatClosesTheManager() {
     ReentrantLock lock = new ReentrantLock();
@@ -293,7 +293,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
     assertThat(memory().statistics().activeBuffers()).isZero();
   }
 
-  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // as other languages do
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // like other languages
   private static <E extends Throwable> void throwAnyway(Throwable failure) throws E {
     throw (E) failure;
   }
@@ -411,7 +411,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
             bench().accelerator().id().startsWith("metal")
                 ? refusal("SVM", NativeKind.OPENCL_SVM, address, 400, "OPENCL_SVM")
                 : refusal("Metal", NativeKind.METAL_BUFFER, address, 400, "METAL_BUFFER"),
-            // A driver of OpenCL takes any handle for one of its own.
+            // An OpenCL driver accepts any handle as one of its own.
             bench().accelerator().id().startsWith("opencl")
                 ? refusal("CUDA", NativeKind.CUDA_POINTER, address, 400, "CUDA_POINTER")
                 : refusal("OpenCL", NativeKind.OPENCL_BUFFER, address, 400, "OPENCL_BUFFER"))

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Buffers of every location and length can be allocated, or the error says why not. */
+/** Buffers of every location and length can be allocated, or the error gives the reason. */
 public abstract class AllocationConformance extends Topic {
   private static final int[] LENGTHS = {0, 1, 7, 4096, 65_537, (1 << 20) + 3};
 
@@ -111,7 +111,7 @@ public abstract class AllocationConformance extends Topic {
               buffer.copyFrom(pattern);
               Patterns.assertEqual(contents(buffer), pattern, "aligned to " + alignment);
             } catch (UnsupportedOperationException e) {
-              // a driver may have a largest alignment of its own memory, beyond what is usual
+              // a driver may refuse unusually large alignments of its own memory
               assertThat(hostReaches).as("refused: %s", e).isFalse();
               assertThat(alignment).isGreaterThan(64);
               assertThat(e).hasMessageContaining(Long.toString(alignment));

@@ -7,7 +7,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Arrays of every element type travel to every location and back, whole and in part. */
+/** Arrays of every element type are copied to every location and back, completely and in part. */
 public abstract class ArrayCopyConformance extends Topic {
   private static final int[] LENGTHS = {0, 1, 13, 1000, 70_001};
 
@@ -130,7 +130,7 @@ public abstract class ArrayCopyConformance extends Topic {
         });
   }
 
-  /** A test of elements of any type. */
+  /** A test of one element type and location. */
   private interface TypedTest {
     <A> void run(ElementType<A> type, MemoryLocation location);
   }

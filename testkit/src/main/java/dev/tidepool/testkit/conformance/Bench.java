@@ -23,8 +23,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * What one test works with: a manager of its own on the accelerator, and the buffers that it asked
- * for, which end with it. Used by the test's thread.
+ * The resources of one test: its own manager on the accelerator, and buffers, which are closed with
+ * the bench. Used by the test's thread.
  */
 public final class Bench implements AutoCloseable {
   private final Supplier<Tidepool> opener;
@@ -37,8 +37,8 @@ public final class Bench implements AutoCloseable {
   /**
    * Creates a bench with a fresh manager.
    *
-   * @param opener opens a Tidepool like the given one, for tests that close it
-   * @param noCompiler why tests leave out the kernels of an accelerator; empty if they do not
+   * @param opener opens a Tidepool like the given one, for tests that close theirs
+   * @param noCompiler returns why tests omit kernels on an accelerator; empty if they do not
    */
   public Bench(
       Supplier<Tidepool> opener,
@@ -52,7 +52,7 @@ public final class Bench implements AutoCloseable {
     memory = UnifiedMemoryManager.create(accelerator, MemoryOptions.defaults());
   }
 
-  /** The accelerator that the suite is about. */
+  /** Returns the tested accelerator. */
   public Accelerator accelerator() {
     return accelerator;
   }
@@ -67,44 +67,44 @@ public final class Bench implements AutoCloseable {
     return memory;
   }
 
-  /** Returns a Tidepool of the test's own. */
+  /** Returns a Tidepool for this test alone. */
   public Tidepool openTidepool() {
     Tidepool another = opener.get();
     opened.add(another::close);
     return another;
   }
 
-  /** Returns a further manager on an accelerator, with options. */
+  /** Returns another manager of an accelerator, with options. */
   public UnifiedMemoryManager manager(Accelerator where, MemoryOptions options) {
     UnifiedMemoryManager manager = UnifiedMemoryManager.create(where, options);
     opened.add(manager::close);
     return manager;
   }
 
-  /** Managers that others own the memory of: of this accelerator again, and of each other one. */
+  /** Returns new managers, one for each accelerator, including the tested one. */
   public List<UnifiedMemoryManager> otherManagers() {
     return tidepool.accelerators().stream()
         .map(other -> manager(other, MemoryOptions.defaults()))
         .toList();
   }
 
-  /** Ends a buffer with the test. */
+  /** Closes a buffer at the end of the test. */
   public <A> UnifiedBuffer<A> owned(UnifiedBuffer<A> buffer) {
     opened.add(buffer::close);
     return buffer;
   }
 
-  /** Returns a buffer that ends with the test. */
+  /** Returns a buffer that is closed at the end of the test. */
   public <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, MemoryLocation location) {
     return owned(memory.allocate(type, length, location));
   }
 
-  /** Returns a buffer that ends with the test. */
+  /** Returns a buffer that is closed at the end of the test. */
   public <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, Allocation allocation) {
     return owned(memory.allocate(type, length, allocation));
   }
 
-  /** Returns a buffer with a pattern in it. */
+  /** Returns a buffer filled with a pattern. */
   public <A> UnifiedBuffer<A> patterned(
       ElementType<A> type, int length, MemoryLocation location, long seed) {
     UnifiedBuffer<A> buffer = buffer(type, length, location);
@@ -113,14 +113,14 @@ public final class Bench implements AutoCloseable {
   }
 
   /**
-   * Returns an elementwise kernel of the test's manager; where nothing compiles it, a skipped test.
+   * Returns an elementwise kernel of the test's manager; skips the test if there is no compiler.
    */
   public Kernel kernel(String expression) {
     assumeCompiler();
     return memory.compile(KernelSource.elementwise(expression));
   }
 
-  /** Skips the test where nothing compiles kernels. */
+  /** Skips the test if there is no compiler. */
   public void assumeCompiler() {
     Optional<String> none = noCompiler.apply(accelerator);
     assumeTrue(none.isEmpty(), () -> "no compiler: " + none.orElse(""));
@@ -131,17 +131,17 @@ public final class Bench implements AutoCloseable {
     return noCompiler.apply(where).isEmpty();
   }
 
-  /** Returns what this manager moved so far. */
+  /** Returns the transfers of the test's manager so far. */
   public TransferStatistics moved() {
     return memory.transfers().statistics();
   }
 
-  /** Returns whether the accelerator can do that. */
+  /** Returns whether the accelerator has a capability. */
   public boolean can(Capability capability) {
     return accelerator.capabilities().contains(capability);
   }
 
-  /** Returns whether there is one copy of everything. */
+  /** Returns whether host and device share all memory. */
   public boolean sharesMemory() {
     return can(Capability.SHARED_MEMORY);
   }
@@ -151,7 +151,7 @@ public final class Bench implements AutoCloseable {
     return can(Capability.UNIFIED_MEMORY) || sharesMemory();
   }
 
-  /** Returns the locations that the accelerator serves. */
+  /** Returns the locations that the accelerator supports. */
   public Set<MemoryLocation> locations() {
     Set<MemoryLocation> locations = EnumSet.allOf(MemoryLocation.class);
     if (!hasUnified()) {
@@ -160,15 +160,12 @@ public final class Bench implements AutoCloseable {
     return locations;
   }
 
-  /**
-   * Returns whether a buffer allocated there has one copy only, so that nothing is ever transferred
-   * for it.
-   */
+  /** Returns whether a buffer at a location has only one copy, so that it is never transferred. */
   public boolean hasOneCopy(MemoryLocation location) {
     return sharesMemory() || location == MemoryLocation.UNIFIED;
   }
 
-  /** Ends what the test opened, last first, and the manager. */
+  /** Closes everything that the test opened, in reverse order, and the manager. */
   @Override
   public void close() {
     opened.reversed().forEach(Runnable::run);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** What lies outside is refused, and nothing is touched. */
+/** Accesses out of bounds are rejected, and change nothing. */
 public abstract class BoundsConformance extends Topic {
   private static final int LENGTH = 100;
 

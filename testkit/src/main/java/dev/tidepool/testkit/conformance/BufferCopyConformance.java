@@ -17,7 +17,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Buffers are copied to buffers, wherever the two are. */
+/** Buffers are copied to buffers in any locations. */
 public abstract class BufferCopyConformance extends Topic {
   private static final int LENGTH = 30_011;
 
@@ -69,7 +69,7 @@ public abstract class BufferCopyConformance extends Topic {
     return tests;
   }
 
-  /** Copies all, in the background, and slices at odd offsets; the source holds pattern 1. */
+  /** Copies everything, asynchronously, and slices at odd offsets; the source holds pattern 1. */
   private void copies(UnifiedBuffer<float[]> source, UnifiedBuffer<float[]> target) {
     target.copyFrom(source);
     Patterns.assertEqual(contents(target), pattern(LENGTH, 1), "copied");
@@ -114,7 +114,7 @@ public abstract class BufferCopyConformance extends Topic {
     return inEveryLocation(
         location -> {
           UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 2);
-          // Or a block of the host that the pattern went through may become the host's copy.
+          // Else a host block that the pattern was copied through may become the host's copy.
           patterned(LENGTH, location, 3);
           int count = 10_007;
           float[] model = pattern(LENGTH, 2);

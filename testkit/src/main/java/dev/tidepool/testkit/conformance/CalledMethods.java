@@ -25,7 +25,7 @@ final class CalledMethods {
 
   private CalledMethods() {}
 
-  /** Returns all that take numbers and booleans and return one, in a fixed order. */
+  /** Returns all methods that take numbers and booleans and return one, in a fixed order. */
   static List<Method> all() {
     return Stream.of(Math.class, Integer.class, Long.class, Float.class, Double.class)
         .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
@@ -39,7 +39,7 @@ final class CalledMethods {
         .toList();
   }
 
-  /** Returns a method as {@code Math.floorMod(long, int)}. */
+  /** Returns a method in the form {@code Math.floorMod(long, int)}. */
   static String shown(Method method) {
     return method.getDeclaringClass().getSimpleName()
         + "."
@@ -54,8 +54,8 @@ final class CalledMethods {
   }
 
   /**
-   * Returns a kernel that calls methods of one type: {@code (int i, a[], b[], ..., out[])}, where
-   * item {@code i} stores what the methods return for the elements {@code i} behind each other.
+   * Returns a kernel that calls methods of one type: {@code (int i, a[], b[], ..., out[])}. Item
+   * {@code i} stores the methods' results for the elements {@code i}, one after another.
    */
   static KernelSource.Method kernel(List<Method> methods) {
     MethodType called = type(methods.getFirst());
@@ -101,7 +101,7 @@ final class CalledMethods {
     return TypeKind.fromDescriptor(type.descriptorString());
   }
 
-  /** Finds the class file of the one class that it loads, as kernels need it. */
+  /** Provides the class file of its only class as a resource, which kernels need. */
   private static final class Loader extends ClassLoader {
     private final byte[] bytes;
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** What is closed says so, by name, and takes nothing else with it than it must. */
+/** Closed objects report by name that they are closed; no unrelated objects are closed. */
 public abstract class ClosedConformance extends Topic {
   private static final String TAG = "low water";
 

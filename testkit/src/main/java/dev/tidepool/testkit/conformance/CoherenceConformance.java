@@ -26,8 +26,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Every cell of the table of states, reached from every location that can reach it: the state
- * after, the bytes that travelled, and the contents.
+ * Every cell of the state table, reached from every possible location: the new state, the
+ * transferred bytes, and the contents.
  */
 public abstract class CoherenceConformance extends Topic {
   private static final int LENGTH = 3000;
@@ -35,7 +35,7 @@ public abstract class CoherenceConformance extends Topic {
   private static final int PART_AT = 1001;
   private static final int PART = 500;
 
-  /** What travels: nothing, or everything that is newer on the other side. */
+  /** The transfer: none, or everything that is newer on the other side. */
   private enum Move {
     NOTHING,
     FETCH,
@@ -44,11 +44,11 @@ public abstract class CoherenceConformance extends Topic {
 
   private record Cell(Move move, BufferState after) {}
 
-  /** A buffer in a state, and what it holds. */
+  /** A buffer in a state, and its expected contents. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Scene(UnifiedBuffer<float[]> buffer, float[] model) {}
 
-  /** A way to do what a row of the table says; it changes the model alike. */
+  /** An access of a row of the table, which changes the model in the same way. */
   private interface Access {
     void run(Scene scene);
   }
@@ -163,7 +163,7 @@ public abstract class CoherenceConformance extends Topic {
           try (UnifiedBuffer<float[]> out =
               memory().allocate(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE)) {
             bench().kernel("y = x").execute(Arguments.of("x", scene.buffer(), "y", out));
-            // read on the device again, so that checking moves nothing of the scene's own buffer
+            // read on the device again, so that the check transfers nothing of the scene's buffer
             assertThat(out.state()).isEqualTo(DEVICE_ONLY);
           }
         });
@@ -298,7 +298,7 @@ public abstract class CoherenceConformance extends Topic {
           long pushed = moved.hostToDeviceBytes() - before.hostToDeviceBytes();
           assertThat(fetched).isEqualTo(travels && cell.move() == Move.FETCH ? BYTES : 0);
           if (travels && cell.move() == Move.PUSH) {
-            // what the device is about to overwrite need not travel
+            // bytes that the device is about to overwrite need not be transferred
             assertThat(pushed).isBetween(BYTES - 4L * PART, BYTES);
           } else {
             assertThat(pushed).isZero();
@@ -334,7 +334,7 @@ public abstract class CoherenceConformance extends Topic {
     return tests;
   }
 
-  /** Returns a buffer in a state, full of a pattern; what is dirty is dirty from end to end. */
+  /** Returns a buffer in a state, filled with a pattern; a dirty buffer is completely dirty. */
   private Scene scene(MemoryLocation location, BufferState state) {
     UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
     Scene scene = new Scene(buffer, pattern(LENGTH, 1));
@@ -368,7 +368,7 @@ public abstract class CoherenceConformance extends Topic {
         contents(ElementType.FLOAT, segment), scene.model(), "as the host sees it");
   }
 
-  /** Reads the buffer on the device, whatever the host holds. */
+  /** Checks the contents that the device sees. */
   private void checkDevice(Scene scene) {
     try (UnifiedBuffer<float[]> out =
         memory().allocate(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE)) {

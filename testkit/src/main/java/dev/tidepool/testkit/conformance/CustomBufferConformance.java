@@ -28,11 +28,11 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** A buffer with six methods of a program's own is taken wherever buffers are. */
+/** A buffer that a program implements by six methods is accepted wherever buffers are. */
 public abstract class CustomBufferConformance extends Topic {
   private static final int LENGTH = 30_001;
 
-  /** One test over heap memory, one over native memory. */
+  /** Returns one test over heap memory and one over native memory. */
   private Stream<DynamicTest> overBoth(LocationlessTest test) {
     return Stream.of(true, false)
         .map(heap -> DynamicTest.dynamicTest(heap ? "heap" : "native", () -> test.run(heap)));

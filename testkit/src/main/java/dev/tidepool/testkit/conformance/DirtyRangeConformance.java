@@ -14,11 +14,11 @@ import dev.tidepool.transfer.TransferStatistics;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** Only what changed travels, and slices share what they know with their root. */
+/** Only changed bytes are transferred, and slices share dirty ranges with their root. */
 public abstract class DirtyRangeConformance extends Topic {
   private static final int LENGTH = 100_000;
 
-  /** A buffer whose two sides are equal. */
+  /** Returns a buffer whose host and device copies are equal. */
   private UnifiedBuffer<float[]> synchronizedBuffer() {
     UnifiedBuffer<float[]> buffer = patterned(LENGTH, MemoryLocation.DEVICE, 1);
     buffer.synchronize();

@@ -38,8 +38,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Buffers are exchanged in the memory that the accelerator computes in, by DLPack and by Arrow's
- * interface. Both sides are managers of one accelerator.
+ * Buffers are exchanged in the accelerator's memory by DLPack and by Arrow's interface. Both sides
+ * are managers of one accelerator.
  */
 public abstract class ExchangeConformance extends Topic {
   private static final int LENGTH = 6_000;
@@ -241,7 +241,7 @@ public abstract class ExchangeConformance extends Topic {
     Patterns.assertEqual(contents(copy), expected, "contents");
   }
 
-  /** Exchanges the two numbers of the shape, and of the strides. */
+  /** Swaps the two numbers of the shape, and those of the strides. */
   private static void transpose(long tensor) {
     MemorySegment struct = MemorySegment.ofAddress(tensor).reinterpret(80);
     for (int at : new int[] {56, 64}) {

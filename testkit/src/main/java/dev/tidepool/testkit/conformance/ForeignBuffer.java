@@ -7,7 +7,7 @@ import dev.tidepool.MemoryLocation;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** A buffer that a program implements itself; the library knows nothing of it. */
+/** A buffer that a program implements; the library has no information about it. */
 final class ForeignBuffer<A> extends AbstractUnifiedBuffer<A> {
   private final ElementType<A> type;
   private final MemorySegment bytes;
@@ -57,6 +57,6 @@ final class ForeignBuffer<A> extends AbstractUnifiedBuffer<A> {
 
   @Override
   public void close() {
-    // the collector's
+    // the garbage collector frees the bytes
   }
 }

@@ -16,7 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Items of kernels that are Java methods share memory: atomic operations, groups and barriers. */
+/** Items of Java methods share memory: atomic operations, groups and barriers. */
 public abstract class GroupKernelConformance extends Topic {
   static final MethodHandles.Lookup LOOKUP = lookup();
 
@@ -28,7 +28,7 @@ public abstract class GroupKernelConformance extends Topic {
     }
   }
 
-  /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
+  /** Compiles a kernel, or skips the test: without a compiler, only code already compiled runs. */
   private Kernel compiled(String method) {
     try {
       return memory().compile(KernelSource.method(LOOKUP, method));
@@ -136,7 +136,7 @@ public abstract class GroupKernelConformance extends Topic {
         out[i] = 7;
         expected[i] = 7;
       }
-      // The first group has returned as a whole where the other one's items do.
+      // The first group has completely returned when items of the other return.
       int[] rounds = {4, 3};
       kernel.execute(Arguments.inOrder(2, rounds, out), range);
       assertThat(out).containsExactly(expected);

@@ -2,7 +2,7 @@ package dev.tidepool.testkit.conformance;
 
 import dev.tidepool.WorkItem;
 
-/** Kernels as Java methods whose items share memory: atomic operations, groups and barriers. */
+/** Java methods as kernels whose items share memory: atomic operations, groups and barriers. */
 final class GroupKernels {
   private static final int TILE = 8;
 
@@ -48,7 +48,7 @@ final class GroupKernels {
     out[i] = shared[(local + 1) % (int) item.groupSize(0)];
   }
 
-  /** What an item does behind a barrier in a condition is its own. */
+  /** Diverges after a barrier in a condition. */
   static void barrierInCondition(WorkItem item, int limit, int[] out) {
     int i = (int) item.globalId(0);
     if (limit > 0) {
@@ -59,7 +59,7 @@ final class GroupKernels {
     }
   }
 
-  /** Behind the last barrier of a condition, some items jump to its end and others do not. */
+  /** After the last barrier of a condition, some items jump to its end and others do not. */
   static void jumpToEndOfCondition(WorkItem item, int count, int[] out) {
     int i = (int) item.globalId(0);
     out[i] = i;
@@ -75,7 +75,7 @@ final class GroupKernels {
     out[i] += 1000;
   }
 
-  /** Each part has a barrier, and one an item that does not come there. */
+  /** Both branches have a barrier; one item returns before that of the second. */
   static void barriersInBothParts(WorkItem item, int count, int[] out) {
     int i = (int) item.globalId(0);
     if (count > 0) {
@@ -90,7 +90,7 @@ final class GroupKernels {
     }
   }
 
-  /** A loop without barriers is left for the next round of one with a barrier. */
+  /** An inner loop without barriers continues an outer loop with a barrier. */
   static void leavesInnerLoop(WorkItem item, int skipped, int[] out) {
     int i = (int) item.globalId(0);
     rounds:
@@ -106,7 +106,7 @@ final class GroupKernels {
     }
   }
 
-  /** Behind the returns, how many barriers there are is found by what would fail or not end. */
+  /** The number of barriers after the returns depends on code that could throw or not end. */
   static void returnTogether(WorkItem item, int last, int divisor, int[] rounds, int[] out) {
     int i = (int) item.globalId(0);
     if (i % 3 == 1) {
@@ -126,7 +126,7 @@ final class GroupKernels {
     }
   }
 
-  /** Before the barrier is a method that has several returns and loads. */
+  /** Calls a method with several returns and loads before a barrier. */
   static void callsBeforeBarriers(WorkItem item, int[] in, int[] out) {
     int[] shared = item.localInts(64);
     int local = (int) item.localId(0);
@@ -184,7 +184,7 @@ final class GroupKernels {
     }
   }
 
-  /** Atomic operations on memory of the group. */
+  /** Performs atomic operations on group memory. */
   static void countedInGroups(WorkItem item, int[] values, int[] counts) {
     int[] shared = item.localInts(16);
     int local = (int) item.localId(0);
@@ -199,7 +199,7 @@ final class GroupKernels {
     }
   }
 
-  /** Each group turns its elements around, in memory of each type of integers. */
+  /** Each group reverses its elements, in memory of each integer type. */
   static void turnedIntegers(
       WorkItem item, byte[] bytes, short[] shorts, int[] ints, long[] longs) {
     byte[] sharedBytes = item.localBytes(32);
@@ -236,7 +236,7 @@ final class GroupKernels {
     values[(int) item.globalId(0)] = shared[(int) item.groupSize(0) - 1 - local];
   }
 
-  /** How often the items of a group meet stands in an array. */
+  /** An array contains the number of barriers. */
   static void roundsFromAnArray(WorkItem item, int[] rounds, int[] out) {
     int i = (int) item.globalId(0);
     int last = rounds[0];
@@ -246,8 +246,8 @@ final class GroupKernels {
     }
   }
 
-  /** Between barriers are conditions of several parts, with loads that not every item does. */
-  @SuppressWarnings("LabelledBreakTarget") // such jumps are translated, too
+  /** Between barriers are conditions of several parts, with loads that only some items execute. */
+  @SuppressWarnings("LabelledBreakTarget") // such jumps must be translated
   static void waysBetweenBarriers(WorkItem item, int count, int[] in, int[] out) {
     int[] shared = item.localInts(4);
     int i = (int) item.globalId(0);
@@ -279,8 +279,8 @@ final class GroupKernels {
     out[i] += 1000 * shared[3 - local];
   }
 
-  /** Items that have returned count nothing behind a barrier. */
-  @SuppressWarnings("LabelledBreakTarget") // such jumps are translated, too
+  /** Items that have returned do not count after a barrier. */
+  @SuppressWarnings("LabelledBreakTarget") // such jumps must be translated
   static void countsBehindABarrier(WorkItem item, int count, int[] counted, int[] out) {
     int i = (int) item.globalId(0);
     if (i >= count) {
@@ -305,7 +305,7 @@ final class GroupKernels {
     }
   }
 
-  /** The element that decides whether an item goes another way is one that the item writes. */
+  /** The item itself writes the element on which its branch depends. */
   static void waysByWrittenElements(WorkItem item, int[] values) {
     int i = (int) item.globalId(0);
     item.barrier();
@@ -314,7 +314,7 @@ final class GroupKernels {
     }
   }
 
-  /** Loads and divisions, done anew for each round, say how often the items meet. */
+  /** Loads and divisions, repeated in each round, determine the number of barriers. */
   static void roundsBehindReturns(WorkItem item, int divisor, int[] rounds, int[] out) {
     int i = (int) item.globalId(0);
     int group = (int) item.groupId(0);
@@ -334,7 +334,7 @@ final class GroupKernels {
     out[i] += i;
   }
 
-  /** Which round is the last one is known when the end of the array is reached, if at all. */
+  /** The last round is known only when the array's zero or end is reached. */
   static void roundsUntilZero(WorkItem item, int[] rounds, int[] out) {
     int i = (int) item.globalId(0);
     if (i == 1) {
@@ -348,7 +348,7 @@ final class GroupKernels {
     out[i] += 1000;
   }
 
-  /** Early returns of several conditions, of some items or of all. */
+  /** Some or all items return early on several conditions. */
   static void returnsOfSeveralConditions(WorkItem item, int count, int last, int[] in, int[] out) {
     int i = (int) item.globalId(0);
     int local = (int) item.localId(0);
@@ -374,7 +374,7 @@ final class GroupKernels {
     out[i] += 100;
   }
 
-  /** Stores all numbers that an item has, 15 for each. */
+  /** Stores all 15 numbers of each item. */
   static void numbersOfItems(WorkItem item, long[] out) {
     long row = item.globalId(2) * item.globalSize(1) + item.globalId(1);
     int at = (int) (row * item.globalSize(0) + item.globalId(0)) * 15;

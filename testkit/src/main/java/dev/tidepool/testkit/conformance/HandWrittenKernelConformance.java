@@ -23,7 +23,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import org.junit.jupiter.api.Test;
 
-/** Hand-written kernels run over their ranges, where the accelerator takes such sources. */
+/** Hand-written kernels run over their ranges, if the accelerator accepts such sources. */
 public abstract class HandWrittenKernelConformance extends Topic {
   private static final KernelParameter X = KernelParameter.in("x", ElementType.FLOAT);
   private static final KernelParameter Y = KernelParameter.out("y", ElementType.FLOAT);
@@ -45,7 +45,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     assumeTrue(bench().can(Capability.METAL_KERNELS), "this accelerator runs no Metal kernels");
   }
 
-  /** Without NVRTC a CUDA device runs what is compiled already, and says how to get the rest. */
+  /** Compiles a kernel, or skips the test: without NVRTC, only code already compiled runs. */
   private Kernel compiledCuda(KernelSource source) {
     assumeCuda();
     try {
@@ -316,7 +316,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     sumsGroupsOfSquares(sums, 32);
   }
 
-  /** One sum for each group of eight squares. */
+  /** Checks one sum for each group of eight squares. */
   private static void sumsGroupsOfSquares(Kernel sums, long localBytes) {
     int[] x = new int[64];
     int[] expected = new int[8];

@@ -93,7 +93,7 @@ public abstract class KernelConformance extends Topic {
         new int[] {-1, 5, 60});
   }
 
-  /** Otherwise a result would tell which accelerator computed it. */
+  /** Otherwise the result would depend on the accelerator. */
   @Test
   void minAndMaxTakeTheNegativeZeroToBeLess() {
     Kernel kernel = bench().kernel("least = min(a, b); most = max(a, b)");
@@ -108,7 +108,7 @@ public abstract class KernelConformance extends Topic {
     assertThat(most).containsExactly(0.0f, 0.0f, 0.0f, -0.0f, Float.NaN, Float.NaN, 1);
   }
 
-  /** What a kernel remembers of one call must not decide about the next. */
+  /** State that a kernel keeps from one call must not affect the next. */
   @Test
   void oneKernelTakesOtherTypesFromCallToCall() {
     Kernel kernel = bench().kernel("y = a * x");

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Buffers are lent to native code, and come back. What such code does on the device is another
- * test's for each backend; here it has pointers of the host.
+ * Buffers are lent to native code and returned. Each backend tests code on the device separately;
+ * here native code has host pointers.
  */
 public abstract class LendingConformance extends Topic {
   private static final int LENGTH = 1_000;
@@ -261,7 +261,7 @@ public abstract class LendingConformance extends Topic {
         });
   }
 
-  /** Host and device may have to take turns; then no other code reads what is lent. */
+  /** Returns whether a lent buffer may be read; false if host and device take turns. */
   private boolean readsSideBySide(UnifiedBuffer<?> buffer) {
     try {
       memory().lend(NativeUse.read(buffer)).close();

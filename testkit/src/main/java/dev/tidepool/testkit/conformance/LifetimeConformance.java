@@ -22,7 +22,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Bytes live as long as work needs them, and no longer; threads may close as they like. */
+/** Memory lives as long as operations need it, and no longer; threads may close concurrently. */
 public abstract class LifetimeConformance extends Topic {
   private static final int LENGTH = 50_000;
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** A mapping is a scope with the bytes in it, and the device keeps off meanwhile. */
+/** A mapping is a scope with access to the bytes, which excludes the device meanwhile. */
 public abstract class MappingConformance extends Topic {
   private static final int LENGTH = 10_007;
 

@@ -25,9 +25,9 @@ import java.util.Random;
 import java.util.function.DoubleBinaryOperator;
 import org.junit.jupiter.api.Test;
 
-/** The functions of Math in kernels that are Java methods are those of Java. */
+/** The functions of Math in Java methods as kernels are those of Java. */
 public abstract class MethodFunctionConformance extends Topic {
-  /** How far a result may be from Java's, in units of the last place. */
+  /** The greatest difference to Java's result, in units of the last place. */
   private static final double MOST_ULPS = 2;
 
   private static final double[] EDGES = {
@@ -133,7 +133,7 @@ public abstract class MethodFunctionConformance extends Topic {
     return Arrays.stream(parts).flatMapToDouble(Arrays::stream).toArray();
   }
 
-  /** Every pair of edges, and as many of random numbers of all sizes: first all x, then all y. */
+  /** Returns every pair of edges, and as many random pairs of all magnitudes: all x, then all y. */
   private static double[][] pairs(double[] edges, int exponents) {
     int count = edges.length * edges.length;
     double[][] pairs = new double[2][2 * count];
@@ -214,7 +214,7 @@ public abstract class MethodFunctionConformance extends Topic {
     return "of " + x + " and " + y + " is " + found + ", not " + exact + ": " + ulps + " ulp";
   }
 
-  /** Infinite where one of the numbers is special, or their signs differ. */
+  /** Returns the difference in units; infinity for special values or different signs. */
   private static double ulps(double exact, double found, double ulp) {
     if (Double.compare(exact, found) == 0) {
       return 0;
@@ -349,7 +349,7 @@ public abstract class MethodFunctionConformance extends Topic {
         return true;
       }
     }
-    // Functions are compared with StrictMath elsewhere; Java's own may be off by 1 ulp.
+    // Another test compares functions with StrictMath; Java's own may differ by 1 ulp.
     return expected.equals(found)
         || (functions().containsKey(method.getName())
             && expected instanceof Double exact

@@ -34,7 +34,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Kernels that are Java methods compute what the method computes. */
+/** Java methods as kernels compute the same as calls of the methods. */
 public abstract class MethodKernelConformance extends Topic {
   private static final MethodHandles.Lookup LOOKUP = lookup();
 
@@ -46,7 +46,7 @@ public abstract class MethodKernelConformance extends Topic {
     }
   }
 
-  /** Returns the kernels that the suite runs, for tests of what is generated from them. */
+  /** Returns the kernels of the suite, for tests of generated code. */
   public static List<KernelSource.Method> kernels() {
     return Stream.concat(kernels(LOOKUP), kernels(GroupKernelConformance.LOOKUP)).toList();
   }
@@ -59,7 +59,7 @@ public abstract class MethodKernelConformance extends Topic {
         .map(name -> KernelSource.method(lookup, name));
   }
 
-  /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
+  /** Compiles a kernel, or skips the test: without a compiler, only code already compiled runs. */
   private Kernel compiled(String method) {
     return compiled(KernelSource.method(LOOKUP, method));
   }
@@ -72,7 +72,7 @@ public abstract class MethodKernelConformance extends Topic {
     }
   }
 
-  /** Runs a method plainly and as a kernel on equal arguments, and compares all arrays. */
+  /** Calls a method and runs it as a kernel with equal arguments, and compares all arrays. */
   private void check(String method, LaunchRange range, Object... arguments) {
     check(method, compiled(method), range, arguments);
   }
@@ -87,7 +87,7 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   /**
-   * Every element, NaNs without their payload, and zeros for floats that may be flushed to them.
+   * Returns every element, NaNs without their payload, and zeros for floats that may be flushed.
    */
   private String shown(Object value) {
     if (!value.getClass().isArray()) {
@@ -341,7 +341,7 @@ public abstract class MethodKernelConformance extends Topic {
     checkFaultInSlice("fillDownInTwoLoops", -1, -9, -1);
   }
 
-  /** Runs a loop on a slice of ten elements in the middle of a buffer. */
+  /** Runs a loop on a slice of ten elements inside a buffer. */
   private void checkFaultInSlice(String method, int from, int to, int index) {
     String loop = "%s from %s to %s".formatted(method, from, to);
     UnifiedBuffer<float[]> whole = patterned(300, MemoryLocation.DEVICE, 1);
@@ -358,7 +358,7 @@ public abstract class MethodKernelConformance extends Topic {
                 assertThat(top.getMethodName()).isEqualTo(method);
                 assertThat(top.getLineNumber()).isPositive();
               });
-      // What the fault left in the slice is undefined.
+      // The contents of the slice after a fault are undefined.
       slice.copyFrom(new float[10]);
     }
     float[] expected = pattern(300, 1);
@@ -405,7 +405,7 @@ public abstract class MethodKernelConformance extends Topic {
     Arrays.fill(indices, length);
     UnifiedBuffer<float[]> y = patterned(length, MemoryLocation.DEVICE, 1);
     CountDownLatch go = new CountDownLatch(1);
-    // The fault is not known before the launch behind it is queued.
+    // The fault is not known before the next launch is queued.
     UnifiedBuffer<float[]> x = held(length, go);
     CompletableFuture<Void> first =
         gather.executeAsync(Arguments.of("indices", indices, "x", x, "y", y));
@@ -422,7 +422,7 @@ public abstract class MethodKernelConformance extends Topic {
     Patterns.assertEqual(contents(y), pattern(length, 3), "it works again");
   }
 
-  /** A buffer of the processor that a kernel uses there until a latch is open. */
+  /** Returns a buffer of the processor that a kernel uses until a latch is open. */
   private UnifiedBuffer<float[]> held(int length, CountDownLatch go) {
     Accelerator processor =
         bench().tidepool().accelerators().stream()
@@ -464,7 +464,7 @@ public abstract class MethodKernelConformance extends Topic {
     long brought = broughtBy(() -> gather.execute(arguments));
     assertThat(brought).isEqualTo(bench().sharesMemory() ? 0 : indices.byteSize() + x.byteSize());
     assertThat(contents(y)).containsExactly(5, 4, 3, 2, 1);
-    // With fewer items than elements, the rest keeps its values.
+    // If there are fewer items than elements, the other elements keep their values.
     brought =
         broughtBy(
             () -> {
@@ -475,7 +475,7 @@ public abstract class MethodKernelConformance extends Topic {
     assertThat(contents(y)).containsExactly(5, 4, 9, 9, 9);
   }
 
-  /** Returns how many bytes go to the device. */
+  /** Returns the bytes that an operation transfers to the device. */
   private long broughtBy(Runnable work) {
     long before = bench().moved().hostToDeviceBytes();
     work.run();
@@ -521,7 +521,7 @@ public abstract class MethodKernelConformance extends Topic {
     }
   }
 
-  /** Each argument of another manager travels on its own. */
+  /** Each argument of another manager is copied separately. */
   @Test
   void partsOfAnotherManagersBufferDoNotOverlapWhereOneIsWritten() {
     for (UnifiedMemoryManager other : bench().otherManagers()) {
@@ -642,7 +642,7 @@ public abstract class MethodKernelConformance extends Topic {
     }
   }
 
-  /** Runs on a slice of 64 elements in the middle of a buffer whose newest bytes are the host's. */
+  /** Runs on a slice of 64 elements in a buffer whose newest bytes are on the host. */
   private void checkGuarded(String method, int items) {
     Kernel kernel = compiled(method);
     UnifiedBuffer<float[]> whole = patterned(300, MemoryLocation.DEVICE, 1);

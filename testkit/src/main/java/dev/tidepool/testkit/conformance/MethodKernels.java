@@ -3,13 +3,13 @@ package dev.tidepool.testkit.conformance;
 import dev.tidepool.KernelMethod;
 import dev.tidepool.WorkItem;
 
-/** Kernels as Java methods, which a test also calls directly to learn what is right. */
-// What is bad style elsewhere has to be translated, too.
+/** Java methods as kernels, which tests also call directly for the expected results. */
+// Code that is bad style elsewhere must also be translated.
 @SuppressWarnings({"ShortCircuitBoolean", "CompareToZero", "IntLongMath"})
 final class MethodKernels {
   private MethodKernels() {}
 
-  /** The scores of each row against one query; one item for each row. */
+  /** Computes the scores of all rows for one query, one row for each item. */
   @KernelMethod
   static void dot(WorkItem item, int dims, float[] rows, float[] query, float[] scores) {
     int row = (int) item.globalId(0);
@@ -20,7 +20,7 @@ final class MethodKernels {
     scores[row] = sum;
   }
 
-  /** One item for each element, by its index. */
+  /** Computes the element at the item's index. */
   @KernelMethod
   static void saxpy(int i, float a, float[] x, float[] y) {
     y[i] = a * x[i] + y[i];
@@ -105,7 +105,7 @@ final class MethodKernels {
     flags[i] = !flag & (shorts[i] & 1) == 0;
   }
 
-  @SuppressWarnings("fallthrough") // It has to be translated, too.
+  @SuppressWarnings("fallthrough") // Must also be translated.
   static void controlFlow(int i, int[] x, int[] out) {
     int n = 0;
     int[] seen = new int[4];

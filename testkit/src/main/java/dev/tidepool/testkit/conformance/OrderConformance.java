@@ -29,7 +29,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Work on one buffer happens in the order it was asked for; futures tell how it ended. */
+/** Operations on one buffer run in the order of the requests; futures report their outcomes. */
 public abstract class OrderConformance extends Topic {
   private static final int LENGTH = 20_000;
 

@@ -61,9 +61,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
     }
   }
 
-  /**
-   * One kind of memory that outlives its buffer: how to make a buffer, and what the memory holds.
-   */
+  /** One kind of memory that outlives its buffer: creates a buffer, and reads the memory. */
   private record Kind(String name, Source source) {
     interface Source {
       Opened open(UnifiedMemoryManager memory) throws IOException;
@@ -242,7 +240,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
           float[] out = new float[LENGTH];
           CompletableFuture<Void> copying = opened.buffer().copyToAsync(out);
           opened.buffer().close();
-          // What reads the memory has ended; the futures complete on other threads.
+          // All readers of the memory have ended, but the futures complete on other threads.
           reading.join();
           copying.join();
           Patterns.assertEqual(out, fives(), "read before the close");
@@ -454,7 +452,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
                       try {
                         own.close();
                       } catch (IllegalStateException held) {
-                        Thread.onSpinWait(); // a copy is under way; it may be called again
+                        Thread.onSpinWait(); // a copy is running; close may be called again
                       }
                     }
                   });
@@ -478,7 +476,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
     }
   }
 
-  /** Two buffers over one memory, of which the second begins some elements further on. */
+  /** Two buffers over one memory; the second begins some elements later. */
   private record Twice(UnifiedBuffer<float[]> first, UnifiedBuffer<float[]> second, Memory memory) {
     static final int SHIFT = 100;
     static final int COUNT = LENGTH - SHIFT;

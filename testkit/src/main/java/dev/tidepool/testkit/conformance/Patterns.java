@@ -7,19 +7,19 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Arrays of every element type with contents that no accident reproduces. */
+/** Arrays of every element type with distinctive contents. */
 public final class Patterns {
-  /** A struct with padding, nesting and every width. */
+  /** A struct with padding, nesting and all widths. */
   public record Drop(byte colour, double depth, short count, boolean salty, Place place) {}
 
   /** A part of {@link Drop}. */
   public record Place(float x, long cell, int y) {}
 
-  /** {@link Drop} as elements. */
+  /** The element type of {@link Drop}. */
   public static final ElementType<Drop[]> DROP =
       ElementType.struct(Drop.class, MethodHandles.lookup());
 
-  /** Every type of elements: signed, unsigned, floating, boolean, records. */
+  /** All element types: signed, unsigned, floating-point, boolean, records. */
   public static final List<ElementType<?>> TYPES =
       List.of(
           ElementType.BYTE,
@@ -38,7 +38,7 @@ public final class Patterns {
   private Patterns() {}
 
   /**
-   * Returns an array that the seed determines; floating elements are small whole numbers and a
+   * Returns an array that the seed determines; floating-point elements are small integers plus a
    * half.
    */
   public static <A> A array(ElementType<A> type, int length, long seed) {
@@ -79,7 +79,7 @@ public final class Patterns {
         new Place(random.nextInt(1000) / 4f, random.nextLong(), random.nextInt()));
   }
 
-  /** The elements {@code from} to {@code to} of an array. */
+  /** Returns the elements from {@code from} to {@code to} of an array. */
   @SuppressWarnings("SuspiciousSystemArraycopy") // carriers are arrays
   public static <A> A range(ElementType<A> type, A array, int from, int to) {
     A part = type.newArray(to - from);
@@ -87,7 +87,7 @@ public final class Patterns {
     return part;
   }
 
-  /** An array with elements of another put over its own from {@code at} on. */
+  /** Returns an array with the elements of another one in place of its own from {@code at} on. */
   @SuppressWarnings("SuspiciousSystemArraycopy") // carriers are arrays
   public static <A> A overlaid(ElementType<A> type, A array, int at, A part) {
     A whole = range(type, array, 0, type.length(array));

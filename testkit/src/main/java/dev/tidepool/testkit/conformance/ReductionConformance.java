@@ -17,9 +17,9 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Buffers are reduced with NumPy's meaning, wherever their bytes are. */
+/** Buffers are reduced with NumPy's semantics in any location. */
 public abstract class ReductionConformance extends Topic {
-  // More than the chunks of several threads, and no multiple of anything.
+  // More elements than the chunks of several threads; not a multiple of any chunk.
   private static final int LENGTH = 700_003;
 
   private <A> UnifiedBuffer<A> holding(ElementType<A> type, MemoryLocation location, A array) {
@@ -32,7 +32,7 @@ public abstract class ReductionConformance extends Topic {
     return holding(type, MemoryLocation.DEVICE, array);
   }
 
-  /** Numbers with a sum that is exact in double, a least and a greatest one, each twice. */
+  /** Returns numbers whose sum is exact in double, the least and the greatest twice each. */
   private static float[] floats() {
     float[] values = new float[LENGTH];
     for (int i = 0; i < LENGTH; i++) {
@@ -96,7 +96,7 @@ public abstract class ReductionConformance extends Topic {
     int rows = values.length / columns;
     UnifiedBuffer<float[]> matrix =
         holding(ElementType.FLOAT, Arrays.copyOf(values, rows * columns));
-    // Arrays are compared as a whole: an assertion for each row would take longer than all else.
+    // Whole arrays are compared, because an assertion for each row would take most of the time.
     float[] sums = new float[rows];
     float[] means = new float[rows];
     float[] least = new float[rows];

@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Jobs that share a device reserve what they need. */
+/** Jobs that share a device reserve the memory that they need. */
 public abstract class ReservationConformance extends Topic {
   private static final Duration NO_WAIT = Duration.ZERO;
   private static final Duration LONG = Duration.ofSeconds(60);
@@ -35,7 +35,7 @@ public abstract class ReservationConformance extends Topic {
 
   @TempDir Path directory;
 
-  /** Returns a manager with room for so many buffers. */
+  /** Returns a manager whose limit is a number of buffers. */
   private UnifiedMemoryManager limited(int buffers) {
     return bench()
         .manager(
@@ -107,7 +107,7 @@ public abstract class ReservationConformance extends Topic {
         }
       }
       assertThat(manager.statistics().poolMisses()).isEqualTo(misses);
-      // An idle block of another size is no obstacle.
+      // An idle block of another size does not matter.
       job.allocate(ElementType.FLOAT, 2 * FLOATS).close();
       assertThat(job.usedBytes()).isZero();
     }
@@ -270,7 +270,7 @@ public abstract class ReservationConformance extends Topic {
     List<Thread> waiting = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       int number = i;
-      // The first one needs all, so that those behind it could pass.
+      // The first reservation needs all memory, so that the later ones could overtake it.
       long bytes = i == 0 ? 4 * BYTES : BYTES;
       waiting.add(
           Thread.ofVirtual()

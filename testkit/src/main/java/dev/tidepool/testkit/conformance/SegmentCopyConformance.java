@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Segments, on the heap and off it, aligned or not, travel like arrays. */
+/** Segments, on the heap and native, aligned or not, are copied like arrays. */
 public abstract class SegmentCopyConformance extends Topic {
   private static final int LENGTH = 50_021;
 

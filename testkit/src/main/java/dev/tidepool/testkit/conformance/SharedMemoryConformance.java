@@ -14,7 +14,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Buffers that are found by a name: what one user has on the host, the others see. */
+/** Buffers with a name: bytes that one user has on the host are visible to the others. */
 public abstract class SharedMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;
 

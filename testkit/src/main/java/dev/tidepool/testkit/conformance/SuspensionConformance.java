@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A manager gives the device's memory back, and nothing is lost. */
+/** A manager frees the device's memory without losing data. */
 public abstract class SuspensionConformance extends Topic {
   private static final int LENGTH = 50_000;
   private static final long BYTES = 4L * LENGTH;
@@ -111,7 +111,7 @@ public abstract class SuspensionConformance extends Topic {
     }
   }
 
-  /** Returns what the pool of the device's memory holds; the CPU's is the host's. */
+  /** Returns the bytes in the pool of the device's memory; the CPU's is the pool of the host. */
   private static long deviceBytes(UnifiedMemoryManager manager) {
     String id = manager.accelerator().id();
     String name = id.startsWith("cpu") ? "host memory" : id + " DEVICE";

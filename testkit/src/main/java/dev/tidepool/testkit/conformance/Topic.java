@@ -19,7 +19,7 @@ import org.junit.jupiter.api.DynamicTest;
 public abstract class Topic {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  /** Returns what the running test works with. */
+  /** Returns the bench of the running test. */
   protected abstract Bench bench();
 
   final UnifiedMemoryManager memory() {
@@ -54,7 +54,7 @@ public abstract class Topic {
     return array;
   }
 
-  /** One test for each location that the accelerator serves. */
+  /** Returns one test for each location that the accelerator supports. */
   final Stream<DynamicTest> inEveryLocation(LocationTest test) {
     return bench().locations().stream()
         .map(location -> DynamicTest.dynamicTest(location.name(), () -> test.run(location)));
@@ -65,7 +65,7 @@ public abstract class Topic {
     void run(MemoryLocation location) throws Throwable;
   }
 
-  /** Waits for what other threads bring about; fails if it does not come to be. */
+  /** Waits for a condition that other threads bring about; fails after a timeout. */
   static void eventually(String what, BooleanSupplier condition) {
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (!condition.getAsBoolean()) {
@@ -76,17 +76,17 @@ public abstract class Topic {
     }
   }
 
-  /** Runs a task in a platform thread of its own. */
+  /** Runs a task on a new platform thread. */
   static void inThread(Runnable task) {
     Thread.ofPlatform().daemon().start(task);
   }
 
-  /** What one of several threads does. */
+  /** The body of one of several threads. */
   interface Body {
     void run(int thread) throws Exception;
   }
 
-  /** Runs a body in several threads that start together; fails with the first failure. */
+  /** Runs a body on several threads that start together; throws the first failure. */
   static void inThreads(int count, Body body) {
     CyclicBarrier start = new CyclicBarrier(count);
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Lists of transfers arrive whole, in order where they share a buffer, and fail pair by pair. */
+/** Lists of transfers are complete, ordered if they share a buffer, and fail pair by pair. */
 public abstract class TransferConformance extends Topic {
   private static final int LENGTH = 30_000;
   private static final TransferOptions PLAIN = TransferOptions.defaults();
@@ -115,7 +115,7 @@ public abstract class TransferConformance extends Topic {
           SplittableRandom random = new SplittableRandom(3);
           List<Transfer<?>> pairs = new ArrayList<>();
           for (int i = 0; i < 1000; i++) {
-            // Some overlap: the later one counts.
+            // Some ranges overlap: the later one counts.
             int count = 1 + random.nextInt(1000);
             int at = random.nextInt(200_000 - count);
             boolean first = random.nextBoolean();
@@ -216,7 +216,7 @@ public abstract class TransferConformance extends Topic {
   }
 
   @Test
-  @SuppressWarnings("NullAway") // what is missing is one of the mistakes
+  @SuppressWarnings("NullAway") // a missing argument is one of the mistakes
   void badPairsFailAloneAndAreNamed() {
     UnifiedBuffer<float[]> good = buffer(ElementType.FLOAT, 100, MemoryLocation.DEVICE);
     UnifiedBuffer<float[]> closed = memory().allocate(ElementType.FLOAT, 100);
@@ -379,7 +379,7 @@ public abstract class TransferConformance extends Topic {
     Patterns.assertEqual(contents(buffer), pattern(LENGTH, 1), "as if never asked for");
   }
 
-  /** A buffer that a kernel holds. */
+  /** A buffer that a running kernel uses. */
   private final class Held implements AutoCloseable {
     final UnifiedBuffer<float[]> buffer;
     private final CountDownLatch go = new CountDownLatch(1);

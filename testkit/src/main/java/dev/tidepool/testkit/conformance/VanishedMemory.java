@@ -49,49 +49,49 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Truncates a file under every operation on a buffer over it, or on a segment of it. The process
- * must live, and the only error is a {@link TransferException}. Where the virtual machine dies, the
- * last line of its output names the operation, so this runs {@linkplain #inItsOwnProcess in a
- * process of its own}.
+ * Truncates a file during every operation on a buffer over it, or on a segment of it. The process
+ * must survive, and the only error is a {@link TransferException}. If the virtual machine dies, the
+ * last line of its output names the operation, so the sweep runs {@linkplain #inItsOwnProcess in
+ * its own process}.
  *
- * <p>Each operation runs when it is cold and when it is compiled, for each way in which a program
- * comes by a buffer over a file: some segments do not say that they are mapped.
+ * <p>Each operation runs interpreted and compiled, for each way in which a program gets a buffer
+ * over a file. Some segments do not report that they are mapped.
  */
 public final class VanishedMemory {
   private static final int SMALL = 256;
   private static final int LENGTH = 64 << 10;
 
-  /** From 8 MiB on several processors fill. */
+  /** From 8 MiB on, several processors fill. */
   private static final int LARGE = 2 << 20;
 
-  /** How a program comes by a buffer over a file. */
+  /** The way in which a program gets a buffer over a file. */
   private enum Origin {
     /** {@link UnifiedMemoryManager#map}. */
     FILE,
-    /** A view of a mapped buffer, which does not say that it is mapped, to be page-locked. */
+    /** A page-locked view of a mapped buffer, which does not report that it is mapped. */
     VIEW
   }
 
-  /** A record that is as long as two floats. */
+  /** A record of the length of two floats. */
   public record Pair(float first, float second) {}
 
   private static final ElementType<Pair[]> PAIR = ElementType.struct(Pair.class);
 
-  /** What an operation works on. */
+  /** The objects of an operation. */
   private static final class Scene {
     final Tidepool tidepool;
     final UnifiedMemoryManager memory;
 
-    /** Over the file. */
+    /** The buffer over the file. */
     final UnifiedBuffer<float[]> buffer;
 
-    /** Of the file. */
+    /** The segment of the file. */
     final MemorySegment segment;
 
-    /** As long, of the library's own memory. */
+    /** A buffer of equal length in the library's own memory. */
     final UnifiedBuffer<float[]> other;
 
-    /** As long. */
+    /** An array of equal length. */
     final float[] array;
 
     final Kernels kernels;
@@ -113,7 +113,7 @@ public final class VanishedMemory {
       this.kernels = kernels;
     }
 
-    /** Returns a scene with the first elements of everything. */
+    /** Returns a scene with the first elements of all objects. */
     Scene front(int length) {
       return new Scene(
           tidepool,
@@ -160,7 +160,7 @@ public final class VanishedMemory {
   /**
    * Runs all operations on one accelerator of a Tidepool.
    *
-   * @param calls of each operation before the file is truncated under a compiled one
+   * @param calls the calls of each operation before the file is truncated during a compiled one
    */
   public static void sweep(Tidepool tidepool, String accelerator, int calls) throws IOException {
     UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator(accelerator));
@@ -181,7 +181,7 @@ public final class VanishedMemory {
   /**
    * Runs a main method that sweeps, in a virtual machine that compiles early.
    *
-   * @throws AssertionError if it dies or fails, with what it printed last
+   * @throws AssertionError if it dies or fails, with its last output
    */
   public static void inItsOwnProcess(Class<?> main, String... arguments) throws Exception {
     List<String> command = new ArrayList<>();
@@ -347,7 +347,7 @@ public final class VanishedMemory {
         });
   }
 
-  /** Through the pointer that native code has; what that code does itself is its own affair. */
+  /** Adds uses of the native pointer; accesses by native code itself are not covered. */
   private void lending() {
     add("NativeUse.read(UnifiedBuffer)", s -> touchLent(s, NativeUse.read(s.buffer)));
     add("NativeUse.write(UnifiedBuffer)", s -> touchLent(s, NativeUse.write(s.buffer)));
@@ -461,7 +461,7 @@ public final class VanishedMemory {
                       .orThrow());
           add(name, s -> s.memory.transfers().transfer(List.of(pair.apply(s)), plain).orThrow());
         });
-    // Two of them, which travel together.
+    // Two transfers that are executed together.
     add(
         "TransferEngine.transfer(List,TransferOptions)",
         s ->
@@ -650,7 +650,7 @@ public final class VanishedMemory {
         failure instanceof CompletionException && failure.getCause() != null
             ? failure.getCause()
             : failure;
-    // A segment that the program itself touches is the program's to guard.
+    // A program must guard its own accesses to a segment.
     boolean own =
         operation.name.startsWith("UnifiedBuffer.as")
             || operation.name.startsWith("Native")

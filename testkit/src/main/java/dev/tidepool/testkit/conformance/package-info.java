@@ -1,9 +1,9 @@
 /**
- * What an accelerator promises, topic by topic; {@link dev.tidepool.testkit.AcceleratorConformance}
- * runs them all.
+ * The contract of an accelerator, topic by topic; {@link
+ * dev.tidepool.testkit.AcceleratorConformance} runs all topics.
  *
- * <p>Each test reads as a sentence of the specification and goes through the public API only. What
- * copies is checked on the far side with a pattern.
+ * <p>Each test reads as a sentence of the specification and uses only the public API. Copies are
+ * verified at the destination with a pattern.
  */
 @NullMarked
 package dev.tidepool.testkit.conformance;

@@ -13,7 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
-/** The functions by which the simulated driver's devices are steered, one method each. */
+/** The functions that control the simulated driver's devices, one method each. */
 final class ControlFunctions {
   private final MethodHandle set;
   private final MethodHandle peer;

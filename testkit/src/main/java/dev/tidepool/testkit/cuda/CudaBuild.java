@@ -12,12 +12,12 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Compiles the simulated driver, see {@link NativeBuild}. Where the CUDA toolkit's {@code cuda.h}
- * is present (in {@code CUDA_HOME} or {@code /usr/local/cuda}), the driver is compiled against it,
- * and its own numbers are compared with it.
+ * Compiles the simulated driver, see {@link NativeBuild}. If {@code cuda.h} of the CUDA toolkit is
+ * present (in {@code CUDA_HOME} or {@code /usr/local/cuda}), the driver is compiled against it, and
+ * its own constants are compared with it.
  */
 final class CudaBuild {
-  /** The two libraries. */
+  /** The driver and the kernel compiler. */
   record Libraries(Path driver, Path compiler) {}
 
   private static final int OLDEST_HEADER = 12020;
@@ -71,7 +71,7 @@ final class CudaBuild {
     Optional<Path> headers = headers();
     List<String> dependencies = new ArrayList<>();
     if (headers.isPresent()) {
-      // The folder may have a later version another time.
+      // The folder may contain a later version next time.
       dependencies.add(headers.get().toString());
       dependencies.add(
           Files.readString(headers.get().resolve("cuda.h"), StandardCharsets.ISO_8859_1));
@@ -93,13 +93,13 @@ final class CudaBuild {
       compiler.run(folder, header, "-fsyntax-only", "abi_check.cc");
     }
     compiler.run(folder, header, "-shared", "libcuda.cc", "-o", "libcuda.so.1", "-ldl");
-    // The compiler's library names the folder of the headers that kernels are compiled with.
+    // The compiler's library contains the path of the headers for kernels.
     List<String> places =
         List.of("-DTIDEPOOL_CXX=\"" + compiler.command() + '"', "-DTIDEPOOL_SHIM=\"" + home + '"');
     compiler.run(folder, places, "-shared", "libnvrtc.cc", "-o", "libnvrtc.so");
   }
 
-  /** Returns the folder of {@code cuda.h}, where there is one of 12.2 or newer. */
+  /** Returns the folder of {@code cuda.h}, if it is of version 12.2 or newer. */
   private static Optional<Path> headers() {
     return Stream.of(System.getenv("CUDA_HOME"), "/usr/local/cuda")
         .filter(home -> home != null && !home.isEmpty())

@@ -13,21 +13,21 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The simulated CUDA driver, compiled for this machine, and how tests steer it.
+ * The simulated CUDA driver, compiled for this machine, and the methods by which tests control it.
  *
  * <p>A program under test loads {@link #driver()} as its {@code libcuda} and {@link #compiler()} as
- * its {@code libnvrtc}; loaded into this process, it is the same driver that the methods here
- * steer. Other processes are set up by the environment: {@code TIDEPOOL_SIM} holds {@code
- * name=value} pairs with blanks between, of {@code devices} and the settings of {@link #set}, with
- * {@code 2.} before a name for device 2 alone; {@code TIDEPOOL_SIM_REPORT} names a file to which
- * violations and leaks are appended when the process exits.
+ * its {@code libnvrtc}. If this process loads them, the methods here control the same driver.
+ * Environment variables configure other processes. {@code TIDEPOOL_SIM} contains {@code name=value}
+ * pairs separated by blanks: {@code devices} and the settings of {@link #set}, with {@code 2.}
+ * before a name for device 2 alone. {@code TIDEPOOL_SIM_REPORT} names a file to which violations
+ * and leaks are appended when the process exits.
  *
- * <p>How it differs from a GPU: a device's memory is host memory; the host cannot reach it by a
- * device's address (touching one crashes), kernels get theirs moved, so they must take pointers as
+ * <p>Differences to a GPU: a device's memory is host memory. The host cannot access it by a device
+ * address (an access crashes). Kernels receive translated addresses, so they must take pointers as
  * arguments and not read them from memory. Kernels are CUDA C compiled by the host's compiler,
- * without warps' own functions, textures and libraries. Default streams are refused.
+ * without warp functions, textures and libraries. Default streams are refused.
  *
- * <p>Safe for use by any thread, but for {@link #reset}.
+ * <p>Safe for use by any thread, except for {@link #reset}.
  */
 public final class SimulatedCuda {
   private static final NativeBuild.Outcome<CudaBuild.Libraries> BUILD = CudaBuild.once();
@@ -52,7 +52,7 @@ public final class SimulatedCuda {
   }
 
   /**
-   * Returns the driver, compiled at the first call; empty where it cannot be, see {@link
+   * Returns the driver, compiled at the first call; empty if that is impossible, see {@link
    * #whyAbsent}.
    */
   public static Optional<SimulatedCuda> find() {
@@ -64,7 +64,7 @@ public final class SimulatedCuda {
     return find().orElseGet(() -> Assumptions.abort(whyAbsent()));
   }
 
-  /** Why there is no simulated driver; empty where there is one. */
+  /** Returns why there is no simulated driver; empty if there is one. */
   public static String whyAbsent() {
     return BUILD.whyAbsent();
   }
@@ -80,9 +80,9 @@ public final class SimulatedCuda {
   }
 
   /**
-   * Ends all that there is and starts again with that many devices of 1 GiB, all peers of each
-   * other, compute capability 8.0; counts, failures and findings are forgotten. {@code cuInit} has
-   * to be called again. No other thread may call the driver meanwhile.
+   * Destroys all objects and starts again with a number of devices of 1 GiB, all peers of each
+   * other, with compute capability 8.0. Counts, failures and findings are cleared. {@code cuInit}
+   * must be called again. No other thread may call the driver meanwhile.
    */
   public void reset(int devices) {
     ofCompiler.reset(devices);
@@ -93,22 +93,23 @@ public final class SimulatedCuda {
    * Changes a setting of one device:
    *
    * <ul>
-   *   <li>{@code memory}: bytes
-   *   <li>{@code largest_piece}: bytes that one call gets at most, as if no more lay in a row
-   *   <li>{@code latency_ns}: what each command takes at least, in nanoseconds; 0 at first
-   *   <li>{@code host_to_device}, {@code device_to_host}, {@code on_device}, {@code to_peer}: bytes
-   *       a second that all streams together move so; 0, as at first, for as fast as the host
+   *   <li>{@code memory}: the size in bytes
+   *   <li>{@code largest_piece}: the most bytes that one call allocates, as if memory were
+   *       fragmented
+   *   <li>{@code latency_ns}: the least time of each command in nanoseconds; by default 0
+   *   <li>{@code host_to_device}, {@code device_to_host}, {@code on_device}, {@code to_peer}: the
+   *       bytes per second of all streams together; 0, the default, for the host's speed
    *   <li>{@code compute_capability}: 80 for 8.0
-   *   <li>{@code taken}: 1 when another process has it, in exclusive mode
-   *   <li>{@code lost}: the code that every call answers from now on, and 0 for none
-   *   <li>{@code attribute.N}: the device's attribute of that number
+   *   <li>{@code taken}: 1 if another process uses it in exclusive mode
+   *   <li>{@code lost}: the error code of every call from now on, 0 for none
+   *   <li>{@code attribute.N}: the device's attribute with that number
    * </ul>
    *
-   * <p>and of the machine, for which the device is ignored: {@code driver_version} (13000), {@code
-   * pinned_limit} (bytes of host memory that can be locked), and {@code recycles_streams} (1 gives
-   * handles of streams that were destroyed to new ones, as drivers may; 0 at first).
+   * <p>Settings of the machine, for which the device is ignored: {@code driver_version} (13000),
+   * {@code pinned_limit} (the bytes of host memory that can be locked), and {@code
+   * recycles_streams} (1 reuses the handles of destroyed streams, as drivers may; by default 0).
    *
-   * @throws IllegalArgumentException when there is no such device or setting
+   * @throws IllegalArgumentException if there is no such device or setting
    */
   public void set(int device, String setting, long value) {
     if (!control.set(device, setting, value)) {
@@ -122,21 +123,24 @@ public final class SimulatedCuda {
     set(-1, setting, value);
   }
 
-  /** Whether one device can reach another's memory. */
+  /** Sets whether one device can access another's memory. */
   public void setPeer(int from, int to, boolean reachable) {
     control.peer(from, to, reachable);
   }
 
-  /** Lets the nth call of a function from now on fail, 1 being the next. */
+  /** Makes the nth call of a function from now fail; 1 is the next. */
   public void fail(String function, long nth, int code) {
     fail(function, nth, code, 1);
   }
 
   /**
-   * Lets calls of a function fail: from the nth from now on, so many times (less than 0 for ever).
-   * The name is the exported one, such as {@code cuMemAlloc_v2} or {@code nvrtcCompileProgram};
-   * {@code execute} stands for what streams carry out, and a failure there loses the device; {@code
-   * batched_copy} for one copy of a batch, and those before it in the batch are carried out.
+   * Makes calls of a function fail. The name is the exported one, such as {@code cuMemAlloc_v2} or
+   * {@code nvrtcCompileProgram}. {@code execute} stands for the execution of commands in streams,
+   * where a failure loses the device. {@code batched_copy} stands for one copy of a batch; the
+   * copies before it in the batch are executed.
+   *
+   * @param nth the first call that fails, counted from now
+   * @param times the number of failing calls; negative for all
    */
   public void fail(String function, long nth, int code, long times) {
     ledgerOf(function).fail(function, nth, code, times);
@@ -151,7 +155,7 @@ public final class SimulatedCuda {
     return function.startsWith("nvrtc") ? ofCompiler : ofDriver;
   }
 
-  /** Returns how often each function was called that was. */
+  /** Returns the number of calls of each function that was called. */
   public Map<String, Long> calls() {
     Map<String, Long> calls = new TreeMap<>();
     for (String line : ofBoth("calls")) {
@@ -161,17 +165,17 @@ public final class SimulatedCuda {
     return calls;
   }
 
-  /** Returns what a real driver would have punished, the first 500 of it. */
+  /** Returns what a real driver would have punished, at most 500 entries. */
   public List<String> violations() {
     return ofDriver.report("violations");
   }
 
-  /** Returns what was legal but slow: copies from and to memory that is not pinned, and such. */
+  /** Returns legal but slow operations, such as copies of memory that is not pinned. */
   public List<String> notes() {
     return ofDriver.report("notes");
   }
 
-  /** Returns what is there now and has not been freed. */
+  /** Returns the objects that have not been freed. */
   public List<String> leaks() {
     return ofBoth("leaks");
   }
@@ -182,7 +186,7 @@ public final class SimulatedCuda {
         .toList();
   }
 
-  /** Forgets counts, failures that were asked for, violations and notes. */
+  /** Clears counts, requested failures, violations and notes. */
   public void forget() {
     ofDriver.forget();
     ofCompiler.forget();
@@ -190,7 +194,7 @@ public final class SimulatedCuda {
 
   /**
    * Returns the version of the toolkit's {@code cuda.h} that the driver was compiled against, 13000
-   * for 13.0; 0 where there was none.
+   * for 13.0; 0 if there was none.
    */
   int header() {
     return control.header();

@@ -8,17 +8,16 @@ import dev.tidepool.spi.Shutdown;
 import java.util.function.LongSupplier;
 
 /**
- * A program's end that comes too late: a device is used and closed by a hook while the virtual
- * machine shuts down, when no driver may be called any more. For a process of its own, whose output
- * says what came of it.
+ * A program that ends too late: a shutdown hook uses and closes a device, when no driver may be
+ * called any more. It needs its own process, whose output contains the results.
  */
 public final class AtShutdown {
   private AtShutdown() {}
 
   /**
-   * Leaves a queue and a block open until then.
+   * Leaves a queue and a block open until the shutdown.
    *
-   * @param queues counts the driver's queues that the process has
+   * @param queues returns the number of the driver's queues in the process
    */
   public static void use(Device device, LongSupplier queues) {
     Queue queue = device.createQueue();

@@ -1,25 +1,24 @@
 package dev.tidepool.testkit.fault;
 
-/** How a call fails. */
+/** The way in which a call fails. */
 public enum Failure {
   /**
-   * The call does nothing and throws: out of memory from an allocation, an {@link
-   * dev.tidepool.AcceleratorException} from anything else. A block is gone all the same, and an
-   * event that refuses to be awaited does so for good.
+   * The call does nothing and throws: out of memory for an allocation, an {@link
+   * dev.tidepool.AcceleratorException} otherwise. A block is freed all the same, and an event whose
+   * wait was refused always refuses it.
    */
   REFUSED,
   /**
-   * A command is accepted, does half of its work, and its event fails. Calls that are no commands
-   * are {@link #REFUSED}, as are acquire and release.
+   * A command is accepted and its event fails. It does half of its work, but a launch all of it.
+   * Calls that are not commands are {@link #REFUSED}, and so are acquire and release.
    */
   BROKEN,
   /** Like {@link #BROKEN}, but the error says that a second try may succeed. */
   TRANSIENT,
   /**
-   * A write is accepted, and one of its bytes arrives changed, without an error. All other calls
-   * are as if no failure had been chosen.
+   * A write is accepted, and one of its bytes is changed without an error. All other calls succeed.
    */
   DAMAGED,
-  /** The device is lost: this call and all later ones that may fail do. */
+  /** The device is lost: this call and all later calls that may fail do fail. */
   DEVICE_LOST
 }

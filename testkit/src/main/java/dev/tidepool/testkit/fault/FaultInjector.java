@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts every call of the seam and makes the chosen one fail.
+ * Counts the calls of the backend interface and makes a chosen one fail.
  *
  * <pre>{@code
  * FaultInjector faults = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
@@ -25,9 +25,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>One fault is armed at a time and fires once, unless it is to fire always; a lost device stays
- * lost. Safe for use by any thread; the monitor guards counters and the armed fault and is held for
- * nothing else.
+ * <p>One fault is armed at a time and fires once, unless it always fires; a lost device stays lost.
+ * Safe for use by any thread; the monitor guards counters, the armed fault and the loss of devices.
  */
 public final class FaultInjector implements AcceleratorProvider {
   private static final int LOST = -9999;
@@ -47,7 +46,7 @@ public final class FaultInjector implements AcceleratorProvider {
   private @Nullable SpiCall heldCall;
   private CountDownLatch heldUntil = new CountDownLatch(0);
 
-  /** Faults in the devices of a provider. */
+  /** Creates an injector for the devices of a provider. */
   public FaultInjector(AcceleratorProvider provider) {
     this.provider = provider;
   }
@@ -78,7 +77,7 @@ public final class FaultInjector implements AcceleratorProvider {
     return provider.offersOnlyTheCpu();
   }
 
-  /** Arms a fault: the {@code nth} call from now of those that may fail, counted from 1. */
+  /** Arms a fault: the {@code nth} call from now that may fail, counted from 1. */
   public synchronized void fail(long nth, Failure how) {
     arm(null, nth, how);
   }
@@ -91,7 +90,7 @@ public final class FaultInjector implements AcceleratorProvider {
     arm(call, nth, how);
   }
 
-  /** Arms a fault: every call of a kind from now on, until it is taken back. */
+  /** Arms a fault: every call of a kind from now on, until the fault is disarmed or replaced. */
   public synchronized void failAlways(SpiCall call, Failure how) {
     fail(call, 1, how);
     always = true;
@@ -108,24 +107,24 @@ public final class FaultInjector implements AcceleratorProvider {
     always = false;
   }
 
-  /** Takes back a fault that has not fired, or fires always. */
+  /** Disarms a fault that has not fired, or that always fires. */
   public synchronized void disarm() {
     remaining = 0;
     always = false;
   }
 
-  /** Lets the next call of a kind wait for a latch, as if the driver took so long. */
+  /** Makes the next call of a kind wait for a latch, like a slow driver. */
   public synchronized void hold(SpiCall call, CountDownLatch until) {
     heldCall = call;
     heldUntil = until;
   }
 
-  /** Returns whether there is a call to be held that was not made yet. */
+  /** Returns whether a call to be held has not been made yet. */
   public synchronized boolean holdsNext() {
     return heldCall != null;
   }
 
-  /** Makes a call wait that is to be held. No monitor is held. */
+  /** Waits if this call is to be held. Waits without the monitor. */
   void pass(SpiCall call) {
     CountDownLatch until;
     synchronized (this) {
@@ -138,7 +137,7 @@ public final class FaultInjector implements AcceleratorProvider {
     Uninterruptibly.await(until::await);
   }
 
-  /** The call that failed since the last fault was armed; empty while none did. */
+  /** Returns the call that failed since the last fault was armed; empty if none did. */
   public synchronized Optional<SpiCall> fired() {
     return Optional.ofNullable(fired);
   }
@@ -148,17 +147,17 @@ public final class FaultInjector implements AcceleratorProvider {
     return lost;
   }
 
-  /** Calls so far of those that may fail. */
+  /** Returns the number of calls so far that may fail. */
   public synchronized long calls() {
     return failable;
   }
 
-  /** Calls so far by kind, those that may not fail included. */
+  /** Returns the number of calls so far by kind, including those that may not fail. */
   public synchronized Map<SpiCall, Long> callsByKind() {
     return new EnumMap<>(counts);
   }
 
-  /** Counts a call and says how it fails; null if it does not. */
+  /** Counts a call and returns how it fails; null if it does not. */
   synchronized @Nullable Failure next(SpiCall call) {
     counts.merge(call, 1L, Long::sum);
     if (!call.mayFail()) {

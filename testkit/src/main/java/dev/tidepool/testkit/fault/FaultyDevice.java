@@ -28,7 +28,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
-/** A device whose calls may be chosen to fail. */
+/** A device whose calls can be made to fail. */
 final class FaultyDevice implements Device {
   private final FaultInjector faults;
   private final Device device;
@@ -56,7 +56,7 @@ final class FaultyDevice implements Device {
       return block.segment();
     }
 
-    /** Gives the memory back first: a block whose free fails counts as gone. */
+    /** Frees the memory before it fails: a block whose free fails counts as freed. */
     @Override
     public void free() {
       Failure failure = owner.next(SpiCall.FREE);
@@ -79,7 +79,7 @@ final class FaultyDevice implements Device {
     }
   }
 
-  /** Shared memory of a device whose calls may fail. */
+  /** Access to shared memory of a device whose calls may fail. */
   private record FaultySharing(FaultyDevice owner, DeviceSharing sharing) implements DeviceSharing {
     @Override
     public SharedBlock create(Path folder, String name, ElementType<?> type, long length) {
@@ -93,7 +93,7 @@ final class FaultyDevice implements Device {
     }
   }
 
-  /** A use of shared memory of a device whose calls may fail. */
+  /** One use of shared memory of a device whose calls may fail. */
   private record FaultySharedBlock(FaultyDevice owner, SharedBlock shared) implements SharedBlock {
     @Override
     public Block block() {
@@ -112,10 +112,10 @@ final class FaultyDevice implements Device {
     }
   }
 
-  /** Counts a call and says how it fails; a lost device fails always. */
+  /** Counts a call and returns how it fails; on a lost device all calls fail that may. */
   @Nullable Failure next(SpiCall call) {
     faults.pass(call);
-    // Together: every call behind the one that loses the device fails.
+    // One step, so that every call after the one that loses the device fails.
     synchronized (faults) {
       Failure failure = faults.next(call);
       if (failure == Failure.DEVICE_LOST) {

@@ -7,9 +7,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of a command that may be chosen to fail. It always waits for the real command first:
- * memory that a failed command used must be free to go. The monitor lets one thread at a time wait,
- * so that a failure is the same for all.
+ * The event of a command that may be made to fail. {@link #await} always waits for the real command
+ * first, because the memory of a failed command must be free for release. The monitor admits one
+ * waiting thread at a time, so that all threads see the same failure.
  */
 final class FaultyEvent implements Event {
   private final FaultyDevice device;
@@ -22,10 +22,10 @@ final class FaultyEvent implements Event {
   }
 
   /**
-   * Creates the end of a command.
+   * Creates the event of a command.
    *
-   * @param undo takes the command back when its event is chosen to fail, where a failed command
-   *     must not have happened
+   * @param undo reverts the command if its event is made to fail, for commands that must not have
+   *     happened then
    */
   FaultyEvent(
       FaultyDevice device,

@@ -6,7 +6,7 @@ import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.testkit.SpiCall;
 import org.jspecify.annotations.Nullable;
 
-/** A queue of code outside of Tidepool, whose calls may be chosen to fail. */
+/** A queue of code outside of Tidepool, whose calls can be made to fail. */
 record FaultyForeignQueue(FaultyDevice device, NativeQueue queue) implements NativeQueue {
   @Override
   public long handle() {

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** A queue whose commands may be chosen to fail, at once or in their events. */
+/** A queue whose commands can be made to fail, at once or in their events. */
 final class FaultyQueue implements Queue {
   private final FaultyDevice device;
   private final Queue queue;
@@ -29,7 +29,7 @@ final class FaultyQueue implements Queue {
     this.queue = queue;
   }
 
-  /** How a command is handed on: with all of its bytes, or half. */
+  /** Submits a command with all or half of its bytes. */
   private interface Submission {
     Event submit(long bytes);
   }
@@ -44,7 +44,7 @@ final class FaultyQueue implements Queue {
     return new FaultyEvent(device, submission.submit(broken == null ? bytes : bytes / 2), broken);
   }
 
-  /** Refuses a command, or answers what its event shall fail with; null if nothing. */
+  /** Refuses a command, or returns the failure of its event; null if there is none. */
   private @Nullable AcceleratorException begin(SpiCall call, @Nullable Failure failure) {
     return begin(device, call, failure);
   }
@@ -62,7 +62,7 @@ final class FaultyQueue implements Queue {
     return null;
   }
 
-  /** A command and the wait for its end in one call: either may fail. */
+  /** Runs a command and waits for it in one call; either may fail. */
   private void now(SpiCall call, @Nullable Failure failure, long bytes, LongConsumer movement) {
     AcceleratorException broken = begin(call, failure);
     movement.accept(broken == null ? bytes : bytes / 2);
@@ -166,7 +166,7 @@ final class FaultyQueue implements Queue {
     long half = bytes / 2 - bytes / 2 % width;
     Event event = queue.fillWords(own(block), offset, broken == null ? bytes : half, width, word);
     if (event == null && broken != null) {
-      throw broken; // No command, no event that could fail.
+      throw broken; // Without a command there is no event that could fail.
     }
     return event == null ? null : new FaultyEvent(device, event, broken);
   }

@@ -1,9 +1,9 @@
 /**
- * Faults at the seam between the runtime and a backend.
+ * Faults at the interface between the runtime and a backend.
  *
- * <p>Owns decorators around every type of {@code dev.tidepool.spi}; they work over any backend,
- * real or simulated, and change nothing until they are armed; and the program whose devices are
- * closed too late.
+ * <p>The package has decorators for every type of {@code dev.tidepool.spi}. They work over any
+ * backend, real or simulated, and change nothing until they are armed. It also has a program that
+ * closes its devices too late.
  */
 @NullMarked
 package dev.tidepool.testkit.fault;

@@ -9,7 +9,7 @@ import java.util.Locale;
 
 /** Writes the random statements of one method. Every loop ends after a few iterations. */
 final class BodyWriter {
-  // How many statements of innermost loops an item may execute, about.
+  // About how many statements of innermost loops an item may execute.
   private static final int MOST_STEPS = 72;
 
   private enum TargetKind {
@@ -18,7 +18,7 @@ final class BodyWriter {
     LOOP
   }
 
-  /** What a jump can go to; the label may be empty. */
+  /** The target of a jump; the label may be empty. */
   private record Target(String label, TargetKind kind) {}
 
   private final Decisions decisions;
@@ -35,11 +35,11 @@ final class BodyWriter {
   private int mostSteps = 1;
 
   /**
-   * Creates a writer of a method.
+   * Creates a writer for a method.
    *
-   * @param prefix of the names of variables
-   * @param result {@code void} or the keyword of the type that the method returns
-   * @param statements how many there are, about
+   * @param prefix the prefix of the names of variables
+   * @param result {@code void} or the keyword of the method's return type
+   * @param statements about how many statements to write
    */
   BodyWriter(
       Decisions decisions,
@@ -62,7 +62,7 @@ final class BodyWriter {
     return text.toString();
   }
 
-  /** About how many statements an item executes. */
+  /** Returns about how many statements an item executes. */
   int steps() {
     return mostSteps * 4;
   }
@@ -360,7 +360,7 @@ final class BodyWriter {
     expressions.limitCalls(MOST_STEPS / steps);
     targets.add(new Target(label, TargetKind.LOOP));
     if (!exit.isEmpty()) {
-      // First, because statements behind it may continue the loop.
+      // First, because later statements may continue the loop.
       line("  " + exit);
       line("    break;");
       line("  }");
@@ -405,7 +405,7 @@ final class BodyWriter {
                   + "; K += 3 + ("
                   + expressions.of(Kind.INT, 1)
                   + " & 1)";
-          // Steps so long that one end is often outside of an array, and the other one inside.
+          // Large steps, so that one end is often outside of an array and the other one inside.
           case 8 -> "int K = " + (from + 7 * (count - 1)) + "; K >= " + from + "; K -= 7";
           case 9 -> "int K = pi & 31; K > (pi & 31) - " + (5 * count) + "; K -= 5";
           default -> "int K = " + from + "; K < " + (from + count) + "; K++";

@@ -5,9 +5,9 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * The random choices of one kernel. Its statements and expressions are parts, numbered in the order
- * in which they are written. A part that is left out consumes the same choices, so the rest of the
- * kernel stays as it is.
+ * The random choices of one kernel. Statements and expressions are parts, numbered in the order in
+ * which they are written. An omitted part consumes the same choices, so the rest of the kernel does
+ * not change.
  */
 final class Decisions {
   private final Kinds kinds;
@@ -50,12 +50,12 @@ final class Decisions {
     return list.get(random.nextInt(list.size()));
   }
 
-  /** Numbers a part. Returns true if it is left out. */
+  /** Numbers a part; returns whether it is omitted. */
   boolean leavesOut() {
     return leftOut.contains(parts++);
   }
 
-  /** Returns how many parts there are so far. */
+  /** Returns the number of parts so far. */
   int parts() {
     return parts;
   }

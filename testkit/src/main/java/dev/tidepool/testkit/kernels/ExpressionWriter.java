@@ -6,7 +6,7 @@ import dev.tidepool.testkit.kernels.Scope.Variable;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Writes random expressions. Most indices are inside of their arrays, and most divisors not 0. */
+/** Writes random expressions. Most indices are inside of their arrays; most divisors are not 0. */
 final class ExpressionWriter {
   private static final List<String> INTS =
       List.of(
@@ -72,14 +72,14 @@ final class ExpressionWriter {
   private final List<Helper> helpers;
   private int mostSteps;
 
-  /** Writes expressions of a scope that may call these methods. */
+  /** Creates a writer for a scope; its expressions may call some methods. */
   ExpressionWriter(Decisions decisions, Scope scope, List<Helper> helpers) {
     this.decisions = decisions;
     this.scope = scope;
     this.helpers = helpers;
   }
 
-  /** Limits calls to methods that execute at most so many statements. */
+  /** Allows only calls of methods that execute at most so many statements. */
   void limitCalls(int steps) {
     mostSteps = steps;
   }
@@ -115,7 +115,7 @@ final class ExpressionWriter {
       return selection(kind, depth - 1);
     }
     if (choice < 49 && kind.isInteger() && !kind.isShort()) {
-      // Not guarded: the divisor may be 0.
+      // Not guarded, so the divisor may be 0.
       String operator = decisions.chance(50) ? " / " : " % ";
       return "(" + of(kind, depth - 1) + operator + of(kind, depth - 1) + ")";
     }
@@ -218,8 +218,7 @@ final class ExpressionWriter {
   }
 
   /**
-   * Returns an index that loops change by a constant, which checks in front of loops have to
-   * understand.
+   * Returns an index that loops change by a constant, which checks in front of loops must analyse.
    */
   private String affine() {
     String counter = decisions.pick(scope.counters());
@@ -236,7 +235,7 @@ final class ExpressionWriter {
     };
   }
 
-  /** Returns an element that is the item's own, of an array that the kernel writes. */
+  /** Returns an element that belongs to the item, of an array that the kernel writes. */
   String writableElement(Kind kind, int depth) {
     String array = "w" + kind.letter();
     int stride = scope.stride();
@@ -279,7 +278,7 @@ final class ExpressionWriter {
     if (!helper.array().isEmpty()) {
       arguments.add(decisions.pick(scope.arrays(helper.array().getFirst())).name());
     }
-    // Every method knows the item's index and one argument.
+    // Every method has the item's index and one argument as parameters.
     return helper.name()
         + "(i, pi"
         + (arguments.isEmpty() ? "" : ", ")
@@ -287,7 +286,7 @@ final class ExpressionWriter {
         + ")";
   }
 
-  /** Returns a value that is also assigned: the order of evaluation shows. */
+  /** Returns an assignment as a value, so that results depend on the order of evaluation. */
   private String assignment(Kind kind, int depth) {
     List<Variable> targets = scope.assignable(kind);
     if (targets.isEmpty()) {

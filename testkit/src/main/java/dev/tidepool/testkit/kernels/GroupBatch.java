@@ -17,10 +17,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs random kernels with barriers as threads of plain Java and on an accelerator, and compares.
+ * Compares random kernels with barriers on an accelerator with the same kernels in plain Java
+ * threads.
  */
 public final class GroupBatch {
-  /** The scalar is each number below. */
+  /** The number of launches; the scalar counts them from 0. */
   private static final int LAUNCHES = 6;
 
   private final List<GroupBody> bodies;
@@ -33,7 +34,7 @@ public final class GroupBatch {
     this.compiled = KernelClass.compile(source(bodies));
   }
 
-  /** Kernels of consecutive seeds. */
+  /** Returns kernels of consecutive seeds. */
   public static GroupBatch of(long firstSeed, int count) {
     List<GroupBody> bodies = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -43,9 +44,9 @@ public final class GroupBatch {
   }
 
   /**
-   * The source of the smallest class found in about a minute whose kernel is still wrong.
+   * Returns the source of the smallest class found in about a minute whose kernel is still wrong.
    *
-   * @param seed of a kernel that is wrong
+   * @param seed the seed of a wrong kernel
    */
   public static String shrunk(long seed, UnifiedMemoryManager memory) {
     int parts = GroupBody.of(seed, Set.of()).parts();
@@ -64,19 +65,18 @@ public final class GroupBatch {
   }
 
   /**
-   * Returns how many kernels of the last run were refused as kernels that the accelerator cannot
-   * run.
+   * Returns how many kernels of the last run were refused because the accelerator cannot run them.
    */
   public int refused() {
     return refused;
   }
 
-  /** Returns how many kernels of the last run throw for an item. */
+  /** Returns how many kernels of the last run threw for an item. */
   public int faulting() {
     return faulting.size();
   }
 
-  /** Runs all kernels. Returns those that are wrong. */
+  /** Runs all kernels and returns the wrong ones. */
   public List<Mismatch> run(UnifiedMemoryManager memory) {
     List<Mismatch> mismatches = new ArrayList<>();
     refused = 0;
@@ -108,7 +108,7 @@ public final class GroupBatch {
     return mismatches;
   }
 
-  /** Returns whether Tidepool refused a kernel, or its launch, before a driver saw it. */
+  /** Returns whether Tidepool refused a kernel or its launch before the driver received it. */
   private static boolean isRefusal(@Nullable Throwable e) {
     String message = e == null ? "" : String.valueOf(e.getMessage());
     return message.contains("is not reached by all items of a group together")

@@ -6,22 +6,21 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * A random kernel method whose items share memory of their group and meet at barriers.
+ * A random kernel method whose items share group memory and wait for each other at barriers.
  *
- * <p>Its result does not depend on the order of the items: an item stores to elements of its own,
- * or adds to counts, and barriers stand between a store to memory of the group and a load by
- * another item.
+ * <p>The result does not depend on the order of the items. An item stores only to its own elements,
+ * or adds to counts. A barrier separates a store to group memory from a load by another item.
  *
- * @param seed what it follows from
- * @param source Java's declaration of the method
- * @param parts how many parts it has that can be left out
- * @param group how many items a group has
+ * @param seed determines the method
+ * @param source the Java declaration of the method
+ * @param parts the number of parts that can be omitted
+ * @param group the number of items in a group
  */
 record GroupBody(long seed, String source, int parts, int group) {
-  /** How many items a kernel is called for. */
+  /** The number of items of a launch. */
   static final int ITEMS = 16;
 
-  /** What a class of such kernels has besides them. */
+  /** The other methods of a class with these kernels. */
   static final String HELPERS =
       """
         private static int place(int value, int[] in) {
@@ -49,7 +48,7 @@ record GroupBody(long seed, String source, int parts, int group) {
   /** Returns the kernel of a seed without some of its parts. */
   static GroupBody of(long seed, Set<Integer> leftOut) {
     Decisions decisions = new Decisions(seed, leftOut, Kinds.ALL);
-    // PoCL does not take groups of two items.
+    // Two are rare, because PoCL refuses groups of two items.
     Writer writer = new Writer(decisions, decisions.chance(8) ? 2 : 4 << decisions.next(3));
     String source =
         """
@@ -89,7 +88,7 @@ record GroupBody(long seed, String source, int parts, int group) {
     private final Decisions decisions;
     private final int group;
     private final boolean fails;
-    // Some kernels have barriers in several conditions and loops, which PoCL gets wrong.
+    // Some kernels have nested barriers in several conditions and loops, which PoCL computes wrong.
     private final boolean nests;
     private int left;
     private int names;
@@ -123,7 +122,7 @@ record GroupBody(long seed, String source, int parts, int group) {
       return head + " {\n" + body.indent(2) + "}\n";
     }
 
-    // Statements that all items of a group reach together
+    // Statements that all items of a group reach together.
 
     private String together(int depth, boolean inCondition, boolean inLoop, List<String> jumps) {
       StringBuilder text = new StringBuilder();
@@ -206,7 +205,7 @@ record GroupBody(long seed, String source, int parts, int group) {
       };
     }
 
-    /** Returns a block that all items leave, or that some leave behind its last barrier. */
+    /** Returns a block that all items leave, or that some items leave after its last barrier. */
     private String escape(int depth, boolean inLoop, List<String> jumps) {
       String label = name("block");
       String leave = "break " + label;
@@ -224,7 +223,7 @@ record GroupBody(long seed, String source, int parts, int group) {
       return decisions.chance(50) ? "r = (r + n) & 3;\n" : "r = (r + in[r]) & 3;\n";
     }
 
-    /** Barriers, and between them loads of what other items have stored. */
+    /** Returns barriers, and between them loads of elements that other items have stored. */
     private String meeting() {
       int other = decisions.between(1, group - 1);
       return switch (decisions.next(7)) {
@@ -274,12 +273,12 @@ record GroupBody(long seed, String source, int parts, int group) {
       };
     }
 
-    // Statements of each item
+    // Statements of single items.
 
     /**
-     * Statements that some items may not reach.
+     * Returns statements that some items may not reach.
      *
-     * @param jumps that some items may take
+     * @param jumps the jumps that some items may take
      */
     private String alone(int depth, List<String> jumps) {
       StringBuilder text = new StringBuilder();

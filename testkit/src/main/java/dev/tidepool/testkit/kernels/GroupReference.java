@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Phaser;
 
 /**
- * Calls a kernel's method as plain Java, in a thread for each item of a group. The threads wait for
- * each other at barriers. An item that has ended is not waited for.
+ * Calls a kernel's method as plain Java, on one thread for each item of a group. The threads wait
+ * for each other at barriers, but not for items that have ended.
  */
 final class GroupReference {
   private GroupReference() {}
@@ -22,9 +22,9 @@ final class GroupReference {
   /**
    * Calls a method for all items.
    *
-   * @param group how many items a group has
-   * @param arguments behind the item
-   * @return what items threw
+   * @param group the number of items in a group
+   * @param arguments the arguments after the item
+   * @return the exceptions of items
    */
   static List<Throwable> run(Method method, int items, int group, Object... arguments) {
     Queue<Throwable> faults = new ConcurrentLinkedQueue<>();
@@ -72,7 +72,7 @@ final class GroupReference {
     }
   }
 
-  /** An item of one dimension. */
+  /** An item of a range with one dimension. */
   private static final class Item implements WorkItem {
     private final int id;
     private final int group;
@@ -119,7 +119,7 @@ final class GroupReference {
       barrier.arriveAndAwaitAdvance();
     }
 
-    /** All items of a group ask for the same arrays in the same order. */
+    /** Returns an array of the group: all items request the same arrays in the same order. */
     @Override
     public int[] localInts(int length) {
       return shared.computeIfAbsent(arrays++, _ -> new int[length]);

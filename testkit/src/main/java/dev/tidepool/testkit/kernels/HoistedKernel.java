@@ -16,9 +16,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kernel with the test in front that devices get, run by this virtual machine. The virtual
- * machine checks the accesses that have lost their tests, and throws another exception for them
- * than kernels do, where a device would use memory outside of the array.
+ * A kernel with the range check in front that devices get, run by this virtual machine. The virtual
+ * machine checks the accesses without range checks. It throws another exception than kernels do
+ * where a device would access memory outside of the array.
  */
 final class HoistedKernel {
   private final JvmKernel kernel;
@@ -27,7 +27,7 @@ final class HoistedKernel {
     this.kernel = kernel;
   }
 
-  /** Returns a kernel for which devices get a test in front; empty for others. */
+  /** Returns a kernel for which devices get a range check in front; empty for others. */
   static Optional<HoistedKernel> of(KernelSource.Method source) {
     KernelTree tree = MethodReader.read(source);
     KernelTree hoisted = RangeChecks.hoisted(tree);

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Runs random kernels of one class as plain Java and on an accelerator, and compares. */
+/** Compares random kernels of one class on an accelerator with the same kernels in plain Java. */
 public final class KernelBatch {
   private final List<KernelBody> bodies;
   private final KernelClass compiled;
@@ -24,12 +24,12 @@ public final class KernelBatch {
     this.compiled = KernelClass.compile(KernelClass.source(bodies));
   }
 
-  /** Kernels of consecutive seeds, of all types. */
+  /** Returns kernels of consecutive seeds, with all types. */
   public static KernelBatch of(long firstSeed, int count) {
     return of(firstSeed, count, Kinds.ALL);
   }
 
-  /** Kernels of consecutive seeds. */
+  /** Returns kernels of consecutive seeds. */
   public static KernelBatch of(long firstSeed, int count, Kinds kinds) {
     List<KernelBody> bodies = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -43,12 +43,12 @@ public final class KernelBatch {
     return new KernelBatch(List.of(body));
   }
 
-  /** One kernel that is all of them: an argument in front of the others says which. */
+  /** Returns one kernel that calls any of them: an argument in front of the others selects one. */
   public KernelSource.Method together() {
     return KernelSource.method(compiled.lookup(), KernelClass.ALL);
   }
 
-  /** Returns how many kernels of the last run throw for an item. */
+  /** Returns how many kernels of the last run threw for an item. */
   public int faulting() {
     return faulting;
   }
@@ -56,8 +56,9 @@ public final class KernelBatch {
   /**
    * Runs all kernels.
    *
-   * @param together whether they are one program; if not, each also runs as a {@link HoistedKernel}
-   * @return those that are wrong
+   * @param together whether the kernels are one program; if not, each also runs as a {@link
+   *     HoistedKernel}
+   * @return the wrong ones
    */
   public List<Mismatch> run(UnifiedMemoryManager memory, boolean together) {
     List<Mismatch> mismatches = new ArrayList<>();
@@ -95,10 +96,10 @@ public final class KernelBatch {
         .map(found -> new Mismatch(found.seed(), "hoisted, " + found.what(), found.cause()));
   }
 
-  /** What a method left in its arguments, and what it threw for items. */
+  /** The arguments after calls of a method, and the exceptions of items. */
   private record Plain(long seed, List<Object> arguments, List<Throwable> faults) {}
 
-  /** Runs a kernel, and compares what it leaves in its arguments or throws. */
+  /** Runs a kernel, and compares its arguments or exception with the expected ones. */
   private Optional<Mismatch> mismatch(Plain plain, Object[] arguments, Runnable kernel) {
     List<Throwable> faults = plain.faults();
     try {
@@ -116,7 +117,7 @@ public final class KernelBatch {
         return Optional.empty();
       }
       String instead = faults.isEmpty() ? "" : " instead of one of " + faults;
-      // The message of a class file that is not valid has the whole class.
+      // The message for an invalid class file contains the whole class.
       String shown = thrown.toString().lines().findFirst().orElse("");
       return Optional.of(new Mismatch(plain.seed(), "it throws " + shown + instead, thrown));
     }
@@ -129,7 +130,7 @@ public final class KernelBatch {
     return all;
   }
 
-  /** Calls the method for each item; returns what items threw. */
+  /** Calls the method for each item; returns the exceptions of items. */
   private List<Throwable> plainly(KernelBody body, Object[] arguments) {
     List<Throwable> faults = new ArrayList<>();
     Method method = compiled.method(body.method());

@@ -11,14 +11,14 @@ import java.util.Set;
 /**
  * A random kernel method with the methods that it calls.
  *
- * @param seed what it follows from
- * @param kinds the types that it uses
- * @param source Java's declaration of the methods
- * @param parts how many parts it has that can be left out
- * @param stride how many elements of each written array belong to an item
+ * @param seed determines the methods
+ * @param kinds the types that the methods use
+ * @param source the Java declarations of the methods
+ * @param parts the number of parts that can be omitted
+ * @param stride the number of elements of each written array that belong to an item
  */
 record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) {
-  /** The scalars of every kernel as Java declares them; {@code i} or {@code item} is the index. */
+  /** The scalar parameters of a kernel without doubles; the index is {@code i} or {@code item}. */
   private static final String SCALARS = "byte pb, short ps, int pi, long pl, float pf, boolean pz";
 
   private static final String WITH_DOUBLE =
@@ -58,7 +58,7 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
     return new KernelBody(seed, kinds, source.toString(), decisions.parts(), stride);
   }
 
-  /** Returns the parameters behind the index. */
+  /** Returns the parameters after the index. */
   static String parameters(Kinds kinds) {
     StringBuilder parameters = new StringBuilder(kinds.doubles() ? WITH_DOUBLE : SCALARS);
     for (String prefix : List.of("r", "w")) {
@@ -102,7 +102,7 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
     if (decisions.chance(40)) {
       Kind kind = decisions.pick(decisions.kinds().elements());
       array.add(kind);
-      // Arrays of items have at least so many elements.
+      // Private arrays have at least this length.
       scope.add(new OwnArray("a", kind, 4));
       declared.append(", ").append(kind.keyword()).append("[] a");
     }
@@ -119,7 +119,7 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
     return new Helper(name, result, parameters, array, body.steps());
   }
 
-  /** What variables hold at the end is a part of the result. */
+  /** Makes the final values of variables a part of the result. */
   private static void showVariables(Scope scope, BodyWriter body) {
     String element = scope.stride() == 1 ? "wi[i]" : "wi[i * " + scope.stride() + "]";
     body.line("int sum = " + element + ";");

@@ -25,11 +25,11 @@ import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A class of random kernels, compiled in memory. Its loader serves the class file as a resource,
- * because kernels are read from there.
+ * A class of random kernels, compiled in memory. Its loader provides the class file as a resource,
+ * because the library reads kernels from there.
  */
 final class KernelClass {
-  /** The method that calls one of the kernels, by an argument in front of the others. */
+  /** The method that calls one of the kernels, selected by an argument in front of the others. */
   static final String ALL = "all";
 
   private static final String NAME = "RandomKernels";
@@ -88,7 +88,7 @@ final class KernelClass {
   /**
    * Compiles a source.
    *
-   * @throws IllegalArgumentException with the compiler's messages if it is no Java
+   * @throws IllegalArgumentException with the compiler's messages if the source is not valid Java
    */
   static KernelClass compile(String source) {
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
@@ -98,7 +98,7 @@ final class KernelClass {
     StringWriter messages = new StringWriter();
     byte[] file;
     try (Output output = new Output(compiler.getStandardFileManager(null, null, null))) {
-      // -Xlint:none: random code has divisions by zero and casts that do nothing.
+      // -Xlint:none, because random code has divisions by zero and useless casts.
       List<String> options = List.of("-g", "-parameters", "-proc:none", "-Xlint:none", "-nowarn");
       List<Source> sources = List.of(new Source(source));
       if (!compiler.getTask(messages, output, null, options, null, sources).call()) {
@@ -117,7 +117,7 @@ final class KernelClass {
     }
   }
 
-  /** Access to the class's methods. */
+  /** Returns a lookup for the methods of the class. */
   MethodHandles.Lookup lookup() {
     return lookup;
   }
@@ -147,7 +147,7 @@ final class KernelClass {
     }
   }
 
-  /** The library's only type that kernels use. */
+  /** The only library type that kernels use. */
   private static final class ItemType extends SimpleJavaFileObject {
     ItemType() {
       super(URI.create("memory:///WorkItem.class"), Kind.CLASS);
@@ -159,7 +159,7 @@ final class KernelClass {
     }
   }
 
-  /** Keeps the only class file. The class uses those of the JDK, and the type of items. */
+  /** Keeps the only class file. The class uses types of the JDK, and {@link WorkItem}. */
   private static final class Output extends ForwardingJavaFileManager<JavaFileManager> {
     private final ByteArrayOutputStream file = new ByteArrayOutputStream();
 
@@ -167,7 +167,7 @@ final class KernelClass {
       super(manager);
     }
 
-    /** Leaves the class path out, whose archives would be opened for each class. */
+    /** Omits the class path, whose archives would be opened for each class. */
     @Override
     public Iterable<JavaFileObject> list(
         Location location, String packageName, Set<JavaFileObject.Kind> kinds, boolean recurse)

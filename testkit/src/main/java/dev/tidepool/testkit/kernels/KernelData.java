@@ -8,9 +8,9 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Random;
 
-/** The arguments of random kernels: scalars, arrays that are read, and arrays of the items. */
+/** The arguments of random kernels: scalars, arrays that are read, and arrays that items write. */
 final class KernelData {
-  /** How many items a kernel is called for. */
+  /** The number of items of a launch. */
   static final int ITEMS = 24;
 
   private static final double[] EDGES = {
@@ -47,7 +47,7 @@ final class KernelData {
 
   private KernelData() {}
 
-  /** Returns all arguments behind the index, in order. */
+  /** Returns all arguments after the index, in order. */
   static Object[] of(KernelBody body) {
     Random random = new Random(~body.seed());
     int[] lengths = {Scope.LEAST_LENGTH, Scope.LEAST_LENGTH + 1, 40, 64};
@@ -124,9 +124,7 @@ final class KernelData {
     return copy;
   }
 
-  /**
-   * Returns the first difference of two lists of arguments; empty if there is none. NaNs are equal.
-   */
+  /** Returns the first difference between two lists of arguments; empty if none. NaNs are equal. */
   static String difference(Object[] expected, Object[] actual) {
     for (int i = 0; i < expected.length; i++) {
       if (!Arrays.deepEquals(new Object[] {expected[i]}, new Object[] {actual[i]})) {
@@ -141,7 +139,7 @@ final class KernelData {
       Object right = Array.get(expected, at);
       Object wrong = Array.get(actual, at);
       if (!Objects.equals(right, wrong)) {
-        // A third of the arguments are scalars, a third are arrays to read.
+        // One third of the arguments are scalars, one third arrays that are read.
         String prefix = argument < 2 * arguments / 3 ? "r" : "w";
         String type = expected.getClass().componentType().getName();
         String name = prefix + Kind.valueOf(type.toUpperCase(Locale.ROOT)).letter();

@@ -14,7 +14,7 @@ enum Kind {
   FLOAT('f', "1f"),
   DOUBLE('d', "1d");
 
-  /** The types of elements of arrays and of scalar parameters. */
+  /** The types of array elements and scalar parameters. */
   static final List<Kind> ELEMENTS = List.of(BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE);
 
   static final List<Kind> NUMBERS = List.of(BYTE, SHORT, CHAR, INT, LONG, FLOAT, DOUBLE);
@@ -27,17 +27,17 @@ enum Kind {
     this.simplest = simplest;
   }
 
-  /** Returns the letter of this type in names of variables and in {@link Operations}. */
+  /** Returns the letter of this type in variable names and in {@link Operations}. */
   char letter() {
     return letter;
   }
 
-  /** Returns a constant that takes the place of an expression that is left out. */
+  /** Returns a constant that replaces an omitted expression. */
   String simplest() {
     return simplest;
   }
 
-  /** How Java writes it. */
+  /** Returns the Java keyword. */
   String keyword() {
     return name().toLowerCase(Locale.ROOT);
   }

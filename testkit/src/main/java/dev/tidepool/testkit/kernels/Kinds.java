@@ -8,13 +8,13 @@ import java.util.List;
 /**
  * The types that random kernels use.
  *
- * @param doubles whether there are doubles among them
+ * @param doubles whether the types include double
  */
 public record Kinds(boolean doubles) {
   /** All types. */
   static final Kinds ALL = new Kinds(true);
 
-  /** Returns the types that an accelerator computes with. */
+  /** Returns the types that an accelerator supports. */
   public static Kinds of(Accelerator accelerator) {
     return new Kinds(accelerator.capabilities().contains(Capability.FLOAT64));
   }
@@ -23,7 +23,7 @@ public record Kinds(boolean doubles) {
     return allowed(List.of(Kind.values()));
   }
 
-  /** Returns the types of elements of arrays and of scalar parameters. */
+  /** Returns the types of array elements and scalar parameters. */
   List<Kind> elements() {
     return allowed(Kind.ELEMENTS);
   }

@@ -3,16 +3,16 @@ package dev.tidepool.testkit.kernels;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kernel that does not do what its method does.
+ * A kernel whose result differs from that of its method.
  *
- * @param seed of the kernel
- * @param what is different
- * @param cause what was thrown, if anything
+ * @param seed the seed of the kernel
+ * @param what the difference
+ * @param cause the exception of the kernel, if any
  */
 public record Mismatch(long seed, String what, @Nullable Throwable cause) {
   /**
-   * Returns whether type, place and message of two faults agree. The JVM leaves place and message
-   * out where it compiled the method.
+   * Returns whether type, place and message of two faults agree. The JVM omits place and message in
+   * compiled methods.
    *
    * @param owner the class of the kernel
    */
@@ -41,7 +41,7 @@ public record Mismatch(long seed, String what, @Nullable Throwable cause) {
   }
 
   /**
-   * Returns whether a kernel's message has what Java says: for arrays it has a name in addition.
+   * Returns whether a kernel's message is Java's. For arrays, the kernel's message also has a name.
    */
   private static boolean isSameMessage(@Nullable String plain, @Nullable String kernel) {
     return plain == null

@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Operators, conversions and functions of the subset whose results are the same on every device.
- * Each line of the table is the letter of the result's type and the text, where a letter in angle
- * brackets is an operand of that type and {@code <n>} one of any type of numbers.
+ * Operators, conversions and functions whose results are the same on every device. Each line of the
+ * table has the letter of the result's type and the text. In the text, a letter in angle brackets
+ * is an operand of that type, and {@code <n>} an operand of any numeric type.
  */
 final class Operations {
-  // floatToRawIntBits and the sign of copySign show what a NaN looks like, which is not promised.
-  // The inner cast in (float) Math.sqrt((float) x): Java makes doubles of the parts of a choice
-  // that is an argument of a double, and some accelerators have no doubles.
+  // floatToRawIntBits and the sign of copySign are omitted, because they expose the bits of a NaN,
+  // which are unspecified. In (float) Math.sqrt((float) x) the inner cast is needed: Java converts
+  // the operands of a conditional argument to double, and some accelerators have no doubles.
   private static final String TABLE =
       """
       i (<i> + <i>)
@@ -179,7 +179,7 @@ final class Operations {
       z Float.isFinite(<f>)
       """;
 
-  /** The text between operands, one more than there are operands. */
+  /** The texts between operands, one more than there are operands. */
   record Operation(List<String> texts, String operands) {}
 
   private static final Map<Kind, List<Operation>> ALL = all();

@@ -5,23 +5,23 @@ import java.util.List;
 
 /** The names that an expression or statement can use. */
 final class Scope {
-  /** A variable, which only some statements may assign: not the counters of loops. */
+  /** A variable; loop counters are not assignable, for example. */
   record Variable(String name, Kind kind, boolean isAssignable) {}
 
-  /** An array of the item itself. */
+  /** A private array of the item. */
   record OwnArray(String name, Kind kind, int length) {}
 
   /**
    * A method that can be called.
    *
    * @param result {@code void} or the keyword of a type
-   * @param parameters the types of its scalars
-   * @param array the type of the array that is its last parameter; empty without one
-   * @param steps about how many statements it executes
+   * @param parameters the types of the scalar parameters
+   * @param array the element type of an array as the last parameter; empty without one
+   * @param steps about how many statements the method executes
    */
   record Helper(String name, String result, List<Kind> parameters, List<Kind> array, int steps) {}
 
-  /** The elements of arguments that no item writes, at least. */
+  /** The least length of array arguments that no item writes. */
   static final int LEAST_LENGTH = 32;
 
   private final List<Variable> variables = new ArrayList<>();
@@ -34,7 +34,8 @@ final class Scope {
    * Creates a scope.
    *
    * @param hasArguments whether the kernel's arrays are visible
-   * @param stride how many elements of each written array are the item's own, a power of two
+   * @param stride the number of elements of each written array that belong to an item, a power of
+   *     two
    */
   Scope(boolean hasArguments, int stride) {
     this.hasArguments = hasArguments;
@@ -77,7 +78,7 @@ final class Scope {
     return readable(kind).stream().filter(Variable::isAssignable).toList();
   }
 
-  /** Returns the counters of the loops around, which are ints. */
+  /** Returns the counters of the enclosing loops, which are ints. */
   List<String> counters() {
     return counters;
   }
@@ -90,7 +91,7 @@ final class Scope {
     return arrays.stream().filter(array -> array.kind() == kind).toList();
   }
 
-  /** Returns how much there is, to go back to at the end of a block. */
+  /** Returns a position to which {@link #backTo} returns at the end of a block. */
   int[] mark() {
     return new int[] {variables.size(), counters.size(), arrays.size()};
   }

@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Makes a kernel that is wrong smaller, as long as it stays wrong. */
+/** Shrinks a wrong kernel as long as it stays wrong. */
 public final class Shrinker {
   private static final long MOST_NANOS = 60_000_000_000L;
 
   private Shrinker() {}
 
   /**
-   * The source of the smallest class found in about a minute whose kernel is still wrong.
+   * Returns the source of the smallest class found in about a minute whose kernel is still wrong.
    *
-   * @param seed of a kernel that is wrong when it is run alone
+   * @param seed the seed of a kernel that is wrong when it runs alone
    */
   public static String shrunk(long seed, UnifiedMemoryManager memory) {
     Kinds kinds = Kinds.of(memory.accelerator());
@@ -30,15 +30,15 @@ public final class Shrinker {
   }
 
   /**
-   * Returns the parts that can be left out, as found in about a minute.
+   * Returns the parts that can be omitted, as found in about a minute.
    *
-   * @param parts how many parts there are
-   * @param isWrong whether a kernel without some parts is still wrong
+   * @param parts the number of parts
+   * @param isWrong returns whether a kernel without some parts is still wrong
    */
   static Set<Integer> leftOut(int parts, Predicate<Set<Integer>> isWrong) {
     long end = System.nanoTime() + MOST_NANOS;
     Set<Integer> leftOut = new HashSet<>();
-    // Two rounds: a declaration can go when the last use has gone.
+    // Two rounds, because a declaration can be omitted after its last use.
     for (int round = 0; round < 2; round++) {
       for (int piece = Math.max(1, parts / 4); piece > 0; piece /= 2) {
         for (int from = 0; from < parts && System.nanoTime() - end < 0; from += piece) {

@@ -1,9 +1,9 @@
 /**
- * Random kernels written as Java methods, compared with what the methods compute as plain Java;
- * {@link dev.tidepool.testkit.RandomKernels} is the entry.
+ * Random kernels written as Java methods, compared with calls of the methods in plain Java. {@link
+ * dev.tidepool.testkit.RandomKernels} is the entry point.
  *
- * <p>A kernel follows from its seed and from the set of parts that are left out, so a failing
- * kernel is shrunk by leaving out more.
+ * <p>The seed and the set of omitted parts determine a kernel, so a failing kernel is shrunk by
+ * omitting more parts.
  */
 @NullMarked
 package dev.tidepool.testkit.kernels;

@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** The table of what Apple documents of the values of enumerations and option sets. */
+/** The table of Apple's documented values of enumerations and option sets. */
 final class ConstantTable {
   static final String RESOURCE = "constants.txt";
 

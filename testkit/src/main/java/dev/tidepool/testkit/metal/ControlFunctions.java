@@ -13,7 +13,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.util.List;
 
-/** The functions by which the simulated Metal's devices are steered, one method each. */
+/** The functions that control the simulated Metal's devices, one method each. */
 final class ControlFunctions {
   private static final int MOST_TEXT = 1 << 20;
 
@@ -32,7 +32,7 @@ final class ControlFunctions {
     }
   }
 
-  /** Every method: its class, selector, result and arguments. */
+  /** Returns every method: its class, selector, result and arguments. */
   List<String> methods() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment buffer = arena.allocate(MOST_TEXT, 1);

@@ -38,7 +38,7 @@ final class MetalBuild {
           "object.h",
           "trampoline.cc");
 
-  /** Headers that sources of kernels include; all they declare is in the prelude. */
+  /** Headers that kernel sources include; the prelude has all their declarations. */
   private static final List<String> KERNEL_HEADERS =
       List.of(
           "metal_stdlib",
@@ -69,7 +69,7 @@ final class MetalBuild {
     for (String header : KERNEL_HEADERS) {
       Files.createFile(folder.resolve(header));
     }
-    // The library names the folder of the headers that kernels are compiled with.
+    // The library contains the path of the headers for kernels.
     List<String> places =
         List.of("-DTIDEPOOL_CXX=\"" + compiler.command() + '"', "-DTIDEPOOL_HOME=\"" + home + '"');
     compiler.run(folder, places, "-shared", "libmetal.cc", "-o", "libmetal.so", "-ldl");

@@ -3,11 +3,11 @@ package dev.tidepool.testkit.metal;
 import java.lang.foreign.FunctionDescriptor;
 
 /**
- * A method as a program declares it for {@code objc_msgSend}.
+ * A method in the form in which a program declares it for {@code objc_msgSend}.
  *
- * @param owner the class or protocol, with a plus sign in front for a method of the class itself
+ * @param owner the class or protocol, with a plus sign in front for a class method
  * @param selector the name of the message
- * @param descriptor the signature with the two arguments that each message has first: the object
+ * @param descriptor the signature, beginning with the two arguments of every message: the object
  *     and the selector
  */
 public record MetalMethod(String owner, String selector, FunctionDescriptor descriptor) {}

@@ -24,17 +24,17 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The tables of what Apple documents: methods, functions and constants. */
+/** The tables of Apple's documentation: methods, functions and constants. */
 final class MethodTable {
   /**
-   * A row about a method or function.
+   * The row of a method or function.
    *
-   * @param owner class, protocol or library; a plus sign in front marks a method of the class
-   * @param name selector or function
-   * @param result its type; {@code void} for none
-   * @param arguments their types, without object and selector
+   * @param owner the class, protocol or library; a plus sign in front marks a class method
+   * @param name the selector or function
+   * @param result the type of the result; {@code void} for none
+   * @param arguments the types of the arguments, without object and selector
    * @param ownership whether the caller releases the result
-   * @param page of the documentation
+   * @param page the page of the documentation
    */
   record Row(
       String owner,
@@ -52,7 +52,7 @@ final class MethodTable {
     }
   }
 
-  /** Which classes have the methods of which others, as far as the table is concerned. */
+  /** The class or protocol from which each inherits methods, as far as the table needs it. */
   private static final Map<String, String> PARENTS =
       Map.of(
           "MTLBuffer", "MTLResource",
@@ -64,10 +64,10 @@ final class MethodTable {
 
   private static final String ROOT = "NSObject";
 
-  /** Programs may keep addresses as numbers, which are passed in the same registers. */
+  /** Programs may declare addresses as numbers, which are passed in the same registers. */
   private static final List<String> ADDRESSES = List.of("address", "long");
 
-  /** The layouts that may stand for each type, the first one in what is said about an error. */
+  /** The layouts that may represent each type; error messages name the first. */
   private static final Map<String, List<String>> LAYOUTS =
       Map.ofEntries(
           Map.entry("id", ADDRESSES),
@@ -82,7 +82,7 @@ final class MethodTable {
           Map.entry("NSUInteger", List.of("long")),
           Map.entry("uint64", List.of("long")),
           Map.entry("uint32", List.of("int")),
-          // A byte would be extended by its sign.
+          // Not a byte, which would be sign-extended.
           Map.entry("uint8", List.of("int")),
           Map.entry("double", List.of("double")),
           Map.entry("MTLSize", List.of("{long long long}")),
@@ -102,7 +102,7 @@ final class MethodTable {
     return functions;
   }
 
-  /** Returns the method that objects of a class, or the class itself, answer the selector with. */
+  /** Returns the method that a class or its objects have for a selector. */
   Optional<Row> find(String owner, String selector) {
     boolean ofClass = owner.startsWith("+");
     String type = ofClass ? owner.substring(1) : owner;
@@ -120,7 +120,7 @@ final class MethodTable {
     return type.filter(name -> !name.equals(ROOT)).map(name -> PARENTS.getOrDefault(name, ROOT));
   }
 
-  /** Returns what is wrong with a declaration; empty where it is as documented. */
+  /** Returns the error in a declaration; empty if it is as documented. */
   Optional<String> complaint(MetalMethod method) {
     String name = method.owner() + " " + method.selector();
     Optional<Row> found = find(method.owner(), method.selector());
@@ -132,7 +132,7 @@ final class MethodTable {
     return complaint(name, found.get().result(), types, method.descriptor());
   }
 
-  /** Returns what is wrong with a declaration of a function; empty where it is as documented. */
+  /** Returns the error in the declaration of a function; empty if it is as documented. */
   Optional<String> complaint(String function, FunctionDescriptor descriptor) {
     return functions.stream()
         .filter(row -> row.name().equals(function))

@@ -13,34 +13,34 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The simulated Metal, compiled for this machine, and how tests steer it.
+ * The simulated Metal, compiled for this machine, and the methods by which tests control it.
  *
  * <p>A program under test finds all functions in {@link #library()}: those of the Objective-C
- * runtime and of Metal. Loaded into this process, it is the same Metal that the methods here steer.
- * Other processes are set up by the environment: {@code TIDEPOOL_METAL_SIM} holds {@code
- * name=value} pairs with blanks between, of {@code devices} and the settings of {@link #set}, with
- * {@code 2.} before a name for device 2 alone; {@code TIDEPOOL_METAL_SIM_REPORT} names a file to
+ * runtime and of Metal. If this process loads it, the methods here control the same Metal.
+ * Environment variables configure other processes. {@code TIDEPOOL_METAL_SIM} contains {@code
+ * name=value} pairs separated by blanks: {@code devices} and the settings of {@link #set}, with
+ * {@code 2.} before a name for device 2 alone. {@code TIDEPOOL_METAL_SIM_REPORT} names a file to
  * which violations and leaks are appended when the process exits.
  *
- * <p>How it differs from a Mac:
+ * <p>Differences to a Mac:
  *
  * <ul>
- *   <li>Objects are numbers, and no number is used twice. A message to a released object, one that
- *       its class does not understand, and any other misuse is a violation and answers 0.
- *   <li>An object that the program does not own any more must not be used, although Metal may still
- *       keep it alive.
- *   <li>The host cannot reach private memory. On a device without unified memory, managed memory
+ *   <li>Objects are numbers, and no number is used twice. A message to a released object, an
+ *       unknown message, and any other misuse is a violation and returns 0.
+ *   <li>The program must not use an object that it no longer owns, although Metal may still keep
+ *       the object alive.
+ *   <li>The host cannot access private memory. On a device without unified memory, managed memory
  *       has two copies.
  *   <li>Kernels are compiled by the host's compiler: no textures, no functions of SIMD groups, no
- *       swizzles. What the language does not have is refused: {@code goto}, {@code double},
- *       pointers without an address space. Fast math and contraction are on until a program
- *       switches them off, subnormal numbers are flushed, and functions are as wrong as the
- *       language permits.
+ *       swizzles. Code outside of the language is refused: {@code goto}, {@code double}, pointers
+ *       without an address space. Fast math and contraction are on until a program switches them
+ *       off, subnormal numbers are flushed, and functions have the largest errors that the language
+ *       permits.
  *   <li>The commands of one queue run one after another.
  *   <li>Blocks are not called.
  * </ul>
  *
- * <p>Safe for use by any thread, but for {@link #reset}.
+ * <p>Safe for use by any thread, except for {@link #reset}.
  */
 public final class SimulatedMetal {
   private static final NativeBuild.Outcome<Path> BUILD = MetalBuild.once();
@@ -65,7 +65,7 @@ public final class SimulatedMetal {
     static final ConstantTable CONSTANTS = new ConstantTable();
   }
 
-  /** Returns the simulated Metal, compiled at the first call; empty where it cannot be. */
+  /** Returns the simulated Metal, compiled at the first call; empty if that is impossible. */
   public static Optional<SimulatedMetal> find() {
     return Loaded.INSTANCE;
   }
@@ -75,13 +75,13 @@ public final class SimulatedMetal {
     return find().orElseGet(() -> Assumptions.abort(whyAbsent()));
   }
 
-  /** Why there is no simulated Metal; empty where there is one. */
+  /** Returns why there is no simulated Metal; empty if there is one. */
   public static String whyAbsent() {
     return BUILD.whyAbsent();
   }
 
   /**
-   * Compares declarations of methods with what Apple documents. Works without the simulated Metal.
+   * Compares declarations of methods with Apple's documentation. Works without the simulated Metal.
    *
    * @return a line for each method that is unknown or has another signature
    */
@@ -90,10 +90,10 @@ public final class SimulatedMetal {
   }
 
   /**
-   * Compares a declaration of a C function with what Apple documents. Works without the simulated
+   * Compares a declaration of a C function with Apple's documentation. Works without the simulated
    * Metal.
    *
-   * @return what is wrong; empty if nothing is
+   * @return the error; empty if there is none
    */
   public static Optional<String> checkFunction(String name, FunctionDescriptor descriptor) {
     return Table.INSTANCE.complaint(name, descriptor);
@@ -103,7 +103,7 @@ public final class SimulatedMetal {
    * Returns the value that Apple documents for a constant, such as {@code
    * MTLCommandBufferStatusError}. Works without the simulated Metal.
    *
-   * @throws IllegalArgumentException when the table does not have it
+   * @throws IllegalArgumentException if the table does not contain the constant
    */
   public static long constant(String name) {
     return Table.CONSTANTS
@@ -117,9 +117,8 @@ public final class SimulatedMetal {
   }
 
   /**
-   * Ends all that there is and starts again with that many devices of 1 GiB that share the host's
-   * memory; counts, failures and findings are forgotten. No other thread may send messages
-   * meanwhile.
+   * Destroys all objects and starts again with a number of devices of 1 GiB that share the host's
+   * memory. Counts, failures and findings are cleared. No other thread may send messages meanwhile.
    */
   public void reset(int devices) {
     ledger.reset(devices);
@@ -129,29 +128,29 @@ public final class SimulatedMetal {
    * Changes a setting of one device:
    *
    * <ul>
-   *   <li>{@code memory}: bytes that can be allocated
-   *   <li>{@code working_set}: the recommended most; 0, as at first, for three quarters of the
+   *   <li>{@code memory}: the bytes that can be allocated
+   *   <li>{@code working_set}: the recommended maximum; 0, the default, for three quarters of the
    *       memory
-   *   <li>{@code max_buffer}: the length of the longest buffer; 0, as at first, for half the memory
-   *   <li>{@code unified}: 1, as at first, for a device that shares the host's memory; 0 also
-   *       changes the family, to Mac2
-   *   <li>{@code family}: the newest of Apple's families that it belongs to, 1007 at first
-   *   <li>{@code low_power}, {@code removable}: 0 at first
-   *   <li>{@code threads_per_group}: 1024 at first
-   *   <li>{@code group_memory}: bytes of threadgroup memory, 32 KiB at first
-   *   <li>{@code resources}: how many there can be, 499000 at first
-   *   <li>{@code subnormals}: 1 when kernels keep subnormal numbers, 0 at first
-   *   <li>{@code latency_ns}: what each command buffer takes at least, in nanoseconds; 0 at first
-   *   <li>{@code bandwidth}: bytes a second that all blits together move; 0, as at first, for as
-   *       fast as the host
-   *   <li>{@code lost}: the code that every command buffer fails with from now on, and 0 for none
+   *   <li>{@code max_buffer}: the greatest length of a buffer; 0, the default, for half the memory
+   *   <li>{@code unified}: 1, the default, for a device that shares the host's memory; 0 also
+   *       changes the family to Mac2
+   *   <li>{@code family}: the newest of Apple's families to which it belongs, by default 1007
+   *   <li>{@code low_power}, {@code removable}: by default 0
+   *   <li>{@code threads_per_group}: by default 1024
+   *   <li>{@code group_memory}: the bytes of threadgroup memory, by default 32 KiB
+   *   <li>{@code resources}: the greatest number, by default 499000
+   *   <li>{@code subnormals}: 1 if kernels keep subnormal numbers, by default 0
+   *   <li>{@code latency_ns}: the least time of each command buffer in nanoseconds, by default 0
+   *   <li>{@code bandwidth}: the bytes per second of all blits together; 0, the default, for the
+   *       host's speed
+   *   <li>{@code lost}: the error code of every command buffer from now on, 0 for none
    * </ul>
    *
-   * <p>and of the machine, for which the device is ignored: {@code headless} (1 when programs get
-   * no device), {@code os_major} (15) and {@code os_minor}, the version of macOS; methods that came
-   * later are unknown.
+   * <p>Settings of the machine, for which the device is ignored: {@code headless} (1 if programs
+   * get no device), {@code os_major} (15) and {@code os_minor}, the version of macOS, in which
+   * later methods are unknown.
    *
-   * @throws IllegalArgumentException when there is no such device or setting
+   * @throws IllegalArgumentException if there is no such device or setting
    */
   public void set(int device, String setting, long value) {
     if (!control.set(device, setting, value)) {
@@ -165,29 +164,31 @@ public final class SimulatedMetal {
     set(-1, setting, value);
   }
 
-  /** Lets the nth message of a selector from now on fail, 1 being the next. */
+  /** Makes the nth message of a selector from now fail; 1 is the next. */
   public void fail(String selector, long nth, int code) {
     fail(selector, nth, code, 1);
   }
 
   /**
-   * Lets messages of a selector fail: from the nth from now on, so many times (less than 0 for
-   * ever). A message that fails answers nil, and an error of that code where it can store one; only
-   * those can that answer a new object of Metal's, or an address. The name may also be that of a
-   * function that answers an object; {@code message} stands for all of them together, and {@code
-   * execute} for the execution of command buffers, which end with an error of that code and signal
-   * no event.
+   * Makes messages of a selector fail. A failing message returns nil, and stores an error of the
+   * code if it can. Only messages that return a new Metal object or an address can fail. The name
+   * may also be that of a function that returns an object. {@code message} stands for all messages
+   * and functions together. {@code execute} stands for the execution of command buffers, which end
+   * with an error of the code and signal no event.
+   *
+   * @param nth the first message that fails, counted from now
+   * @param times the number of failing messages; negative for all
    */
   public void fail(String selector, long nth, int code, long times) {
     ledger.fail(selector, nth, code, times);
   }
 
-  /** Returns how often messages of a selector were sent. */
+  /** Returns the number of messages of a selector. */
   public long calls(String selector) {
     return ledger.calls(selector);
   }
 
-  /** Returns how often messages of each selector were sent that were. */
+  /** Returns the number of messages of each selector that was used. */
   public Map<String, Long> calls() {
     Map<String, Long> calls = new TreeMap<>();
     for (String line : ledger.report("calls")) {
@@ -197,27 +198,27 @@ public final class SimulatedMetal {
     return calls;
   }
 
-  /** Returns what a real device would have punished, the first 500 of it. */
+  /** Returns what a real device would have punished, at most 500 entries. */
   public List<String> violations() {
     return ledger.report("violations");
   }
 
-  /** Returns what was legal but is slow or short of something, the first 500 of it. */
+  /** Returns legal operations that are slow or near a limit, at most 500 entries. */
   public List<String> notes() {
     return ledger.report("notes");
   }
 
-  /** Returns the objects that the program owns now, and how often it retained them. */
+  /** Returns the objects that the program owns, and their retain counts. */
   public List<String> leaks() {
     return ledger.report("leaks");
   }
 
-  /** Forgets counts, failures that were asked for, violations and notes. */
+  /** Clears counts, requested failures, violations and notes. */
   public void forget() {
     ledger.forget();
   }
 
-  /** Every method of the simulated Metal, as in the table of methods. */
+  /** Returns every method of the simulated Metal, in the format of the table of methods. */
   List<String> methods() {
     return control.methods();
   }

@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 
 /**
- * What was asked of one simulated device: calls, bytes, and misdeeds. Safe for use by any thread;
- * commands are counted when they are submitted, bytes when they were moved.
+ * The calls, bytes and violations of one simulated device. Safe for use by any thread. Commands are
+ * counted when they are submitted, bytes when they have been moved.
  */
 public final class DriverLedger {
   private static final int FRAMES = 12;
@@ -26,12 +26,12 @@ public final class DriverLedger {
           SimulatedProgram.class.getName(),
           SimulatedQueue.class.getName());
 
-  /** While a command runs, the place that submitted it. */
+  /** The place that submitted the running command. */
   static final ScopedValue<Place> SUBMITTED = ScopedValue.newInstance();
 
   /**
-   * Where a call of the device came from. Every command has one, so taking it is fast; reading it
-   * may be slow.
+   * The place of a call of the device. Every command records one, so recording is fast; reading may
+   * be slow.
    */
   static final class Place extends Throwable {
     private static final long serialVersionUID = 1L;
@@ -40,12 +40,12 @@ public final class DriverLedger {
       this(true);
     }
 
-    /** Creates a place that is noted or not. */
+    /** Creates a place with or without its stack. */
     Place(boolean isNoted) {
       super("the place of a call", null, false, isNoted);
     }
 
-    /** Returns the callers of the device, a line for each. */
+    /** Returns the callers of the device, one per line. */
     String callers() {
       return Arrays.stream(getStackTrace())
           .filter(frame -> !isOwn(frame))
@@ -69,12 +69,12 @@ public final class DriverLedger {
     }
   }
 
-  /** Returns how often a call was made. */
+  /** Returns the number of calls of a kind. */
   public long calls(SpiCall call) {
     return adder(call).sum();
   }
 
-  /** Returns how often each call was made; calls that were not are left out. */
+  /** Returns the number of calls of each kind; kinds without calls are omitted. */
   public Map<SpiCall, Long> calls() {
     Map<SpiCall, Long> made = new EnumMap<>(SpiCall.class);
     calls.forEach(
@@ -86,22 +86,22 @@ public final class DriverLedger {
     return made;
   }
 
-  /** Bytes that writes moved from the host to the device. */
+  /** Returns the bytes that writes moved from the host to the device. */
   public long hostToDeviceBytes() {
     return hostToDevice.sum();
   }
 
-  /** Bytes that reads moved from the device to the host. */
+  /** Returns the bytes that reads moved from the device to the host. */
   public long deviceToHostBytes() {
     return deviceToHost.sum();
   }
 
-  /** Bytes that copies moved between blocks, from this device's memory or a peer's. */
+  /** Returns the bytes that copies moved between blocks, from this device's memory or a peer's. */
   public long deviceToDeviceBytes() {
     return deviceToDevice.sum();
   }
 
-  /** Returns what a real driver would have punished, the first 200 of it. */
+  /** Returns what a real driver would have punished, at most 200 entries. */
   public List<String> violations() {
     return List.copyOf(violations);
   }
@@ -122,7 +122,7 @@ public final class DriverLedger {
     deviceToDevice.add(bytes);
   }
 
-  /** Notes a misdeed with the place that did it, or that asked for the command that did. */
+  /** Records a violation with the place that caused it or that submitted the running command. */
   void violation(String what) {
     if (violations.size() < MOST_VIOLATIONS) {
       Place place = SUBMITTED.isBound() ? SUBMITTED.get() : new Place();
@@ -136,7 +136,7 @@ public final class DriverLedger {
     return OWN.contains(nested < 0 ? name : name.substring(0, nested));
   }
 
-  @SuppressWarnings("NullAway") // every call has its counter from the constructor on
+  @SuppressWarnings("NullAway") // the constructor creates a counter for every call
   private LongAdder adder(SpiCall call) {
     return calls.get(call);
   }

@@ -1,18 +1,18 @@
 package dev.tidepool.testkit.simulated;
 
-/** What a simulated device does with commands behind one that failed. */
+/** The effect of a failed command on later commands of a simulated device. */
 public enum FailureModel {
   /**
-   * The device is lost: no command behind it runs, on any queue, and every question about an event
-   * that was not asked before fails, also where the command had ended well. CUDA does so.
+   * The device is lost: no later command runs on any queue, and waits for events fail unless their
+   * success was already observed. CUDA does this.
    */
   STICKY,
 
   /**
-   * A command that depends on the failed one is not run and fails too; others run. OpenCL does so.
+   * A command that depends on the failed one does not run and fails too; others run, as in OpenCL.
    */
   SKIPS,
 
-  /** What comes behind it runs, as if nothing had failed. Metal may do so. */
+  /** Later commands run as if no command had failed. Metal may do this. */
   RUNS_ON
 }

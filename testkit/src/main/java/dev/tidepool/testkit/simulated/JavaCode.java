@@ -7,7 +7,7 @@ import dev.tidepool.WorkItem;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/** A Java body, run item by item on the queue's thread, the groups one after another. */
+/** A Java body, run on the queue's thread item by item, one group after another. */
 record JavaCode(KernelSource.Java source) implements SimulatedProgram.Code {
   @Override
   public long bytesNeeded(KernelParameter parameter, LaunchRange range) {

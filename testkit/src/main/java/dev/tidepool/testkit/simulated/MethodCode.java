@@ -8,7 +8,7 @@ import dev.tidepool.methods.jvm.JvmKernel;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/** A Java method, run by the same generated code as on the CPU, on the queue's thread. */
+/** A Java method, run on the queue's thread by the same generated code as on the CPU. */
 final class MethodCode implements SimulatedProgram.Code {
   private final JvmKernel kernel;
 

@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Memory of a simulated device.
  *
- * <p>A MAPPED block is two memories, the device's and the host's. Acquiring copies one to the
- * other, releasing copies back and poisons the host's: what the host writes at other times is lost
- * and noticed, what it reads at other times is poison.
+ * <p>A MAPPED block has two memories, the device's and the host's. Acquire copies the device's to
+ * the host's. Release copies back and poisons the host's. A host write at any other time is lost
+ * and detected, and a host read at any other time returns poison.
  *
- * <p>Locking: the block's monitor guards its state (pending commands, freed, acquired). The bytes
- * belong to the command that runs. Bytes go when the block is freed and no command uses it any
+ * <p>Locking: the block's monitor guards its state (pending commands, freed, acquired). The running
+ * command owns the bytes. The bytes are released when the block is freed and no command uses it any
  * more.
  */
 final class SimulatedBlock implements Block {
-  /** What fresh memory of a device is full of, so that nothing passes by lucky zeros. */
+  /** The contents of new device memory, so that no test passes because of zeros. */
   static final byte FRESH = (byte) 0xA5;
 
   private static final byte UNACQUIRED = (byte) 0xDB;
@@ -33,7 +33,7 @@ final class SimulatedBlock implements Block {
   private final BlockKind kind;
   private final HostAccess access;
   private final Arena arena;
-  // Whose memory this is a part of, as other code gave it; null if it is its own.
+  // The block whose memory other code handed over as this one; null if the memory is its own.
   private final @Nullable SimulatedBlock owner;
   private final MemorySegment store;
   private final @Nullable MemorySegment host;
@@ -63,7 +63,7 @@ final class SimulatedBlock implements Block {
         };
   }
 
-  /** Memory that other code has of a block, and gives back; the host does not reach it. */
+  /** Creates a block in memory of another one, for other code; the host cannot access it. */
   SimulatedBlock(SimulatedBlock owner, long number, long start, long bytes) {
     this.device = owner.device;
     this.number = number;
@@ -76,7 +76,7 @@ final class SimulatedBlock implements Block {
     owner.begin();
   }
 
-  /** Returns whether its memory was allocated for it. */
+  /** Returns whether the memory was allocated for this block. */
   boolean isOwn() {
     return owner == null;
   }
@@ -104,12 +104,12 @@ final class SimulatedBlock implements Block {
     return kind;
   }
 
-  /** Returns the device's bytes; for the command that runs. */
+  /** Returns the device's bytes, for the running command. */
   MemorySegment store() {
     return store;
   }
 
-  /** A command was submitted that uses the block. */
+  /** Counts a submitted command that uses the block. */
   synchronized void begin() {
     if (freed) {
       throw device.punished(this + " is used by a command after it was freed");
@@ -117,7 +117,7 @@ final class SimulatedBlock implements Block {
     pending++;
   }
 
-  /** The command ended. */
+  /** Ends a command that uses the block. */
   void end() {
     boolean last;
     synchronized (this) {
@@ -129,14 +129,14 @@ final class SimulatedBlock implements Block {
     }
   }
 
-  /** A command is about to read the block, which is legal even while the host has it acquired. */
+  /** Checks a command that reads the block, which is legal even while the host has it acquired. */
   void readBy(String command) {
     if (kind == BlockKind.PINNED && !device.sharesMemory()) {
       throw device.punished(command + " uses " + this + ", which commands do not take");
     }
   }
 
-  /** A command is about to change the block. */
+  /** Checks a command that writes the block. */
   void writtenBy(String command) {
     readBy(command);
     boolean held;

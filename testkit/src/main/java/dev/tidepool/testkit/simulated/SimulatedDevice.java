@@ -39,10 +39,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An accelerator made of host memory; see the package for what it is good for.
+ * An accelerator made of host memory; the package describes its use.
  *
- * <p>Locking: {@code accounts} guards the accounts of memory, {@code gate} the pause; neither is
- * held while anything else is called. Everything else is concurrent sets and counters.
+ * <p>Locking: {@code accounts} guards the memory accounts and {@code closed}, {@code gate} the
+ * pause. With either held, only the ledger is called. All other state is in concurrent sets and
+ * counters.
  */
 public final class SimulatedDevice implements Device {
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -54,7 +55,7 @@ public final class SimulatedDevice implements Device {
 
   private final Set<SimulatedBlock> blocks = ConcurrentHashMap.newKeySet();
   private final Set<SimulatedQueue> queues = ConcurrentHashMap.newKeySet();
-  // Made by tests; and what the runtime holds of them.
+  // Queues that tests created, and the runtime's references to them.
   private final Map<Long, SimulatedQueue> foreignQueues = new ConcurrentHashMap<>();
   private final Set<SimulatedForeignQueue> heldQueues = ConcurrentHashMap.newKeySet();
   private final Set<Program> programs = ConcurrentHashMap.newKeySet();
@@ -77,7 +78,7 @@ public final class SimulatedDevice implements Device {
   private boolean paused;
   private int admitted;
 
-  // Launches until one fails; 0 while none shall.
+  // The number of launches until one fails; 0 if none shall fail.
   private final AtomicLong launchesToFailure = new AtomicLong();
   private volatile @Nullable AcceleratorException lost;
 
@@ -95,9 +96,7 @@ public final class SimulatedDevice implements Device {
             hardware.maximumAllocation());
   }
 
-  /**
-   * Links of another speed are another driver's, or one's calibration would count for the other.
-   */
+  /** Returns a driver name for the speed of the link, so that speeds do not share a calibration. */
   private static String driver(SimulatedLink link) {
     return "tidepool-testkit" + (link.equals(SimulatedLink.INSTANT) ? "" : " over a " + link);
   }
@@ -118,45 +117,45 @@ public final class SimulatedDevice implements Device {
     return capabilities;
   }
 
-  /** Counts what is asked of this device. */
+  /** Returns the ledger of this device. */
   public DriverLedger ledger() {
     return ledger;
   }
 
-  /** Blocks that live now. */
+  /** Returns the number of live blocks. */
   public int liveBlocks() {
     return blocks.size();
   }
 
-  /** Programs that are compiled and not closed now. */
+  /** Returns the number of programs that are not closed. */
   public int livePrograms() {
     return programs.size();
   }
 
-  /** Queues that are open now. */
+  /** Returns the number of open queues. */
   public int openQueues() {
     return queues.size();
   }
 
-  /** Returns the NUMA policy of the thread that was given the last PINNED block, at that time. */
+  /** Returns the NUMA policy of the thread that allocated the last PINNED block, at that time. */
   public NumaPolicy lockedUnder() {
     return lockedUnder;
   }
 
-  /** Returns the thread that was given the last PINNED block; null before the first. */
+  /** Returns the thread that allocated the last PINNED block; null before the first. */
   public @Nullable Thread lockedBy() {
     return lockedBy;
   }
 
-  /** Returns how many events have not been closed. */
+  /** Returns the number of events that are not closed. */
   public int openEvents() {
     return events.size();
   }
 
   /**
-   * Has a launch run and fail, after which its device does what its {@link FailureModel} says.
+   * Makes a launch run and fail; the {@link FailureModel} determines the effect on the device.
    *
-   * @param nth which one from now, counted from 1
+   * @param nth the launch, counted from 1 for the next one
    */
   public void failLaunch(long nth) {
     if (nth < 1) {
@@ -189,7 +188,7 @@ public final class SimulatedDevice implements Device {
     return lost != null;
   }
 
-  /** Refuses what is asked of a device that is lost. */
+  /** Throws if the device is lost. */
   void checkAlive(String call) {
     AcceleratorException earlier = lost;
     if (earlier != null) {
@@ -202,7 +201,7 @@ public final class SimulatedDevice implements Device {
     }
   }
 
-  /** Refuses to run a command, where it comes behind one that failed. */
+  /** Throws if a command must not run because an earlier one failed. */
   void checkRuns(String command, boolean dependencyFailed) {
     checkAlive(command);
     if (dependencyFailed && hardware.failures() == FailureModel.SKIPS) {
@@ -211,14 +210,14 @@ public final class SimulatedDevice implements Device {
     }
   }
 
-  /** From now on no command begins, on any queue, until {@link #resume()}. */
+  /** Prevents commands from beginning on any queue until {@link #resume()}. */
   public void pause() {
     synchronized (gate) {
       paused = true;
     }
   }
 
-  /** Lets commands begin again. */
+  /** Allows commands to begin again. */
   public void resume() {
     synchronized (gate) {
       paused = false;
@@ -226,7 +225,7 @@ public final class SimulatedDevice implements Device {
     }
   }
 
-  /** Lets so many commands begin while the device is {@linkplain #pause paused}. */
+  /** Allows a number of commands to begin while the device is {@linkplain #pause paused}. */
   public void admit(int commands) {
     synchronized (gate) {
       admitted += commands;
@@ -452,14 +451,14 @@ public final class SimulatedDevice implements Device {
         info.id() + " has no block with all of the memory of " + memory);
   }
 
-  /** Makes a queue as code outside of Tidepool does; its handle. {@link #closeForeign} ends it. */
+  /** Creates a queue like foreign code does; returns its handle for {@link #closeForeign}. */
   public long createForeign() {
     SimulatedQueue queue = new SimulatedQueue(this, NUMBERS.incrementAndGet());
     foreignQueues.put(queue.handle(), queue);
     return queue.handle();
   }
 
-  /** Ends a queue that {@link #createForeign} made, after its commands. */
+  /** Closes a queue of {@link #createForeign} after its commands. */
   public void closeForeign(long handle) {
     SimulatedQueue queue = foreignQueues.remove(handle);
     if (queue != null) {
@@ -468,9 +467,9 @@ public final class SimulatedDevice implements Device {
   }
 
   /**
-   * Submits a command as code outside of Tidepool does.
+   * Submits a command like code outside of Tidepool.
    *
-   * @param handle of a queue of the runtime, or one that {@link #createForeign} made
+   * @param handle a queue of the runtime, or one of {@link #createForeign}
    */
   public void submitForeign(long handle, Runnable command) {
     Stream.concat(queues.stream(), foreignQueues.values().stream())
@@ -480,7 +479,7 @@ public final class SimulatedDevice implements Device {
         .submitForeign(command);
   }
 
-  /** Commands of native code that set words. */
+  /** Returns a native command that sets words. */
   public NativeFill nativeFill() {
     return (access, handle, word) -> {
       MemorySegment bytes = MemorySegment.ofAddress(handle.address());
@@ -573,7 +572,7 @@ public final class SimulatedDevice implements Device {
     return programs.contains(program);
   }
 
-  /** Notes a violation; the exception is for its caller. */
+  /** Records a violation, and returns the exception for the caller. */
   AcceleratorException punished(String what) {
     ledger.violation(what);
     return new AcceleratorException(info.id(), -2, "SIMULATED_VIOLATION", what);

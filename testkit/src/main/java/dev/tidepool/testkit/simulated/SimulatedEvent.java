@@ -8,7 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** The end of a simulated command. */
+/** The event of a simulated command. */
 final class SimulatedEvent implements Event {
   private final SimulatedDevice device;
   private final Completion completion;
@@ -21,7 +21,7 @@ final class SimulatedEvent implements Event {
     device.opened(this);
   }
 
-  /** What outlives the event: others may still wait when its owner has closed it. */
+  /** Outlives the event: threads may still wait after its owner has closed it. */
   static final class Completion {
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile @Nullable AcceleratorException failure;
@@ -40,7 +40,7 @@ final class SimulatedEvent implements Event {
       return failure != null;
     }
 
-    /** Waits, whatever the outcome; an interrupt stays set. */
+    /** Waits whatever the outcome; an interrupt stays set. */
     void join() {
       Uninterruptibly.await(ended::await);
     }

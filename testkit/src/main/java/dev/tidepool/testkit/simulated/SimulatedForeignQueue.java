@@ -3,7 +3,7 @@ package dev.tidepool.testkit.simulated;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
 
-/** What the runtime holds of a queue that a test made, as code outside of Tidepool would. */
+/** The runtime's reference to a queue that a test created, like code outside of Tidepool. */
 final class SimulatedForeignQueue implements NativeQueue {
   private final SimulatedDevice device;
   private final SimulatedQueue queue;

@@ -7,26 +7,26 @@ import java.util.OptionalInt;
 import java.util.function.Consumer;
 
 /**
- * What a simulated device is like. Immutable; each {@code with} method answers with a copy.
+ * The properties of a simulated device. Immutable; each {@code with} method returns a copy.
  *
- * @param memoryBytes its own memory, shared by DEVICE and UNIFIED blocks
- * @param maximumAllocation bytes of its largest block
- * @param pinnedBytes host memory that it can lock
- * @param hostAccess how the host reaches DEVICE blocks: NONE makes a discrete device, the others
+ * @param memoryBytes the size of its own memory, shared by DEVICE and UNIFIED blocks
+ * @param maximumAllocation the size of its largest block
+ * @param pinnedBytes the host memory that it can lock
+ * @param hostAccess the host's access to DEVICE blocks: NONE for a discrete device, the others for
  *     one with {@code SHARED_MEMORY}
  * @param unified whether it has UNIFIED memory
  * @param peers whether its queues copy from other devices of its provider
- * @param latency how long each command takes at least; zero for as fast as the host
- * @param bytesPerSecond how fast commands move bytes; 0 for as fast as the host
+ * @param latency the least time of each command; zero for the host's speed
+ * @param bytesPerSecond the bandwidth of commands; 0 for the host's speed
  * @param scatters whether its queues scatter staged bytes in one command
- * @param link how long the ways to, from and on it take, beside the above
- * @param numaNode the node of the host that it is attached to
+ * @param link the speeds of transfers to, from and on the device, in addition to the above
+ * @param numaNode the host's node to which it is attached
  * @param launchOrder whether launches may be submitted behind others
- * @param failures what happens behind a launch that {@linkplain SimulatedDevice#failLaunch fails}
- * @param launchCost how long a launch keeps the thread that submits it
- * @param jitter how much longer than usual a command may take, by chance
- * @param traced whether a misdeed of a command names the place that submitted it; to note that
- *     takes longer the deeper the stack is
+ * @param failures the effect of a launch that {@linkplain SimulatedDevice#failLaunch fails}
+ * @param launchCost the time for which a launch occupies the submitting thread
+ * @param jitter the greatest random additional time of a command
+ * @param traced whether the violation of a command names the place that submitted it; this takes
+ *     longer for deeper stacks
  */
 public record SimulatedHardware(
     long memoryBytes,
@@ -180,7 +180,7 @@ public record SimulatedHardware(
     return parts.whole();
   }
 
-  /** One that is being changed. */
+  /** A mutable copy. */
   private static final class Parts {
     private long memoryBytes;
     private long maximumAllocation;

@@ -3,34 +3,34 @@ package dev.tidepool.testkit.simulated;
 import java.time.Duration;
 
 /**
- * How fast bytes travel to, from and on a simulated device. Immutable; each {@code with} method
- * answers with a copy.
+ * The speeds of transfers to, from and on a simulated device. Immutable; each {@code with} method
+ * returns a copy.
  *
- * <p>A command takes its speed's latency and then its bytes by the bandwidth. The latency is the
- * command's alone; the bandwidth of a direction is shared by all queues of the device, whether they
- * move page-locked memory or not. Peer copies go over the link of the device whose queue runs them.
+ * <p>A command takes the latency of its speed, and then the time of its bytes at the bandwidth. The
+ * latency belongs to one command. All queues of the device share the bandwidth of a direction, for
+ * page-locked and other memory. Peer copies use the link of the device whose queue runs them.
  *
- * @param pinnedUp page-locked memory of the host to the device
- * @param plainUp other memory of the host to the device
- * @param pinnedDown the device to page-locked memory of the host
- * @param plainDown the device to other memory of the host
- * @param local within the device: copies, and kernels by the bytes of their arrays
- * @param peer from another device
+ * @param pinnedUp the speed from page-locked host memory to the device
+ * @param plainUp the speed from other host memory to the device
+ * @param pinnedDown the speed from the device to page-locked host memory
+ * @param plainDown the speed from the device to other host memory
+ * @param local the speed within the device: copies, and kernels by the bytes of their arrays
+ * @param peer the speed from another device
  */
 public record SimulatedLink(
     Speed pinnedUp, Speed plainUp, Speed pinnedDown, Speed plainDown, Speed local, Speed peer) {
 
-  /** A link that takes no time beside the copy itself. */
+  /** A link that adds no time to the copy. */
   public static final SimulatedLink INSTANT = both(Speed.INSTANT, Speed.INSTANT);
 
   /**
-   * How long a command takes.
+   * The speed of a command.
    *
-   * @param latency from its beginning to its first byte
-   * @param bytesPerSecond from then on; 0 for as fast as the host
+   * @param latency the time before the first byte
+   * @param bytesPerSecond the bandwidth after that; 0 for the host's speed
    */
   public record Speed(Duration latency, long bytesPerSecond) {
-    /** No time at all. */
+    /** The speed that adds no time. */
     public static final Speed INSTANT = new Speed(Duration.ZERO, 0);
 
     /** Checks the numbers. */
@@ -42,7 +42,7 @@ public record SimulatedLink(
       }
     }
 
-    /** Returns a latency in microseconds, and a bandwidth in units of 2^20 bytes a second. */
+    /** Returns a speed with a latency in microseconds and a bandwidth in MiB per second. */
     public static Speed of(long micros, long mebibytesPerSecond) {
       return new Speed(Duration.ofNanos(micros * 1000), mebibytesPerSecond << 20);
     }

@@ -14,25 +14,23 @@ import java.util.Objects;
 import java.util.function.Predicate;
 
 /**
- * Code of a simulated device. A launch is checked against the parameters, what is only written is
- * poisoned first, and what is only read is given read-only.
+ * Code of a simulated device. A launch is checked against the parameters. Arrays that are only
+ * written are poisoned first, and arrays that are only read are passed read-only.
  */
 final class SimulatedProgram implements Program {
   private final SimulatedDevice device;
   private final Code code;
   private final List<KernelParameter> parameters;
 
-  /** What runs over the device's bytes. */
+  /** Code that runs over the device's bytes. */
   interface Code {
-    /** Runs it; an argument is a {@link MemorySegment} or the scalar's value. */
+    /** Runs the code; an argument is a {@link MemorySegment} or the value of a scalar. */
     void run(List<Object> arguments, LaunchRange range);
 
-    /** Bytes that an array needs at least for a range. */
+    /** Returns the least number of bytes of an array for a range. */
     long bytesNeeded(KernelParameter parameter, LaunchRange range);
 
-    /**
-     * Returns whether the last argument, behind those of the parameters, tells of a failed item.
-     */
+    /** Returns whether the last argument, after those of the parameters, reports a failed item. */
     default boolean reportsFaults() {
       return false;
     }

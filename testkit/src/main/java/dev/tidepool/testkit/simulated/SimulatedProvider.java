@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * Opens simulated devices, {@code simulated:0} and on, for {@link Discovery#using}:
+ * Opens simulated devices with the ids {@code simulated:0} and so on, for {@link Discovery#using}:
  *
  * <pre>{@code
  * SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
@@ -18,13 +18,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * assertThat(simulated.violations()).isEmpty();
  * }</pre>
  *
- * <p>Safe for use by any thread. It remembers every device that it opened, closed ones too.
+ * <p>Safe for use by any thread. It keeps every device that it opened, even closed ones.
  */
 public final class SimulatedProvider implements AcceleratorProvider {
   private final List<SimulatedHardware> hardware;
   private final List<SimulatedDevice> opened = new CopyOnWriteArrayList<>();
 
-  /** One device for each description, the first the best. */
+  /** Creates a provider with one device for each description, the best first. */
   public SimulatedProvider(SimulatedHardware... hardware) {
     this.hardware = List.of(hardware);
   }
@@ -50,7 +50,7 @@ public final class SimulatedProvider implements AcceleratorProvider {
     return List.copyOf(opened);
   }
 
-  /** Returns the device opened last of those with that id. */
+  /** Returns the most recently opened device with an id. */
   public SimulatedDevice device(String id) {
     return opened.reversed().stream()
         .filter(device -> device.info().id().equals(id))
@@ -61,8 +61,8 @@ public final class SimulatedProvider implements AcceleratorProvider {
 
   /**
    * Returns what a real driver would have punished so far, on any device: use of freed blocks,
-   * copies out of range, blocks freed under pending commands, events closed twice, things alive
-   * when their device closed. Each line names the caller.
+   * copies out of range, blocks freed under pending commands, events closed twice, objects that
+   * were open when their device closed. Each line names the caller.
    */
   public List<String> violations() {
     return opened.stream().flatMap(device -> device.ledger().violations().stream()).toList();

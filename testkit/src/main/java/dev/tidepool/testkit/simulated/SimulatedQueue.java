@@ -19,15 +19,15 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Commands that a daemon thread of its own runs one after another.
+ * A queue whose own daemon thread runs the commands one after another.
  *
- * <p>The monitor orders submissions against {@link #close}; it is not held while a command runs.
+ * <p>The monitor orders submissions and {@link #close}; it is not held while a command runs.
  */
 final class SimulatedQueue implements Queue {
-  /** A sleep may end so much later than asked for. */
+  /** The greatest delay with which a sleep may end. */
   private static final long SLEEP_NANOS = 100_000;
 
-  /** How often an idle thread looks for commands before it sleeps, and how long it pauses. */
+  /** How often an idle thread polls for commands before it sleeps. */
   private static final int LOOKS = 100;
 
   private static final long LOOK_NANOS = 10_000;
@@ -38,10 +38,10 @@ final class SimulatedQueue implements Queue {
   private final DriverLedger ledger;
   private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final Thread thread;
-  // The last command, of the close; null while the queue is open.
+  // The completion of the last command, which closes the queue; null while the queue is open.
   private @Nullable Completion ending;
 
-  /** What one command does, on the queue's thread. */
+  /** The work of a command, on the queue's thread. */
   private interface Work {
     void run();
   }
@@ -86,7 +86,7 @@ final class SimulatedQueue implements Queue {
       try {
         command = next();
       } catch (InterruptedException e) {
-        continue; // only the library's close ends a queue
+        continue; // Only a close by the library ends a queue.
       }
       if (command.name().isEmpty()) {
         command.completion().end(null);
@@ -100,9 +100,9 @@ final class SimulatedQueue implements Queue {
   }
 
   /**
-   * Returns the next command. Where launches have a cost, this thread looks for commands for a
-   * while before it sleeps: the thread that submits would otherwise wake it, which takes part of
-   * that cost and often more.
+   * Returns the next command. If launches have a cost, this thread polls for commands for a while
+   * before it sleeps. Otherwise the submitting thread would have to wake it, which takes a part of
+   * that cost, and often more.
    */
   private Command next() throws InterruptedException {
     Command command = commands.poll();
@@ -141,7 +141,7 @@ final class SimulatedQueue implements Queue {
     stayBusyUntil(System.nanoTime() + nanos);
   }
 
-  /** Keeps the calling thread busy; asleep only as far as a sleep ends in time. */
+  /** Keeps the calling thread busy; sleeps only as long as the sleep ends in time. */
   private static void stayBusyUntil(long end) {
     for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
       if (left > SLEEP_NANOS) {
@@ -234,7 +234,7 @@ final class SimulatedQueue implements Queue {
         });
   }
 
-  /** Returns the blocks of pieces that lie within them and within some bytes of the host. */
+  /** Returns the blocks of pieces that lie within their blocks and within the staged bytes. */
   private List<SimulatedBlock> checked(String what, MemorySegment staged, List<Piece> pieces) {
     checkHost(staged, what);
     Set<SimulatedBlock> blocks = new LinkedHashSet<>();
@@ -360,7 +360,7 @@ final class SimulatedQueue implements Queue {
             completion,
             completions));
     SimulatedEvent event = new SimulatedEvent(device, completion);
-    // What the simulation itself takes is part of the cost.
+    // The time of the simulation itself is part of the cost.
     stayBusyUntil(end);
     return event;
   }
@@ -402,7 +402,7 @@ final class SimulatedQueue implements Queue {
     return submit(SpiCall.MARK, 0, List.of(), () -> {});
   }
 
-  /** A command of code outside of Tidepool. */
+  /** Submits a command of code outside of Tidepool. */
   void submitForeign(Runnable command) {
     enqueue(command("FOREIGN", 0, List.of(), command::run, new Completion()));
   }
@@ -427,7 +427,7 @@ final class SimulatedQueue implements Queue {
       }
       last = ending;
     }
-    // Again, if a close before this one could not wait.
+    // Each close waits, because an earlier one may not have been able to.
     if (!Thread.currentThread().equals(thread)) {
       last.join();
     }

@@ -4,22 +4,22 @@ import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One direction of a device's link. Commands of several queues reserve their time on it one behind
+ * One direction of a device's link. Commands of several queues reserve their times on it one after
  * another, so that together they are no faster than the link. The monitor guards the reservation;
- * no thread waits under it.
+ * no thread waits with the monitor held.
  */
 final class Wire {
-  /** The system wakes a parked thread late by about that much. */
+  /** The approximate delay with which the system wakes a parked thread. */
   private static final long SPIN_NANOS = 80_000;
 
   private long freeAt;
 
-  /** Creates a wire that is free from now on, in nanoseconds. */
+  /** Creates a wire that is free from a time on, in nanoseconds. */
   Wire(long now) {
     freeAt = now;
   }
 
-  /** When a command that begins now is done. */
+  /** Reserves the time of a command that begins now, and returns the time of its end. */
   synchronized long reserve(long now, Speed speed, long bytes) {
     long begin = now + speed.latency().toNanos();
     if (begin < freeAt) {
@@ -29,7 +29,7 @@ final class Wire {
     return freeAt;
   }
 
-  /** Does a copy in exactly the time that it takes on the link, if the host is fast enough. */
+  /** Runs a copy in exactly the time that it takes on the link, if the host is fast enough. */
   void carry(Speed speed, long bytes, Runnable copy) {
     if (speed.equals(Speed.INSTANT)) {
       copy.run();

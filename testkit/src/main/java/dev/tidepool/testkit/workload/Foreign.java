@@ -21,19 +21,19 @@ import java.nio.file.StandardOpenOption;
 import java.util.function.Supplier;
 
 /**
- * A buffer over memory that outlives it: all zeros, and at least one element long.
+ * A buffer over memory that outlives it. The memory is zero at first, and has at least one element.
  *
- * @param outlived gives the same bytes by another way when the buffer is closed, once
+ * @param outlived reads the same bytes in another way after the buffer is closed; called once
  */
 record Foreign(UnifiedBuffer<int[]> buffer, Supplier<int[]> outlived) {
 
-  /** Over native memory, which lives as long as it is reachable. */
+  /** Returns a buffer over native memory, which lives as long as it is reachable. */
   static Foreign wrapped(UnifiedMemoryManager manager, int length) {
     MemorySegment memory = Arena.ofAuto().allocate(bytes(length), Integer.BYTES);
     return new Foreign(manager.wrap(ElementType.INT, memory), () -> ints(memory));
   }
 
-  /** Over memory that the manager's device computes in, which a buffer that is lent has. */
+  /** Returns a buffer over device memory of the manager, which a lent buffer owns. */
   static Foreign adopted(UnifiedMemoryManager manager, int length) {
     Allocation onDevice = Allocation.at(MemoryLocation.DEVICE).zeroed().tag("lent to be adopted");
     UnifiedBuffer<int[]> owner = manager.allocate(ElementType.INT, length, onDevice);
@@ -63,12 +63,12 @@ record Foreign(UnifiedBuffer<int[]> buffer, Supplier<int[]> outlived) {
     return memory.toArray(ValueLayout.JAVA_INT);
   }
 
-  /** Returns what the memory holds. */
+  /** Returns the contents of the memory. */
   int[] contents() {
     return outlived.get();
   }
 
-  /** Over a file that has no name any more. */
+  /** Returns a buffer over a file that no longer has a name. */
   static Foreign mapped(UnifiedMemoryManager manager, int length) {
     try {
       Path file = Files.createTempFile("tidepool-workload", ".raw");
@@ -97,7 +97,7 @@ record Foreign(UnifiedBuffer<int[]> buffer, Supplier<int[]> outlived) {
     try {
       Files.delete(file);
     } catch (IOException stillMapped) {
-      file.toFile().deleteOnExit(); // not every system lets a file go that is in use
+      file.toFile().deleteOnExit(); // some systems do not delete a file in use
     }
   }
 }

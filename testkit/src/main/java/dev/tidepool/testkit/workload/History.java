@@ -10,16 +10,16 @@ import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 
 /**
- * What was asked of one buffer and has not been checked yet, in the order asked. Used under its
- * slot's lock.
+ * The unchecked operations on one buffer, in the order of the requests. Used with the lock of the
+ * slot held.
  *
- * <p>A write that failed makes the contents unknown, until all of them are written; everything else
- * that succeeded must have seen exactly what was written before.
+ * <p>A failed write makes the contents unknown until all of them are written. Every other
+ * successful operation must have seen exactly what was written before.
  */
 final class History {
   private static final int LONGEST = 12;
 
-  /** So many of those that were checked are told about when one behind them fails. */
+  /** The number of checked operations that are reported if a later one fails. */
   private static final int REMEMBERED = 24;
 
   private final boolean failuresExpected;
@@ -32,20 +32,20 @@ final class History {
     this.failuresExpected = failuresExpected;
   }
 
-  /** Returns whether operations may fail, or be stopped. */
+  /** Returns whether operations may fail or be cancelled. */
   boolean expectsFailures() {
     return failuresExpected;
   }
 
-  /** What an operation does to the contents. */
+  /** The effect of an operation on the contents. */
   enum Effect {
-    /** Reads them, or moves them about. */
+    /** Reads or moves the contents. */
     NONE,
-    /** Writes some of them. */
+    /** Writes a part. */
     PART,
-    /** Writes all of them. */
+    /** Writes everything. */
     ALL,
-    /** Leaves unknown contents, because they come from such. */
+    /** Leaves unknown contents, because their source is unknown. */
     SPOIL
   }
 
@@ -54,7 +54,7 @@ final class History {
   private record Step(
       Operation operation, CompletableFuture<?> done, Effect effect, int[] seen, int[] expected) {}
 
-  /** An operation that has been checked. */
+  /** A checked operation. */
   private record Checked(Operation operation, Effect effect, boolean succeeded) {
     @Override
     public String toString() {
@@ -62,12 +62,12 @@ final class History {
     }
   }
 
-  /** Takes note of an operation that changes contents, or moves them about. */
+  /** Records an operation that changes or moves contents. */
   void wrote(Operation operation, CompletableFuture<?> done, Effect effect) {
     add(new Step(operation, done, effect, new int[0], new int[0]));
   }
 
-  /** Takes note of an operation that reads, to be checked when it is done. */
+  /** Records an operation that reads, to be checked after its end. */
   void read(Operation operation, CompletableFuture<?> done, int[] seen, int[] expected) {
     add(new Step(operation, done, Effect.NONE, seen, expected));
   }
@@ -79,19 +79,19 @@ final class History {
     }
   }
 
-  /** Waits for everything and checks it. */
+  /** Waits for all operations and checks them. */
   void settle() {
     while (!steps.isEmpty()) {
       check(steps.remove());
     }
   }
 
-  /** Returns whether the contents are unknown; meaningful when settled. */
+  /** Returns whether the contents are unknown; valid only after {@link #settle}. */
   boolean isUnknown() {
     return unknown;
   }
 
-  /** Elements that were compared. */
+  /** Returns the number of compared elements. */
   long verified() {
     return verified;
   }

@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One random kernel over a slice {@code y} of one slot, and maybe a slice or array {@code x}; the
- * model has computed the same.
+ * One random kernel over a slice {@code y} of one slot, and possibly a slice or array {@code x}.
+ * The model has computed the same.
  */
 record KernelCall(
     Form form,
@@ -18,7 +18,7 @@ record KernelCall(
     UnifiedBuffer<int[]> y,
     @Nullable UnifiedBuffer<int[]> x) {
 
-  /** What a kernel computes. */
+  /** The computation of a kernel. */
   enum Form {
     IN_PLACE("y = y * 3 + a"),
     OUT("y = a"),
@@ -41,7 +41,7 @@ record KernelCall(
     }
   }
 
-  /** Returns what an operation computes. */
+  /** Returns the computation of an operation. */
   static Form formOf(Kind kind, SplittableRandom random) {
     return switch (kind) {
       case KERNEL_OUT -> Form.OUT;
@@ -53,9 +53,9 @@ record KernelCall(
   }
 
   /**
-   * Draws the details and computes on the model.
+   * Draws the details, and computes them on the model.
    *
-   * @param spoilt whether the other slot's contents are unknown
+   * @param spoilt whether the contents of the other slot are unknown
    */
   static KernelCall draw(
       Form form,
@@ -89,7 +89,7 @@ record KernelCall(
     return new KernelCall(form, arguments, effect, y, x);
   }
 
-  /** Closes the slices; the work that was asked for goes on. */
+  /** Closes the slices; requested operations continue. */
   void closeSlices() {
     y.close();
     if (x != null) {

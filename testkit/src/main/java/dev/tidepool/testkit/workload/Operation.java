@@ -8,37 +8,37 @@ import java.util.SplittableRandom;
 /**
  * One random operation.
  *
- * @param number its place in the list that it was made in
+ * @param number its index in the list for which it was created
  * @param kind what it does
- * @param slot which buffer it works on
- * @param other which other buffer it reads
- * @param seed what its details follow from
- * @param faultAfter the call of a driver that fails, counted from 1 when the operation begins; 0
+ * @param slot the index of its buffer
+ * @param other the index of the other buffer that it reads
+ * @param seed determines the details
+ * @param faultAfter the driver call that fails, counted from 1 at the beginning of the operation; 0
  *     for none
  * @param failure how that call fails
  */
 public record Operation(
     int number, Kind kind, int slot, int other, long seed, int faultAfter, Failure failure) {
 
-  /** What an operation does. */
+  /** The kind of an operation. */
   public enum Kind {
     /** Copies an array into all of a buffer. */
     WRITE_ALL(6),
-    /** Copies a part of an array into a part. */
+    /** Copies a part of an array to a part of a buffer. */
     WRITE_PART(10),
-    /** A {@link #WRITE_PART} in the background. */
+    /** An asynchronous {@link #WRITE_PART}. */
     WRITE_LATER(10),
     /** Copies all of a buffer to an array. */
     READ_ALL(6),
-    /** Copies a part. */
+    /** Copies a part of a buffer to an array. */
     READ_PART(8),
-    /** A {@link #READ_PART} in the background. */
+    /** An asynchronous {@link #READ_PART}. */
     READ_LATER(8),
-    /** Copies a segment, native or of the heap, into a part. */
+    /** Copies a native or heap segment to a part of a buffer. */
     WRITE_SEGMENT(5),
-    /** Copies a part to a segment. */
+    /** Copies a part of a buffer to a segment. */
     READ_SEGMENT(5),
-    /** Writes bytes through a view as bytes, at any byte. */
+    /** Writes through a view as bytes, at any byte. */
     WRITE_BYTES(4),
     /** Reads through the read-only host view. */
     VIEW_READ(5),
@@ -48,49 +48,49 @@ public record Operation(
     MAP(6),
     /** Copies a slice of one buffer to a slice of another, or of the same. */
     COPY(8),
-    /** A {@link #COPY} in the background. */
+    /** An asynchronous {@link #COPY}. */
     COPY_LATER(8),
-    /** A kernel that writes all of a slice. */
+    /** Runs a kernel that writes all of a slice. */
     KERNEL_OUT(4),
-    /** A kernel that reads and writes a slice. */
+    /** Runs a kernel that reads and writes a slice. */
     KERNEL_IN_PLACE(5),
-    /** A kernel that combines slices of two buffers. */
+    /** Runs a kernel that combines slices of two buffers. */
     KERNEL_OF_TWO(8),
-    /** A kernel in the background. */
+    /** Runs a kernel asynchronously. */
     KERNEL_LATER(8),
-    /** A kernel whose input is an array. */
+    /** Runs a kernel whose input is an array. */
     KERNEL_OF_ARRAY(3),
-    /** Kernels in the background that pass something through a buffer which is closed at once. */
+    /** Runs kernels asynchronously that use an intermediate buffer, which is closed at once. */
     KERNELS_THROUGH_ANOTHER(6),
-    /** A list of transfers to and from parts of a buffer, with options of all kinds. */
+    /** Transfers a list to and from parts of a buffer, with random options. */
     TRANSFERS(3),
-    /** A {@link #TRANSFERS} in the background. */
+    /** An asynchronous {@link #TRANSFERS}. */
     TRANSFERS_LATER(4),
-    /** A broadcast, scatter or gather from one buffer to another. */
+    /** Broadcasts, scatters or gathers from one buffer to another. */
     DISTRIBUTE(3),
     /** Sets the bytes of a slice. */
     FILL(4),
-    /** Pushes the dirty side to the other one. */
+    /** Copies the newer side to the other one. */
     SYNCHRONIZE(3),
-    /** Reads a slice through a pointer that native code has. */
+    /** Reads a slice through a pointer of native code. */
     LEND_READ(3),
-    /** Writes a slice through such a pointer. */
+    /** Writes a slice through a pointer of native code. */
     LEND_WRITE(3),
-    /** Lends a slice to native code for the device, which may set it by a command of its own. */
+    /** Lends a slice to native code on the device, which may set the slice by its own command. */
     LEND_DEVICE(5),
-    /** Brings the bytes to the device. */
+    /** Prefetches the bytes to the device. */
     PREFETCH_TO_DEVICE(4),
-    /** Brings the bytes to the host. */
+    /** Prefetches the bytes to the host. */
     PREFETCH_TO_HOST(4),
-    /** Closes the buffer, whatever still runs, and allocates another. */
+    /** Closes the buffer, even if operations still run, and allocates another one. */
     REPLACE(5),
-    /** Gives idle memory back to the driver. */
+    /** Returns idle memory to the driver. */
     TRIM(1),
     /** Moves all buffers of one manager off its device. */
     SUSPEND(1),
-    /** Brings them back. */
+    /** Moves the buffers of a suspended manager back. */
     RESUME(1),
-    /** Reserves memory for later buffers of the first manager, or closes what is reserved. */
+    /** Reserves memory for later buffers of the first manager, or closes the reservation. */
     RESERVE(1);
 
     private final int weight;
@@ -99,7 +99,7 @@ public record Operation(
       this.weight = weight;
     }
 
-    /** Returns whether it computes. */
+    /** Returns whether the operation runs a kernel. */
     public boolean isKernel() {
       return name().startsWith("KERNEL");
     }
@@ -120,9 +120,9 @@ public record Operation(
   }
 
   /**
-   * Operations that a seed determines.
+   * Returns the operations of a seed.
    *
-   * @param faultsPerThousand how many of a thousand operations meet a failing driver call
+   * @param faultsPerThousand how many of a thousand operations have a failing driver call
    */
   public static List<Operation> list(long seed, int count, int slots, int faultsPerThousand) {
     SplittableRandom random = new SplittableRandom(seed);

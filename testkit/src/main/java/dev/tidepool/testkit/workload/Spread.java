@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * A random distribution from one slot to another: a broadcast, a scatter or a gather of some parts
- * of equal length; the model has done the same. Used by one thread, under the slots' locks.
+ * of equal length. The model has done the same. Used by one thread with the slots' locks.
  */
 final class Spread {
   private final UnifiedBuffer<int[]> target;
@@ -36,7 +36,7 @@ final class Spread {
     count = random.nextInt(1 + Math.min(written.length, read.length) / parts);
   }
 
-  /** Asks for it in the background. */
+  /** Requests the distribution asynchronously. */
   CompletableFuture<Void> ask(PeerAccess peers) {
     try {
       return switch (random.nextInt(3)) {
@@ -82,7 +82,7 @@ final class Spread {
     return peers.gatherAsync(sources, slice(target, to, parts * count));
   }
 
-  /** Where a part lies, apart from all others. */
+  /** Returns the position of a part, which overlaps no other part. */
   private int placeOf(int part, int length) {
     int room = length / parts;
     return part * room + random.nextInt(1 + room - count);

@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** What one operation does to one slot: to the buffer, to the model, and to the history. */
+/** The effects of one operation on one slot: on the buffer, the model and the history. */
 record Steps(Operation operation, Slot slot) {
 
   /** Writes fresh elements to a range and waits. */
@@ -18,7 +18,7 @@ record Steps(Operation operation, Slot slot) {
     perform(effect(range), () -> action.accept(fresh));
   }
 
-  /** Writes fresh elements to a range in the background. */
+  /** Writes fresh elements to a range asynchronously. */
   void writeLater(
       Range range, SplittableRandom random, Function<int[], CompletableFuture<Void>> action) {
     int[] fresh = fresh(range, random);
@@ -33,7 +33,7 @@ record Steps(Operation operation, Slot slot) {
   /**
    * Like the method above.
    *
-   * @param silent whether it may fail without a word
+   * @param silent whether the operation may fail without an error
    */
   void set(Range range, int value, boolean silent, Runnable action) {
     Arrays.fill(slot.model, range.from(), range.from() + range.count(), value);
@@ -46,23 +46,23 @@ record Steps(Operation operation, Slot slot) {
     slot.history.read(operation, attempt(() -> action.accept(seen)), seen, expected(range));
   }
 
-  /** Reads a range in the background. */
+  /** Reads a range asynchronously. */
   void readLater(Range range, Function<int[], CompletableFuture<Void>> action) {
     int[] seen = new int[range.count()];
     slot.history.read(operation, ask(() -> action.apply(seen)), seen, expected(range));
   }
 
-  /** Moves the contents about without changing them. */
+  /** Moves the contents without changing them. */
   void move(Runnable action) {
     perform(Effect.NONE, action);
   }
 
-  /** Does something to the contents and waits. */
+  /** Performs an operation on the contents and waits. */
   void perform(Effect effect, Runnable action) {
     slot.history.wrote(operation, attempt(action), effect);
   }
 
-  /** Does something to the contents in the background. */
+  /** Performs an operation on the contents asynchronously. */
   void performLater(Effect effect, Supplier<CompletableFuture<Void>> action) {
     slot.history.wrote(operation, ask(action), effect);
   }
@@ -90,7 +90,7 @@ record Steps(Operation operation, Slot slot) {
     }
   }
 
-  /** Asks, and stops one in eight again where what it leaves out does not matter. */
+  /** Requests an operation. If failures are expected, cancels one in eight. */
   private CompletableFuture<?> ask(Supplier<CompletableFuture<Void>> action) {
     try {
       CompletableFuture<Void> asked = action.get();

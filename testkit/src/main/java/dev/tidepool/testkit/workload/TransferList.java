@@ -17,9 +17,9 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A random list of transfers: parts of one buffer are written, read, and copied from another one.
- * Each pair is a step of the buffer's history, in the order of the list. Used by one thread, under
- * the slots' locks.
+ * A random list of transfers, which write, read, or copy to parts of one buffer. Each pair is a
+ * step in the history of the buffer, in the order of the list. Used by one thread, with the locks
+ * of the slots held.
  */
 final class TransferList {
   private final Operation operation;
@@ -30,7 +30,7 @@ final class TransferList {
   private final List<Check> checks = new ArrayList<>();
   private final List<UnifiedBuffer<int[]>> slices = new ArrayList<>();
 
-  /** What one pair does; {@code seen} and {@code expected} are empty unless it reads. */
+  /** The effect of one pair; {@code seen} and {@code expected} are empty unless it reads. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Check(boolean reads, Effect effect, int[] seen, int[] expected) {}
 
@@ -42,7 +42,7 @@ final class TransferList {
     this.random = random;
   }
 
-  /** Adds random pairs, some of which read the other slot, if there is one to be read. */
+  /** Adds random pairs, some of which read the other slot, if it has a buffer. */
   void draw(Slot other, boolean otherIsUnknown) {
     int most = 1 + random.nextInt(3);
     for (int i = 0; i < most; i++) {
@@ -98,9 +98,9 @@ final class TransferList {
   }
 
   /**
-   * Asks for the list; what becomes of each pair goes into the history.
+   * Requests the list, and records the outcome of each pair in the history.
    *
-   * @param stoppable whether transfers may be stopped, which spoils what they would have written
+   * @param stoppable whether transfers may be cancelled, which spoils their targets
    */
   void ask(boolean later, boolean stoppable) {
     TransferOptions options = options(stoppable);

@@ -44,14 +44,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Performs operations on buffers and on the arrays that they must equal.
  *
- * <p>Safe for use by several threads: each operation holds the locks of its one or two slots, the
- * lower index first, while it asks for work, and leaves them before work in the background is done.
+ * <p>Safe for use by several threads. Each operation holds the locks of its one or two slots, the
+ * lower index first, while it requests work. It releases them before asynchronous work is done.
  */
 public final class Workload {
   private static final int SLOTS = 10;
   private static final int MOST_LEFT = 100;
 
-  /** More than all buffers have at once, those that are closing among them. */
+  /** More than all buffers need at once, including those that are closing. */
   private static final long RESERVED = 8 << 20;
 
   private final List<UnifiedMemoryManager> managers;
@@ -62,7 +62,7 @@ public final class Workload {
   private final AtomicReference<@Nullable Reservation> reserved = new AtomicReference<>();
   private final ConcurrentLinkedQueue<History> left = new ConcurrentLinkedQueue<>();
 
-  /** Elements that were compared in histories that have ended. */
+  /** The number of elements compared in histories that have ended. */
   private final LongAdder verified = new LongAdder();
 
   private final Map<UnifiedMemoryManager, Map<String, Kernel>> kernels = new ConcurrentHashMap<>();
@@ -70,7 +70,7 @@ public final class Workload {
   /**
    * Creates a workload over buffers of some managers, most of them of the first.
    *
-   * @param faults what the operations' faults are armed at; null to ignore them
+   * @param faults the injector of the operations' faults; null to ignore them
    */
   public Workload(List<UnifiedMemoryManager> managers, @Nullable FaultInjector faults) {
     this(managers, faults, null, null);
@@ -79,9 +79,9 @@ public final class Workload {
   /**
    * Like the constructor above.
    *
-   * @param peers distributes buffers over others; null if none are to be
-   * @param nativeFill what native code does with buffers of the first manager's device; null if it
-   *     only has them
+   * @param peers distributes buffers; null to omit distributions
+   * @param nativeFill the command of native code for buffers of the first manager's device; null if
+   *     native code does not use them
    */
   public Workload(
       List<UnifiedMemoryManager> managers,
@@ -97,12 +97,12 @@ public final class Workload {
     }
   }
 
-  /** Returns how many buffers there are at most. */
+  /** Returns the greatest number of buffers. */
   public static int slots() {
     return SLOTS;
   }
 
-  /** Performs one operation; what it does in the background may go on. */
+  /** Performs one operation; asynchronous work may continue afterwards. */
   public void perform(Operation operation) {
     Slot one = slots.get(operation.slot());
     Slot two = slots.get(operation.other());
@@ -128,8 +128,8 @@ public final class Workload {
   }
 
   /**
-   * Reads every buffer a last time, closes it, and checks what has not been checked; answers how
-   * many elements were compared in all.
+   * Reads every buffer a last time, closes it, and checks the unchecked operations. Returns the
+   * number of all compared elements.
    */
   public long finish() {
     if (faults != null) {
@@ -157,8 +157,8 @@ public final class Workload {
   }
 
   /**
-   * Reads a buffer whose contents are known: no failure of the past excuses one now, but that of a
-   * prefetch, which comes at the next use, and the loss of the device.
+   * Reads a buffer whose contents are known. Earlier failures do not excuse a failure now, except
+   * that of a prefetch, which is reported at the next use, and the loss of the device.
    */
   private void readLast(Slot slot, UnifiedBuffer<int[]> buffer) {
     Operation last =
@@ -280,7 +280,7 @@ public final class Workload {
     }
   }
 
-  /** Closes a buffer; memory that outlives it must have what was written last. */
+  /** Closes a buffer; memory that outlives it must contain the last written elements. */
   private void close(Operation operation, Slot slot, UnifiedBuffer<int[]> buffer) {
     Foreign foreign = slot.foreign;
     slot.foreign = null;
@@ -298,7 +298,9 @@ public final class Workload {
     }
   }
 
-  /** Closes what is reserved of the first manager; if nothing is, reserves room for all buffers. */
+  /**
+   * Closes the reservation of the first manager; if there is none, reserves room for all buffers.
+   */
   private void reserve() {
     Reservation last = reserved.getAndSet(null);
     if (last != null) {
@@ -307,7 +309,7 @@ public final class Workload {
     }
     UnifiedMemoryManager first = managers.getFirst();
     if (first.accelerator().memory().totalBytes() < 2 * RESERVED) {
-      // The buffers that are not within the reservation would find nothing.
+      // Buffers outside of the reservation would get no memory.
       return;
     }
     try {
@@ -316,12 +318,12 @@ public final class Workload {
         fresh.close();
       }
     } catch (OutOfDeviceMemoryException full) {
-      // A small device, or one with a limit: the workload goes on without.
+      // The device is small or has a limit: the workload continues without a reservation.
       return;
     }
   }
 
-  /** Allocates, half of the buffers of the first manager within what is reserved. */
+  /** Allocates a buffer, half of those of the first manager within the reservation. */
   private UnifiedBuffer<int[]> allocate(
       UnifiedMemoryManager manager, int length, Allocation asked, SplittableRandom random) {
     Reservation within = random.nextBoolean() ? reserved.get() : null;
@@ -359,7 +361,7 @@ public final class Workload {
         switch (foreign) {
           case 0 -> Foreign.wrapped(manager, length);
           case 1 -> Foreign.mapped(manager, length);
-          // With faults, what the owner has could be lost without an error of the buffer's.
+          // With faults, the owner's contents could be lost without an error of this buffer.
           case 2 -> faults == null ? Foreign.adopted(manager, length) : null;
           default -> null;
         };
@@ -401,7 +403,7 @@ public final class Workload {
     }
   }
 
-  /** Lets a segment with an array's elements be used, and takes its elements back. */
+  /** Passes a segment with an array's elements to a use, and copies its elements back. */
   private static void withSegment(
       int[] array, SplittableRandom random, Consumer<MemorySegment> use) {
     if (random.nextBoolean()) {
@@ -494,7 +496,7 @@ public final class Workload {
     steps.set(
         range,
         word,
-        // The access does not tell whether what came before it, or its own end, has failed.
+        // The access does not report failures of earlier operations or of its own close.
         faults != null,
         () ->
             withSlice(
@@ -596,8 +598,8 @@ public final class Workload {
   }
 
   /**
-   * Returns whether the other slot's contents are unknown. Settles both slots where failures are
-   * expected: only then can it be told.
+   * Returns whether the other slot's contents are unknown. If failures are expected, settles both
+   * slots first, because the outcome is unknown before.
    */
   private boolean isSpoilt(Slot slot, Slot other) {
     if (faults == null || other == slot) {
@@ -633,7 +635,9 @@ public final class Workload {
     call.closeSlices();
   }
 
-  /** Adds multiples, which stand in buffers that others have after this, and maybe had before. */
+  /**
+   * Adds multiples through buffers whose memory other buffers use later, and perhaps used before.
+   */
   private void through(Steps steps, UnifiedBuffer<int[]> y, SplittableRandom random) {
     UnifiedMemoryManager manager = steps.slot().manager;
     for (int left = random.nextInt(4); manager != null && left > 0; left--) {
@@ -653,7 +657,7 @@ public final class Workload {
         Effect.PART,
         () -> {
           try (UnifiedBuffer<int[]> t = manager.allocate(ElementType.INT, y.length())) {
-            // What failed before the second one was asked for does not fail it.
+            // A failure before the second request does not fail the second one.
             return CompletableFuture.allOf(
                 multiply.executeAsync(Arguments.of("t", t, "y", y, "a", a)),
                 add.executeAsync(Arguments.of("y", y, "t", t)));

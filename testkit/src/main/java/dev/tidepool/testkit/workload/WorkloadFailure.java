@@ -2,7 +2,7 @@ package dev.tidepool.testkit.workload;
 
 import org.jspecify.annotations.Nullable;
 
-/** An operation that did not do what the model did. */
+/** Thrown if an operation and the model have different results. */
 public final class WorkloadFailure extends AssertionError {
   private static final long serialVersionUID = 1L;
 
@@ -13,7 +13,7 @@ public final class WorkloadFailure extends AssertionError {
     number = operation.number();
   }
 
-  /** Returns the operation's number in its list; -1 for the last look at a buffer. */
+  /** Returns the operation's number in its list; -1 for the last read of a buffer. */
   public int number() {
     return number;
   }

@@ -1,10 +1,10 @@
 /**
- * Random operations on buffers, checked against plain arrays; {@link
- * dev.tidepool.testkit.RandomWorkload} is the entry.
+ * Random operations on buffers, checked against plain arrays. {@link
+ * dev.tidepool.testkit.RandomWorkload} is the entry point.
  *
- * <p>An operation is a kind, two buffers and a seed of its own: what exactly it does follows from
- * those and from the buffers as they are, so that any subset of a list of operations is a list of
- * operations. That is what makes a failing list shrinkable.
+ * <p>An operation has a kind, two buffers and its own seed. These and the state of the buffers
+ * determine what it does. So any subset of a list of operations is a valid list, which makes a
+ * failing list shrinkable.
  */
 @NullMarked
 package dev.tidepool.testkit.workload;
