@@ -189,7 +189,7 @@ public final class MemoryOptions {
   /**
    * Returns whether memory is page-locked, for PINNED buffers and for the blocks that transfers go
    * through. Otherwise plain memory takes its place, and {@link MemoryStatistics#pinnedFallbacks()}
-   * counts each PINNED buffer. Key {@code pinned-memory}; default true.
+   * counts each block allocated for a PINNED buffer. Key {@code pinned-memory}; default true.
    */
   public boolean pinnedMemory() {
     return get(MemoryOption.PINNED_MEMORY);

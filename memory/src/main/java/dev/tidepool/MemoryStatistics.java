@@ -22,7 +22,7 @@ import java.time.Duration;
  * @param totalFreed cumulative: buffers freed; the others are {@code activeBuffers}
  * @param driverAllocations cumulative: calls of the driver or the operating system that allocated
  * @param pinnedFallbacks cumulative: PINNED blocks in plain memory, because no more memory could be
- *     locked
+ *     locked; a block counts when it is allocated, and not again when a pool reuses it
  * @param evictions cumulative: device copies evicted because memory ran out
  * @param leaks cumulative: buffers that became unreachable without being closed, and were reclaimed
  * @param reservedBytes current: bytes held from the driver and the operating system: those of live
