@@ -301,7 +301,11 @@ public final class BufferCore {
   }
 
   IllegalStateException closed() {
-    return new IllegalStateException(this + " is closed; allocate another, or close it later");
+    return new IllegalStateException(
+        this
+            + (context().state().isClosed()
+                ? " is closed, and so is its memory manager; close that later"
+                : " is closed; allocate another, or close it later"));
   }
 
   /** Closes the buffer, to be freed after operations and mappings; returns whether it was open. */

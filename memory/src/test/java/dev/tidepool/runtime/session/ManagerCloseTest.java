@@ -45,6 +45,20 @@ final class ManagerCloseTest {
   }
 
   @Test
+  void buffersOfAClosedManagerTellThatItIsClosed() {
+    UnifiedMemoryManager memory = session.furtherManager(cpu, OPTIONS);
+    UnifiedBuffer<byte[]> used = memory.allocate(ElementType.BYTE, 100);
+    used.fill((byte) 1);
+    UnifiedBuffer<byte[]> unused = memory.allocate(ElementType.BYTE, 100);
+    memory.close();
+    for (UnifiedBuffer<byte[]> buffer : List.of(used, unused)) {
+      assertThatThrownBy(() -> buffer.copyTo(new byte[100]))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageEndingWith("is closed, and so is its memory manager; close that later");
+    }
+  }
+
+  @Test
   void aManagerEndsAlthoughItsPoolsAreTrimmedMeanwhile() throws InterruptedException {
     for (int round = 0; round < 40; round++) {
       DeviceMemoryManager memory = (DeviceMemoryManager) session.furtherManager(cpu, OPTIONS);
