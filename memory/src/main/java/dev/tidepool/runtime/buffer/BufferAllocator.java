@@ -13,7 +13,7 @@ import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
-import dev.tidepool.runtime.storage.BufferReleaser;
+import dev.tidepool.runtime.storage.DormantRelease;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.FutureResult;
@@ -38,7 +38,7 @@ public final class BufferAllocator {
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
-  private final BufferReleaser releaser;
+  private final DormantRelease dormantRelease;
   private final ManagerState state;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
@@ -55,7 +55,7 @@ public final class BufferAllocator {
     this.leakDetector = leakDetector;
     this.ledger = ledger;
     this.counters = context.counters();
-    this.releaser = context.releaser();
+    this.dormantRelease = context.dormantRelease();
     this.state = context.state();
     this.trace = trace;
     this.makesStorages = context.isParanoid() || trace != null;
@@ -94,7 +94,7 @@ public final class BufferAllocator {
     LeakGroup.Token token = leakDetector.join(tally);
     // Created before the block is taken: the exchanges that take and return a block stall until
     // earlier stores are visible. And an error here cannot lose the block.
-    RootBuffer<A> buffer = new RootBuffer<>(releaser, token, type, length, allocation);
+    RootBuffer<A> buffer = new RootBuffer<>(dormantRelease, token, type, length, allocation);
     PooledBlock seen = pool.seenNear(bytes);
     PooledBlock block = seen != null && buffer.movesInto(seen) ? seen : shared(pool, bytes, buffer);
     if (block == null) {
@@ -154,7 +154,7 @@ public final class BufferAllocator {
       // After the block: a thread that frees memory must not hold the token of a leak group that
       // may have leaked.
       LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
-      buffer = new RootBuffer<>(releaser, token, type, length, allocation);
+      buffer = new RootBuffer<>(dormantRelease, token, type, length, allocation);
       buffer.moveInto(block);
     } catch (Throwable e) {
       // The heap may be full. No buffer has the block yet, so it is returned here.

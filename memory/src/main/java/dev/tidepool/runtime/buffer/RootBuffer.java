@@ -7,7 +7,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.BufferReleaser;
+import dev.tidepool.runtime.storage.DormantRelease;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -34,7 +34,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
   }
 
   // Also reachable through the leak group; this field saves each close some loads.
-  private final BufferReleaser releaser;
+  private final DormantRelease dormantRelease;
   private final Allocation allocation;
   private final long length;
 
@@ -46,20 +46,20 @@ final class RootBuffer<A> extends BufferHandle<A> {
 
   /** Creates the handle of a dormant buffer; {@link #moveInto} follows. */
   RootBuffer(
-      BufferReleaser releaser,
+      DormantRelease dormantRelease,
       LeakGroup.Token token,
       ElementType<A> type,
       long length,
       Allocation allocation) {
     super(token, type);
-    this.releaser = releaser;
+    this.dormantRelease = dormantRelease;
     this.length = length;
     this.allocation = allocation;
   }
 
   /** Creates the handle of a buffer with a storage. */
   RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
-    this(core.context().releaser(), token, type, core.length(), core.allocation());
+    this(core.context().dormantRelease(), token, type, core.length(), core.allocation());
     this.core = core;
     // Visible to every thread that has the handle, like a final field.
     VarHandle.storeStoreFence();
@@ -113,7 +113,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
       return false;
     }
     MemorySegment bytes = hostBytes(held);
-    if (bytes == null || !held.beginCopy(number, releaser.tick())) {
+    if (bytes == null || !held.beginCopy(number, dormantRelease.tick())) {
       return false;
     }
     try {
@@ -145,13 +145,13 @@ final class RootBuffer<A> extends BufferHandle<A> {
       return null;
     }
     MemorySegment view = bytes.asSlice(0, bytes());
-    return held.expose(number, releaser.tick()) ? view : null;
+    return held.expose(number, dormantRelease.tick()) ? view : null;
   }
 
   @Override
   boolean viewsAgain(boolean writing) {
     PooledBlock held = block;
-    return (core == null && held != null && held.exposeAgain(number, releaser.tick()))
+    return (core == null && held != null && held.exposeAgain(number, dormantRelease.tick()))
         || super.viewsAgain(writing);
   }
 
@@ -188,7 +188,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
 
   @Override
   void end() {
-    if (core != null || block == null || !releaser.freeAtOnce(block, number, bytes())) {
+    if (core != null || block == null || !dormantRelease.freeAtOnce(block, number, bytes())) {
       core().close();
     }
   }

@@ -244,7 +244,7 @@ public final class BufferCore {
     }
     return block == null || block.copies(number) == 0
         ? leakGroup.createdNanos()
-        : context().releaser().nanosOf(block.copyTick());
+        : context().dormantRelease().nanosOf(block.copyTick());
   }
 
   /**
@@ -329,7 +329,7 @@ public final class BufferCore {
   private boolean closedDormant(boolean leaked) {
     return block != null
         && storage == null
-        && context().releaser().freeDormant(block, number, tag(), byteSize(), leaked);
+        && context().dormantRelease().freeDormant(block, number, tag(), byteSize(), leaked);
   }
 
   /** Returns whether the buffer is closed and nothing keeps its memory. */

@@ -329,7 +329,7 @@ public final class Storage extends PendingReleases.Link {
       bufferCounters.accessed(uses);
       viewedTick = tick;
       // Never `createdNanos` itself, which means that the buffer was not used.
-      lastUse = Math.min(createdNanos - 1, context.releaser().nanosOf(tick));
+      lastUse = Math.min(createdNanos - 1, context.dormantRelease().nanosOf(tick));
     }
   }
 

@@ -29,7 +29,7 @@ public final class StorageContext extends ManagerContext {
   private final Guards guards;
   private final LostResults lostResults;
   private final Scrubber scrubber;
-  private final BufferReleaser releaser;
+  private final DormantRelease dormantRelease;
   private final PendingReleases<Storage> pendingReleases = new PendingReleases<>();
   private final PeerPaths peers;
   private final @Nullable SpillFile spilling;
@@ -58,7 +58,7 @@ public final class StorageContext extends ManagerContext {
     this.guards = new Guards(this, reports);
     this.lostResults = new LostResults(this, counters, reports);
     this.scrubber = new Scrubber(this);
-    this.releaser = new BufferReleaser(this, ledger, counters);
+    this.dormantRelease = new DormantRelease(this, ledger, counters);
     // Last: the file would stay open if a constructor above threw.
     this.spilling = options.spillDirectory().map(SpillFile::open).orElse(null);
   }
@@ -102,8 +102,8 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** Returns the object that frees the memory of dormant buffers. */
-  public BufferReleaser releaser() {
-    return releaser;
+  public DormantRelease dormantRelease() {
+    return dormantRelease;
   }
 
   /** Returns the closed storages whose memory is not freed yet. */

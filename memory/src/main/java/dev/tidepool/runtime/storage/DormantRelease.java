@@ -14,7 +14,7 @@ import dev.tidepool.spi.Device;
  * then the buffer leaves the accounts, and its block goes to the pool. Buffers that have a {@link
  * Storage} are freed by its {@link StorageLifetime}. Nothing here throws. Thread-safe.
  */
-public final class BufferReleaser {
+public final class DormantRelease {
   private final ManagerContext context;
   private final ManagerState state;
   private final AllocationLedger ledger;
@@ -24,7 +24,7 @@ public final class BufferReleaser {
   // In the order in which blocks change hands.
   private final boolean writesHistory;
 
-  BufferReleaser(ManagerContext context, AllocationLedger ledger, AllocationCounters counters) {
+  DormantRelease(ManagerContext context, AllocationLedger ledger, AllocationCounters counters) {
     this.context = context;
     this.state = context.state();
     this.device = context.device();
