@@ -10,9 +10,9 @@ import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.spi.Device;
 
 /**
- * Gives the memory of dormant buffers back: the atomic exchange that ends the dormancy comes first,
- * then the buffer leaves the accounts, and its block goes to the pool. Buffers that have a {@link
- * Storage} are freed by its {@link StorageLifetime}. Nothing here throws. Thread-safe.
+ * Frees the memory of dormant buffers. An atomic exchange ends the dormancy. The thread that
+ * succeeds updates the counts and returns the block to the pool. The {@link StorageLifetime} of a
+ * buffer that has a {@link Storage} frees that. Nothing here throws. Thread-safe.
  */
 public final class DormantRelease {
   private final ManagerContext context;
@@ -21,7 +21,7 @@ public final class DormantRelease {
   private final AllocationCounters counters;
   private final Device device;
   private final MemoryWaiters waiters;
-  // In the order in which blocks change hands.
+  // Whether frees are recorded, in the order in which blocks change owners.
   private final boolean writesHistory;
 
   DormantRelease(ManagerContext context, AllocationLedger ledger, AllocationCounters counters) {
@@ -34,34 +34,29 @@ public final class DormantRelease {
     this.writesHistory = ledger.history() != null;
   }
 
-  /** Returns the session's coarse clock, for code that cannot afford {@link System#nanoTime()}. */
+  /** Returns the tick of the coarse clock. {@link System#nanoTime()} takes longer than a copy. */
   public int tick() {
     return context.tick();
   }
 
-  /** About when the {@link #tick()} was that, in terms of {@link System#nanoTime()}. */
+  /** Returns the approximate {@link System#nanoTime()} of a tick. */
   long nanosOf(int tick) {
     return System.nanoTime() - Math.max(0, tick() - tick) * CoarseClock.NANOS;
   }
 
-  /** A buffer leaves the accounts. */
-  void countFreed(String tag, long bytes) {
-    ledger.freed(tag, bytes);
-  }
-
   /**
-   * Ends a buffer, if it is dormant.
+   * Frees a buffer, if it is dormant.
    *
-   * @param number the buffer core's, in its block
-   * @param bytes of the buffer
-   * @param leaked whether a segment of it may still be in use, if one was handed out
-   * @return whether the caller ended it
+   * @param number the number of the buffer among the tenants of its block
+   * @param bytes the size of the buffer
+   * @param leaked whether a segment that was handed out may still be in use
+   * @return whether the calling thread freed the buffer
    */
   boolean freeDormant(PooledBlock block, long number, String tag, long bytes, boolean leaked) {
     if (!block.endDormancy(number)) {
       return false;
     }
-    countFreed(tag, bytes);
+    ledger.freed(tag, bytes);
     if (leaked && block.isExposed(number)) {
       block.discard();
     } else {
@@ -73,17 +68,17 @@ public final class DormantRelease {
   }
 
   /**
-   * Ends a dormant buffer with one exchange, if its block needs no other care. A close tries this
-   * first.
+   * Frees a dormant buffer with one exchange, if its block needs no other care. A close tries this
+   * before {@link #freeDormant}.
    *
-   * @param bytes of the buffer
-   * @return whether the caller ended it; if not, {@link #freeDormant} may
+   * @param bytes the size of the buffer
+   * @return whether the calling thread freed the buffer
    */
   public boolean freeAtOnce(PooledBlock block, long number, long bytes) {
     if (writesHistory || !block.endDormancyAtOnce(number)) {
       return false;
     }
-    // Counted first, so that statistics never show a buffer whose close() has returned.
+    // Count first, so that statistics never include a buffer whose close() has returned.
     counters.freed(bytes);
     waiters.released(device);
     state.goOn();

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StorageContext extends ManagerContext {
   private final AllocationCounters counters;
+  private final AllocationLedger ledger;
   private final BufferRegistry registry;
   private final Guards guards;
   private final LostResults lostResults;
@@ -54,6 +55,7 @@ public final class StorageContext extends ManagerContext {
     super(manager, shared, options, link);
     this.peers = peers;
     this.counters = counters;
+    this.ledger = ledger;
     this.registry = new BufferRegistry(this, pools);
     this.guards = new Guards(this, reports);
     this.lostResults = new LostResults(this, counters, reports);
@@ -75,6 +77,10 @@ public final class StorageContext extends ManagerContext {
 
   public AllocationCounters counters() {
     return counters;
+  }
+
+  AllocationLedger ledger() {
+    return ledger;
   }
 
   /** Returns the buffers that have memory. */

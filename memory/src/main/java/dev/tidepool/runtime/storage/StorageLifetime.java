@@ -444,7 +444,7 @@ public final class StorageLifetime {
     } catch (RuntimeException | Error e) {
       failed(e);
     }
-    context.dormantRelease().countFreed(core.tag(), core.byteSize());
+    context.ledger().freed(core.tag(), core.byteSize());
     try {
       coherence.backing().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
