@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 /** A buffer was written to the spill file. The duration includes the write. */
 @Name("dev.tidepool.Spill")
 @Label("Spill")
-@Description("An idle buffer was written to the spill file because memory ran out")
+@Description(
+    "An idle buffer was written to the spill file because memory ran out, or the manager was"
+        + " suspended")
 public final class SpillEvent extends MemoryEvent {
   @Label("Tag")
   String tag = "";
