@@ -14,7 +14,8 @@ import java.util.concurrent.CompletableFuture;
  * #location()}, {@link #accelerator()}, {@link #asSegment()} and {@link #close()}. All others use
  * the segment, which must have as many bytes as the elements need. Once the buffer is closed,
  * {@code asSegment()} should throw {@link IllegalStateException}; the methods that use it then
- * throw it too.
+ * throw it too. {@link #byteSize()}, {@link #state()}, {@link #metrics()}, {@link #slice} and
+ * {@link #as} do not use it.
  *
  * <p>The memory is the only copy, so the state is {@link BufferState#HOST_ONLY}, and {@link
  * #synchronize()} and prefetches copy nothing. The asynchronous methods run on the calling thread

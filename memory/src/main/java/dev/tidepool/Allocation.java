@@ -144,8 +144,9 @@ public final class Allocation {
    * reserved if enough are left, otherwise transparent huge pages as far as the system provides
    * them, otherwise small pages.
    *
-   * <p>Applies to the same buffers as {@link #onNode}. The block does not come from a pool. It
-   * takes whole huge pages, at most 2 MiB or an eighth more than requested.
+   * <p>Applies to all buffers of the CPU accelerator, and to HOST buffers of an accelerator with
+   * memory of its own. The driver chooses the pages of page-locked memory. The block does not come
+   * from a pool. It takes whole huge pages, at most 2 MiB or an eighth more than requested.
    */
   public Allocation hugePages() {
     return with(HUGE_PAGES);

@@ -15,7 +15,8 @@ import java.util.Optional;
  * @param accelerator the accelerator that runs the kernel: its id ({@code cuda:0}), its kind for
  *     the best of that kind ({@code cuda}), or {@code auto} for the best of all. Empty runs the
  *     kernel where the most bytes of its buffers are
- * @param range the range of a hand-written kernel; empty takes one item for each element
+ * @param range the range of a method or a hand-written kernel; empty takes one item for each
+ *     element of the longest array
  * @param preferred whether the kernel runs as if {@code accelerator} were empty if there is no such
  *     accelerator, or if it runs none of the kernel's sources; otherwise this is an error
  * @param chunkBytes bytes of the widest array in one chunk of a streamed kernel; 0 for a size that

@@ -53,8 +53,11 @@ public interface Kernel extends AutoCloseable {
   void execute(Arguments arguments, LaunchRange range);
 
   /**
-   * Like {@link #execute(Arguments)}, in the background; wrong arguments throw at once. Wait for
-   * the future of the last kernel: once a failure is reported, later calls do not report it again.
+   * Like {@link #execute(Arguments)}, in the background; wrong arguments throw at once.
+   *
+   * <p>If a kernel fails, the kernels that were requested behind it on its buffers before the
+   * failure was known fail with the same exception. Kernels that are requested later do not. So
+   * keep and join all futures if no failure may pass unnoticed.
    */
   CompletableFuture<Void> executeAsync(Arguments arguments);
 

@@ -115,10 +115,10 @@ public sealed interface KernelSource {
    * one-dimensional arrays of them. Arguments have the parameters' names, which class files
    * compiled with {@code -g} or {@code -parameters} contain, or are passed by {@link
    * Arguments#inOrder}. The body may use local variables, arithmetic, loops, conditions, arrays of
-   * constant length, the methods of {@link Math}, {@link Integer}, {@link Long} and {@link
-   * WorkItem}, and static methods of the same kind. It has Java's semantics on every device:
-   * integers wrap, and an index outside of an array throws an {@link
-   * ArrayIndexOutOfBoundsException} with the line of the source.
+   * constant length, most methods of {@link Math}, the bit methods of {@link Integer}, {@link
+   * Long}, {@link Float} and {@link Double}, most methods of {@link WorkItem}, and static methods
+   * of the same kind. It has Java's semantics on every device: integers wrap, and an index outside
+   * of an array throws an {@link ArrayIndexOutOfBoundsException} with the line of the source.
    *
    * @param lookup a lookup in the class that declares the method, with access to it
    * @throws IllegalArgumentException if the class has no such static method, has several, or the
@@ -177,7 +177,7 @@ public sealed interface KernelSource {
     }
   }
 
-  /** CUDA C with the name of its kernel function. */
+  /** CUDA C++ or PTX with the name of its kernel function. */
   record Cuda(String source, String entry, List<KernelParameter> parameters)
       implements HandWritten {
     /** Checks that no component is null, and that parameter names are unique. */

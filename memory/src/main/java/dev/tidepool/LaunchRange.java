@@ -13,7 +13,8 @@ import java.util.List;
  *
  * @param global the number of items in each of one to three dimensions, at least 0
  * @param group the number of items of one group in each dimension, which must divide the global
- *     size; empty lets the driver choose
+ *     size. If it is empty, each item of a Java kernel is a group of its own; for other kernels the
+ *     library or the driver chooses the size
  * @param localBytes bytes of local memory that a group shares; 0 for none
  */
 public record LaunchRange(List<Long> global, List<Long> group, long localBytes) {
@@ -56,7 +57,7 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
     }
   }
 
-  /** Returns a range of one to three dimensions, whose groups the driver chooses. */
+  /** Returns a range of one to three dimensions, without a size of groups. */
   public static LaunchRange of(long... global) {
     return new LaunchRange(boxed(global), List.of(), 0);
   }

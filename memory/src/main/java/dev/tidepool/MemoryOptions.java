@@ -387,7 +387,8 @@ public final class MemoryOptions {
   /**
    * Returns the folder where calibrations are kept for the next run, which only its owner may
    * enter. Key {@code cache-directory}; default {@code tidepool/calibration} in {@code
-   * XDG_CACHE_HOME} or {@code ~/.cache}.
+   * XDG_CACHE_HOME} if that is set, otherwise in {@code ~/.cache}, on macOS {@code
+   * ~/Library/Caches}, on Windows {@code LOCALAPPDATA}.
    */
   public Optional<Path> cacheDirectory() {
     return get(MemoryOption.CACHE_DIRECTORY);

@@ -23,7 +23,8 @@ import java.time.Duration;
  * @param driverAllocations cumulative: calls of the driver or the operating system that allocated
  * @param pinnedFallbacks cumulative: PINNED blocks in plain memory, because no more memory could be
  *     locked; a block counts when it is allocated, and not again when a pool reuses it
- * @param evictions cumulative: device copies evicted because memory ran out
+ * @param evictions cumulative: device copies evicted because memory ran out, or by {@link
+ *     UnifiedMemoryManager#suspend()}
  * @param leaks cumulative: buffers that became unreachable without being closed, and were reclaimed
  * @param reservedBytes current: bytes held from the driver and the operating system: those of live
  *     buffers, rounded up to size classes, and idle bytes
@@ -33,8 +34,10 @@ import java.time.Duration;
  * @param totalBytesFreed cumulative: requested bytes of all buffers freed; the others are live
  * @param uptimeNanos current: nanoseconds since the manager was created
  * @param spilledBytes current: bytes of live buffers that are in the spill file
- * @param spills cumulative: buffers written to the spill file because memory ran out
- * @param unspills cumulative: buffers read back from the spill file because they were used
+ * @param spills cumulative: buffers written to the spill file because memory ran out, or by {@link
+ *     UnifiedMemoryManager#suspend()}
+ * @param unspills cumulative: buffers read back from the spill file because they were used, or by
+ *     {@link UnifiedMemoryManager#resume()}
  * @param lostResults cumulative: buffers over wrapped, adopted or shared memory or mapped files
  *     whose newest bytes could not be copied back; a {@link LostResultReport} names each
  */

@@ -30,19 +30,25 @@ public interface NativeAccess extends AutoCloseable {
   NativeHandle handle(UnifiedBuffer<?> buffer);
 
   /**
-   * Returns the queue for work on the buffers: a {@code CUstream} or a {@code cl_command_queue}; 0
-   * if the device has none, as the CPU. For {@link UnifiedMemoryManager#lendOn} it is the caller's
-   * queue. Commands in this queue run after earlier operations on the buffers; the host does not
-   * wait for these.
+   * Returns the queue for work on the buffers: a {@code CUstream}, a {@code cl_command_queue} or an
+   * {@code id<MTLCommandQueue>}; 0 if the device has none, as the CPU. For {@link
+   * UnifiedMemoryManager#lendOn} it is the caller's queue. Commands in this queue run after earlier
+   * operations on the buffers; the host does not wait for these.
    *
    * @throws IllegalStateException if this access is closed
    */
   long queue();
 
-  /** Returns the {@code CUcontext} or {@code cl_context}; 0 if the device has none. */
+  /**
+   * Returns the {@code CUcontext} or {@code cl_context}, on Metal the {@code id<MTLDevice>}; 0 if
+   * the device has none.
+   */
   long context();
 
-  /** Returns the {@code CUdevice} or {@code cl_device_id}; 0 if the device has none. */
+  /**
+   * Returns the {@code CUdevice}, {@code cl_device_id} or {@code id<MTLDevice>}; 0 if the device
+   * has none.
+   */
   long device();
 
   /**

@@ -28,15 +28,16 @@ import java.util.concurrent.CompletableFuture;
  * that buffer fail with the same cause.
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads. {@code void} methods
- * return when the operation has ended, except prefetches: the first use that begins after one has
- * failed throws its error. Futures complete on the library's threads; cancelling a future stops an
- * operation that has not started. Do not use an array or segment of an asynchronous operation until
- * its future has completed.
+ * return when the operation has ended, except {@link #close()} and prefetches: the first use that
+ * begins after a prefetch has failed throws its error. Futures complete on the library's threads;
+ * cancelling a future stops an operation that has not started. Do not use an array or segment of an
+ * asynchronous operation until its future has completed.
  *
  * <p><b>Errors.</b> Every method of a closed buffer except {@link #close()} throws an {@link
- * IllegalStateException} that names the buffer's tag. Ranges outside the buffer or the array throw
- * {@link IndexOutOfBoundsException}. Failed transfers throw {@link TransferException}. An
- * accelerator that has no room for a copy throws {@link OutOfDeviceMemoryException}.
+ * IllegalStateException} that names the buffer's tag; of an {@link AbstractUnifiedBuffer} only the
+ * methods that use its segment throw. Ranges outside the buffer or the array throw {@link
+ * IndexOutOfBoundsException}. Failed transfers throw {@link TransferException}. An accelerator that
+ * has no room for a copy throws {@link OutOfDeviceMemoryException}.
  *
  * <p>Programs may implement this interface, best by extending {@link AbstractUnifiedBuffer}. Copies
  * read such a buffer through its {@link #asReadOnlySegment()}.
@@ -133,8 +134,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
    * Copies all of another buffer to the front of this one, by the fastest way available.
    * Overlapping slices of one buffer are copied as if through a temporary array.
    *
-   * @throws IllegalArgumentException if the element types differ, or if the buffers overlap through
-   *     two mappings of one file
+   * @throws IllegalArgumentException if the element types differ, or if the buffers are two
+   *     mappings of one file whose ranges overlap and are not the same
    */
   void copyFrom(UnifiedBuffer<A> source);
 
@@ -197,8 +198,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
 
   /**
    * Returns the host's copy, not a duplicate, for reading and writing. Newer bytes of the device
-   * are fetched first. The call counts as a write of the whole buffer at this moment, so call it
-   * again after device work. Do not use the segment after the buffer is closed.
+   * are fetched first. The call counts as a write of all elements of this buffer or slice at this
+   * moment, so call it again after device work. Do not use the segment after the buffer is closed.
    */
   MemorySegment asSegment();
 
@@ -211,7 +212,7 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /**
    * Returns {@link #asSegment()} as a direct buffer in the platform's byte order, for libraries
    * that take {@code java.nio} buffers. (The segment's own {@code asByteBuffer()} is big-endian.)
-   * The call counts as a write of the whole buffer.
+   * The call counts as a write of all elements.
    *
    * @throws IllegalArgumentException if the buffer has more bytes than a {@code ByteBuffer} of the
    *     JDK, 2 GiB minus 9: take slices

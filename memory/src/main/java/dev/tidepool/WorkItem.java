@@ -24,27 +24,39 @@ public interface WorkItem {
   long groupSize(int dimension);
 
   /**
-   * Returns the bytes of the array argument at {@code index} of the declared parameters.
+   * Returns the bytes of the array argument at {@code index} of the declared parameters. Only for a
+   * {@link JavaKernel}, like {@link #scalar}, {@link #integer} and {@link #localMemory}; a {@link
+   * KernelSource#method method} that calls one of them is rejected when it is compiled.
    *
    * @throws IllegalArgumentException if that parameter is a scalar
+   * @throws UnsupportedOperationException if this is an item of {@link #of}
    */
   MemorySegment array(int index);
 
   /**
-   * Returns the scalar argument at {@code index} of the declared parameters, as a double.
+   * Returns the scalar argument at {@code index} of the declared parameters, as a double. Only for
+   * a {@link JavaKernel}.
    *
    * @throws IllegalArgumentException if that parameter is an array
+   * @throws UnsupportedOperationException if this is an item of {@link #of}
    */
   double scalar(int index);
 
   /**
-   * Returns the scalar argument at {@code index} of the declared parameters, as a long.
+   * Returns the scalar argument at {@code index} of the declared parameters, as a long. Only for a
+   * {@link JavaKernel}.
    *
    * @throws IllegalArgumentException if that parameter is an array
+   * @throws UnsupportedOperationException if this is an item of {@link #of}
    */
   long integer(int index);
 
-  /** Returns the memory that the items of one group share. The launch sets its size. */
+  /**
+   * Returns the memory that the items of one group share. The launch sets its size. Only for a
+   * {@link JavaKernel}.
+   *
+   * @throws UnsupportedOperationException if this is an item of {@link #of}
+   */
   MemorySegment localMemory();
 
   /**

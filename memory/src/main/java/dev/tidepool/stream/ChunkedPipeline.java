@@ -43,8 +43,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Several workers run concurrently, with at least two chunks in flight: while one waits for its
  * file, another computes and a third writes. If the accelerator shares the host's memory, files are
  * read into and written from the memory that the kernel computes on, and a chunk stays in the
- * processor's cache. Otherwise buffers that the host fills or empties are page-locked, and workers
- * overlap their transfers. Intermediate results between kernels stay on the accelerator.
+ * processor's cache. Expressions over files on the CPU usually compute in Java arrays, and some
+ * files are copied to and from these through a small block. On other accelerators, buffers that the
+ * host fills or empties are page-locked, and workers overlap their transfers. Intermediate results
+ * between kernels stay on the accelerator.
  *
  * <p>Several accelerators take chunks from one queue, according to their measured speed. If one
  * fails, the others take its chunks, and {@link #dropped()} reports the failure. When memory runs
@@ -119,7 +121,8 @@ public final class ChunkedPipeline {
    * Returns a builder for a pipeline.
    *
    * @param memory the manager of the accelerator that computes
-   * @param kernel a kernel of {@code memory} that takes every array and scalar of the pipeline
+   * @param kernel a kernel of {@code memory}. It takes every array and scalar of the pipeline,
+   *     unless further kernels are {@linkplain Builder#then added}
    */
   public static Builder of(UnifiedMemoryManager memory, Kernel kernel) {
     return new Builder(memory, kernel);

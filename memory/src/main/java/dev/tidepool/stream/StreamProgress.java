@@ -1,8 +1,10 @@
 package dev.tidepool.stream;
 
 /**
- * A listener for the progress of a pipeline. It is called at most ten times a second and once at
- * the end, on the thread that runs the pipeline.
+ * A listener for the progress of a pipeline. It is called at most ten times a second, and once more
+ * when everything is written, on the thread that runs the pipeline. After a failure or a
+ * cancellation no such last call is made. A pipeline over a stream of arrays computes some of the
+ * arrays at a time, and also calls the listener when the results of these are written.
  */
 @FunctionalInterface
 public interface StreamProgress {

@@ -7,7 +7,8 @@ import java.util.Objects;
 /**
  * One pair of a list of transfers. All of a source is copied to the front of a destination. Use
  * slices to pass a part of a buffer or segment. The compiler checks that the element types of both
- * sides agree. Everything else is checked when the pair is started, so a bad pair fails alone.
+ * sides agree, and {@code of} that neither side is null. Everything else is checked when the list
+ * is submitted, and a bad pair fails alone.
  *
  * <p>Do not use arrays and segments until the transfer has ended. All threads must have access to a
  * segment.

@@ -30,8 +30,9 @@ import java.util.concurrent.CompletableFuture;
  * buffer is closed, the destination is too short, both overlap in one buffer, the types differ)
  * fails like one that could not be finished: its outcome has an exception that names it. Other
  * pairs do not fail for that reason, except later ones on a buffer whose write failed. The call
- * itself throws only for options out of their range and for missing arguments. {@link
- * TransferReport#orThrow()} combines all failures into one exception.
+ * itself throws only a {@link NullPointerException} for a missing argument, and an {@link
+ * IllegalStateException} if the manager is closed. {@link TransferReport#orThrow()} combines all
+ * failures into one exception.
  *
  * <p><b>Small transfers</b> to one accelerator, or from one, that are ready at the same time are
  * combined.
@@ -52,11 +53,14 @@ public interface TransferEngine {
   <A> CompletableFuture<Void> copyAsync(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
 
   /**
-   * Measures the cost of the ways to, from and on this manager's accelerator. From then on
-   * transfers use the cheapest way. The figures are kept for later runs with the option {@link
-   * dev.tidepool.MemoryOptions#calibration()}: there the first transfer of 8 MiB or more reads
-   * them, or measures if there are none. Takes about 50 milliseconds, or a second if the driver has
-   * to compile a kernel first. Other transfers at the same time distort the figures. Blocks.
+   * Measures the cost of the ways to, from and on this manager's accelerator, and waits for the
+   * figures. Later transfers use the cheapest way. A measurement takes about 50 milliseconds, or a
+   * second if the driver has to compile a kernel first. Run no other transfers meanwhile, because
+   * they distort the figures.
+   *
+   * <p>The figures are also written to the {@linkplain dev.tidepool.MemoryOptions#cacheDirectory()
+   * cache}. With the option {@link dev.tidepool.MemoryOptions#calibration()}, the first transfer of
+   * 8 MiB or more of a later run reads them. If the cache has none, that transfer measures first.
    *
    * @throws UnsupportedOperationException if the accelerator shares the host's memory, which needs
    *     no transfers

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * after it is taken. A block of a stripe stays charged while it is leased. This charge is its
  * credit, with which it is returned by one atomic operation. A thread that finds the budget
  * exhausted revokes the credits of leased blocks; such a block is charged again when it is
- * returned. So the caps hold at every moment.
+ * returned. So the caps hold at every moment, except for parts of slabs, which cannot be freed
+ * alone: they are {@linkplain #putAnyway charged beyond the caps}, and whole slabs are freed later.
  *
  * <p><b>A credit that is revoked while its block is returned.</b> The returning thread makes the
  * block idle, then reads the credit. The other thread takes the credit, then reads whether the

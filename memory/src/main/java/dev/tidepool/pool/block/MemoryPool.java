@@ -21,17 +21,19 @@ import org.jspecify.annotations.Nullable;
  * <p>A request is rounded up to its size class. It is served from the first of these that has a
  * block: the caller's stripe; the list that all threads share; the other stripes; from 64 KiB on, a
  * class that is at most an eighth larger; the source. Before a request to the source, idle blocks
- * above the {@linkplain HighWater high-water mark} are returned to it. Blocks below 64 KiB are cut
- * from slabs, so that one driver call provides many. Requests above 1 GiB have no class: their
- * blocks have exactly the requested size. In a steady state, taking and returning a block takes no
- * lock, allocates nothing, and touches no memory that other threads write.
+ * above the {@linkplain HighWater high-water mark} are returned to it. Blocks below 64 KiB are
+ * usually cut from slabs, so that one driver call provides many. Requests above 1 GiB have no
+ * class: their blocks have exactly the requested size. In a steady state, taking and returning a
+ * block takes no lock, allocates nothing, and touches no memory that other threads write.
  *
  * <p><b>Ownership.</b> A block has a place in a stripe or on a shared list. A word of the block, or
  * a bit of the list, says whether it is idle. The thread that changes that word or bit owns the
  * block. No lock is held while a block is freed or allocated.
  *
- * <p><b>Returning a block</b> never waits, never allocates and never throws. A block that the pool
- * cannot keep is freed later: by the next miss, by {@link #drain}, or by the next trim.
+ * <p><b>Returning a block</b> never throws. It neither waits nor allocates, unless it frees the
+ * block at once: a block that is never kept, that could not be cleared, or that comes back after
+ * {@link #close}. A block for which the pool has no room is freed later: by the next miss, by
+ * {@link #drain}, or by the next trim.
  *
  * <p>Thread-safe, also for virtual threads.
  */

@@ -7,9 +7,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When a failed transfer is tried again: after a transient error, with exponential backoff and full
- * jitter (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015), so that
- * transfers that failed together do not retry together.
+ * When the body of a failed operation runs again: after a transient error, with exponential backoff
+ * and full jitter (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015), so
+ * that operations that failed together do not retry together. Used for transfers, write-backs,
+ * lendings, and for kernels until they are launched.
  *
  * @param most the maximum number of retries
  * @param withinNanos how long after the first failure retries may begin

@@ -17,8 +17,19 @@ public interface Source {
 
   long length();
 
+  /**
+   * Fills a segment with the elements that start at {@code elementOffset}, in the platform's byte
+   * order. Called by several threads at once.
+   */
   void read(long elementOffset, MemorySegment destination);
 
+  /**
+   * Fills a buffer on its accelerator, if that is possible and cheaper than {@link #read} and a
+   * transfer. Called by several threads at once.
+   *
+   * @param memory the buffer's manager
+   * @return whether the buffer is filled; if not, the caller calls {@link #read}
+   */
   default boolean load(
       long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
     return false;
