@@ -37,8 +37,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *     the disk has no room for the whole file
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
-    return create(
-        target, header, header.dataBytes(), overwrite, AtomicFile.newPartialName(), false);
+    return create(target, header, fileBytes(header), overwrite, AtomicFile.newPartialName(), false);
   }
 
   /**
@@ -56,7 +55,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    */
   static NpyWriter createKept(
       Path target, NpyHeader header, boolean overwrite, String partialName) {
-    return create(target, header, header.dataBytes(), overwrite, partialName, true);
+    return create(target, header, fileBytes(header), overwrite, partialName, true);
   }
 
   private static NpyWriter create(
@@ -88,7 +87,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    * @throws TransferException as {@link #create} does
    */
   static NpyWriter reopen(Path target, NpyHeader header, boolean overwrite, String partialName) {
-    AtomicFile file = AtomicFile.reopen(target, header.dataBytes(), overwrite, partialName);
+    AtomicFile file = AtomicFile.reopen(target, fileBytes(header), overwrite, partialName);
     NpyWriter writer = new NpyWriter(file, header);
     try {
       writer.writeHeader();
@@ -142,7 +141,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
 
   /** Completes the file; see {@link AtomicFile#prepare}. */
   void prepare() {
-    file.prepare(fileBytes());
+    file.prepare(fileBytes(header));
   }
 
   /**
@@ -154,10 +153,10 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *     fails; the partial file is then deleted
    */
   public void commit() {
-    file.commit(fileBytes());
+    file.commit(fileBytes(header));
   }
 
-  private long fileBytes() {
+  private static long fileBytes(NpyHeader header) {
     return header.dataOffset() + header.dataBytes();
   }
 

@@ -384,8 +384,8 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /**
-   * Lets the system allocate the blocks of a large file, which all of it is about to be written to.
-   * If it does not, blocks are allocated by the writes.
+   * Lets the system allocate all blocks of a large file before they are written. If one is missing,
+   * ext4 writes the whole file to the disk when it is renamed over another.
    */
   public void reserve() {
     try {
