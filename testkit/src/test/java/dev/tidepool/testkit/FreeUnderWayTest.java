@@ -53,6 +53,40 @@ class FreeUnderWayTest {
     }
   }
 
+  @Test
+  void synchronizeWaitsForABlockThatAnotherThreadIsFreeing() throws Exception {
+    MemoryOptions options = MemoryOptions.builder().pooling(false).build();
+    try (Tidepool tidepool = Discovery.using(List.of(faults), () -> Tidepool.open(options))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      UnifiedBuffer<byte[]> buffer = buffer(memory);
+      CountDownLatch filled = new CountDownLatch(1);
+      faults.hold(SpiCall.FILL, filled);
+      Thread filling = Thread.ofPlatform().start(() -> buffer.fill((byte) 1));
+      await().until(() -> !faults.holdsNext());
+      // The thread that fills the buffer frees it, or another one does.
+      buffer.close();
+      CountDownLatch freed = new CountDownLatch(1);
+      faults.hold(SpiCall.FREE, freed);
+      filled.countDown();
+      await().until(() -> !faults.holdsNext());
+      FutureTask<Void> synchronizing = new FutureTask<>(memory::synchronize, null);
+      Thread waiting = Thread.ofPlatform().start(synchronizing);
+      try {
+        await()
+            .until(
+                () ->
+                    synchronizing.isDone()
+                        || waiting.getState() == Thread.State.WAITING
+                        || waiting.getState() == Thread.State.TIMED_WAITING);
+        assertThat(synchronizing).isNotDone();
+      } finally {
+        freed.countDown();
+      }
+      synchronizing.get();
+      filling.join();
+    }
+  }
+
   private static UnifiedBuffer<byte[]> buffer(UnifiedMemoryManager memory) {
     return memory.allocate(ElementType.BYTE, LENGTH, MemoryLocation.DEVICE);
   }

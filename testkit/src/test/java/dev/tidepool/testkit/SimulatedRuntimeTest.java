@@ -2,7 +2,6 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
@@ -181,9 +180,8 @@ class SimulatedRuntimeTest {
     assertThat(running).isNotDone();
     device.resume();
     running.join();
-    // The thread that ends the kernel frees the block, and has perhaps not come to that.
-    await()
-        .untilAsserted(() -> assertThat(device.memory().freeBytes()).isEqualTo(free + 4L * LENGTH));
+    memory.synchronize();
+    assertThat(device.memory().freeBytes()).isEqualTo(free + 4L * LENGTH);
   }
 
   @Test

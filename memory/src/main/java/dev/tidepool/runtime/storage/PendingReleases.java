@@ -20,6 +20,8 @@ public final class PendingReleases<S extends PendingReleases.Link> {
   /** A member of the list; its fields are guarded by the monitor of the list. */
   abstract static class Link extends OrderedResource {
     private boolean pending;
+    // Whether a thread has begun to free the memory.
+    private boolean freeing;
     private @Nullable Link before;
     private @Nullable Link behind;
   }
@@ -33,12 +35,19 @@ public final class PendingReleases<S extends PendingReleases.Link> {
       return;
     }
     link.pending = true;
+    link.freeing = false;
     Link second = first;
     link.behind = second;
     if (second != null) {
       second.before = link;
     }
     first = link;
+  }
+
+  /** Notes that the calling thread frees the memory of a storage; {@link #remove} follows. */
+  synchronized void begin(S storage) {
+    Link link = storage;
+    link.freeing = true;
   }
 
   /** Removes a storage, if it is a member. */
@@ -62,15 +71,29 @@ public final class PendingReleases<S extends PendingReleases.Link> {
     link.behind = null;
   }
 
-  /** Returns the storages whose memory is not released yet, in reverse order of their addition. */
+  /**
+   * Returns the storages whose memory no thread has begun to free, in reverse order of their
+   * addition.
+   */
+  public List<S> all() {
+    return members(false);
+  }
+
+  /** Like {@link #all}, but includes the storages whose memory a thread is freeing. */
+  List<S> unfinished() {
+    return members(true);
+  }
+
   @SuppressWarnings("unchecked") // only S are added
-  public synchronized List<S> all() {
+  private synchronized List<S> members(boolean freeing) {
     if (first == null) {
       return List.of();
     }
     List<S> all = new ArrayList<>();
     for (Link each = first; each != null; each = each.behind) {
-      all.add((S) each);
+      if (freeing || !each.freeing) {
+        all.add((S) each);
+      }
     }
     return all;
   }

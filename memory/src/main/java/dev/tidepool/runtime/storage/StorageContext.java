@@ -132,12 +132,19 @@ public final class StorageContext extends ManagerContext {
     return Operation.of(uses, transferThreads(), body).retrying(retries());
   }
 
-  /** Waits for the unfinished operations on all buffers, except lent ones. */
+  /**
+   * Waits for the unfinished operations on all buffers, except lent ones, and until the memory of
+   * closed buffers is freed.
+   */
   public void awaitWork() {
-    for (Storage storage : storages()) {
-      if (!storage.holds().isLent()) {
-        storage.lifetime().unfinished().forEach(OrderedOperation::await);
-      }
+    storages().forEach(StorageContext::awaitUnlessLent);
+    // The registry does not find a block that a driver is freeing.
+    pendingReleases.unfinished().forEach(StorageContext::awaitUnlessLent);
+  }
+
+  private static void awaitUnlessLent(Storage storage) {
+    if (!storage.holds().isLent()) {
+      storage.lifetime().unfinished().forEach(OrderedOperation::await);
     }
   }
 }

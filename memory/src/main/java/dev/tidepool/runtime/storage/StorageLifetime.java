@@ -379,7 +379,9 @@ public final class StorageLifetime {
   }
 
   private void freeNow() {
+    context.pendingReleases().begin(storage);
     freeOnce();
+    context.pendingReleases().remove(storage);
     if (isOutlived()) {
       synchronized (storage) {
         freed = true;
@@ -389,7 +391,6 @@ public final class StorageLifetime {
   }
 
   private void freeOnce() {
-    context.pendingReleases().remove(storage);
     storage.useState().close();
     if (freedEarly) {
       return;
