@@ -349,6 +349,11 @@ public final class ArrowColumn implements AutoCloseable {
     return validityOffset;
   }
 
+  @Override
+  public String toString() {
+    return data.elementType() + "[" + data.length() + "] of Arrow, " + nullCount + " nulls";
+  }
+
   /**
    * Closes the buffers. The array is released after their last use. Idempotent.
    *

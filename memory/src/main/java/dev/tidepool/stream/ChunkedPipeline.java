@@ -405,7 +405,7 @@ public final class ChunkedPipeline {
     private void checkLength(String name, long count) {
       if (length >= 0 && count != length) {
         throw new IllegalArgumentException(
-            "'" + name + "' has " + count + " elements, the arrays before it have " + length);
+            "'" + name + "' has " + count + " elements, but other arrays have " + length);
       }
       length = count;
     }

@@ -82,7 +82,7 @@ public final class NpyEvaluation implements AutoCloseable {
 
     /** Copies the maps. */
     public Request {
-      Objects.requireNonNull(mask, "mask");
+      Objects.requireNonNull(mask, "mask; an empty text selects all elements");
       Objects.requireNonNull(expression, "expression");
       Objects.requireNonNull(options, "options");
       inputs = Collections.unmodifiableMap(new LinkedHashMap<>(inputs));

@@ -75,6 +75,14 @@ class ArrowColumnTest {
   }
 
   @Test
+  void aColumnIsShownWithItsTypeAndLength() {
+    try (ArrowExport export = ArrowC.export(buffer);
+        ArrowColumn column = ArrowC.open(memory, export.array(), export.schema())) {
+      assertThat(column).hasToString("FLOAT[2] of Arrow, 0 nulls");
+    }
+  }
+
+  @Test
   void aColumnOfTheHostIsOnNoDeviceAndMayHaveNulls() {
     try (ArrowExport export = ArrowC.exportDevice(buffer)) {
       MemorySegment array =

@@ -164,6 +164,16 @@ class NpyEvaluationTest {
   }
 
   @Test
+  void aMaskThatIsNullIsRefusedWithWhatSelectsAll() {
+    assertThatThrownBy(
+            () ->
+                new NpyEvaluation.Request(
+                    "m = max(x)", Map.of(), Map.of(), Map.of(), null, false, options, 0, null))
+        .isInstanceOf(NullPointerException.class)
+        .hasMessage("mask; an empty text selects all elements");
+  }
+
+  @Test
   void theResultsTypeCanBeForced() {
     run(
         new NpyEvaluation.Request(

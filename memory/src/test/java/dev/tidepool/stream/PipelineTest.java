@@ -249,6 +249,16 @@ class PipelineTest {
       assertThatThrownBy(() -> inTwoSteps(x, y).and("z", z).run(SMALL))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("no kernel uses 'z'");
+      assertThatThrownBy(
+              () ->
+                  Pipeline.from("x", x)
+                      .and("z", z.slice(0, 2))
+                      .through("y = x + z")
+                      .to("y", y)
+                      .on(memory)
+                      .run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageMatching("'[xyz]' has [23] elements, but other arrays have [23]");
       assertThatThrownBy(() -> inTwoSteps(x, y).with("a", 2).run(SMALL))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("no kernel uses 'a'");

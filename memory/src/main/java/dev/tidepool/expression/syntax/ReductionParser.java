@@ -79,7 +79,8 @@ public final class ReductionParser {
         kind == Kind.HISTOGRAM
             ? "4 arguments, an array, the number of bins, the lowest and the highest value"
             : "1 argument";
-    return "'" + kind.functionName() + "' takes " + takes + ", not " + given;
+    String axis = kind != Kind.HISTOGRAM && given > 1 ? " (an axis is an option of eval)" : "";
+    return "'" + kind.functionName() + "' takes " + takes + ", not " + given + axis;
   }
 
   /**

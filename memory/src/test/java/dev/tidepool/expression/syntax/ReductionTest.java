@@ -59,6 +59,7 @@ class ReductionTest {
         "s = -min(x)                     | with one it makes one value     | 6",
         "s = sum()                       | 'sum' takes 1 argument, not 0   | 5",
         "s = mean(x, y)                  | 'mean' takes 1 argument, not 2  | 5",
+        "s = sum(x, axis=0)              | an axis is an option of eval    | 5",
         "s = histogram(x, 3)             | 4 arguments, an array           | 5",
         "s = histogram(x, 3, 2*a, 1)     | the name of a scalar            | 21",
         "s = sum(x); t = s               | known only when all were read   | 17",
