@@ -2,9 +2,6 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
-import java.lang.ref.PhantomReference;
-import java.lang.ref.Reference;
-import java.lang.ref.ReferenceQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
 
@@ -13,12 +10,6 @@ import java.util.function.LongConsumer;
  * occasionally, and when nothing else frees memory. Thread-safe.
  */
 public final class UnreachableBuffers {
-  /**
-   * The maximum wait for the first reference after a collection. Usually it is enqueued at once,
-   * but never if the collector does not run on request.
-   */
-  private static final long COLLECTOR_WAIT_MILLIS = 500;
-
   /**
    * The minimum wait for further references of a collection after the first. On a busy machine the
    * thread that enqueues references is late with all of them.
@@ -102,7 +93,7 @@ public final class UnreachableBuffers {
       long late = 0;
       if (leaks() == known) {
         collected = !work.isAny();
-        late = runCollector();
+        late = GarbageCollection.SHARED.run();
       }
       collects = true;
       deadline = System.nanoTime() + Math.max(QUEUEING_WAIT_NANOS, late);
@@ -137,26 +128,5 @@ public final class UnreachableBuffers {
 
   private long leaks() {
     return context.counters().leaks();
-  }
-
-  /**
-   * Runs the garbage collector, and waits for its first reference. An interrupt stays set.
-   *
-   * @return the nanoseconds from the collection to the first reference; 0 if none came
-   */
-  private static long runCollector() {
-    // Unreachable, so the collector enqueues it, and other references with it.
-    ReferenceQueue<Object> queue = new ReferenceQueue<>();
-    PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
-    System.gc();
-    long collected = System.nanoTime();
-    try {
-      return queue.remove(COLLECTOR_WAIT_MILLIS) == null ? 0 : System.nanoTime() - collected;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return 0;
-    } finally {
-      Reference.reachabilityFence(sentinel);
-    }
   }
 }
