@@ -188,11 +188,13 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
     this.link =
         new OnDemandLink(
-            device,
-            blocks::forStaging,
-            shared.workers().staging(),
-            options.stagingChunk(),
-            calibrations::whenWorthwhile,
+            () ->
+                new DeviceLink(
+                    device,
+                    blocks::forStaging,
+                    shared.workers().staging(),
+                    options.stagingChunk(),
+                    calibrations::whenWorthwhile),
             session.resources());
     this.kernels = new ProgramCache(context, allocator, session.resources());
     this.transfers = new DefaultTransferEngine(context, calibrations, link);
