@@ -227,10 +227,6 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return accelerator;
   }
 
-  DeviceAccelerator deviceAccelerator() {
-    return accelerator;
-  }
-
   @Override
   public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     state.checkOpen();
