@@ -179,11 +179,6 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return count() * type.byteSize();
   }
 
-  /** Returns the bytes of one element, even of a closed handle. */
-  long elementBytes() {
-    return type.byteSize();
-  }
-
   @Override
   public MemoryLocation location() {
     checkOpen();
@@ -390,33 +385,34 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     StackReserve.check();
     MemorySegment dormant = viewDormant(writing);
     if (dormant != null) {
-      View at = new View(dormant);
-      view = at;
-      return at;
+      return opened(dormant);
     }
     checkOpen();
     Storage storage = storage();
     MemorySegment inPlace = storage.viewInPlace(from(), to(), writing);
-    if (inPlace != null) {
-      View at = new View(part(inPlace));
-      view = at;
-      storage.exposed(writing);
-      return at;
+    if (inPlace == null) {
+      MemorySegment[] host = new MemorySegment[1];
+      perform(
+          storage.transfer(
+              writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
+              guarded(
+                  () -> {
+                    var _ = hostBytes(storage.coherence(), writing);
+                    host[0] = storage.exposing();
+                  },
+                  "fetching")));
+      inPlace = host[0];
     }
-    // A local result, because a close on another thread clears the field.
-    View[] opened = new View[1];
-    perform(
-        storage.transfer(
-            writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
-            guarded(
-                () -> {
-                  var _ = hostBytes(storage.coherence(), writing);
-                  opened[0] = new View(part(storage.exposing()));
-                },
-                "fetching")));
-    view = opened[0];
+    View opened = opened(part(inPlace));
     storage.exposed(writing);
-    return opened[0];
+    return opened;
+  }
+
+  private View opened(MemorySegment segment) {
+    // A local variable too, because a close on another thread clears the field.
+    View opened = new View(segment);
+    view = opened;
+    return opened;
   }
 
   /** Returns the host's bytes; fetches those that are newer on the device. */
@@ -472,13 +468,13 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public void fill(byte value) {
     checkOpen();
-    fill(FillPattern.of(value));
+    perform(filling(FillPattern.of(value)));
   }
 
   @Override
   public void fill(A pattern) {
     checkOpen();
-    fill(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern")));
+    perform(filling(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern"))));
   }
 
   @Override
@@ -493,10 +489,6 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return submit(filling(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern"))));
   }
 
-  private void fill(FillPattern pattern) {
-    perform(filling(pattern));
-  }
-
   private Operation filling(FillPattern pattern) {
     return access(
         true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0);
@@ -509,32 +501,29 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   @Override
   public void synchronize() {
-    checkOpen();
     perform(synchronizing());
   }
 
   @Override
   public CompletableFuture<Void> synchronizeAsync() {
-    checkOpen();
     return submit(synchronizing());
   }
 
   private Operation synchronizing() {
-    return storage()
-        .transfer(
-            ResourceAccess.onDevice(storage(), false),
-            guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"));
+    checkOpen();
+    Storage storage = storage();
+    return storage.transfer(
+        ResourceAccess.onDevice(storage, false),
+        guarded(() -> storage.coherence().synchronize(from(), to()), "synchronizing"));
   }
 
   @Override
   public void prefetchToDevice() {
-    checkOpen();
     prefetch(true);
   }
 
   @Override
   public void prefetchToHost() {
-    checkOpen();
     prefetch(false);
   }
 
@@ -543,6 +532,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
    * use throws it.
    */
   private void prefetch(boolean toDevice) {
+    checkOpen();
     Storage storage = storage();
     ResourceAccess use =
         toDevice ? ResourceAccess.onDevice(storage, false) : ResourceAccess.read(storage);

@@ -156,7 +156,7 @@ record SoaConversion(
   private End end(BufferHandle<?> buffer, long first, boolean written) {
     Coherence coherence = buffer.storage().coherence();
     boolean shared = coherence.backing().isShared();
-    long each = buffer.elementBytes();
+    long each = buffer.type().byteSize();
     long from = buffer.from() + first * each;
     long to = from + count * each;
     if (written) {
