@@ -7,7 +7,6 @@ import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -71,8 +70,7 @@ final class Staging {
       Consumer<MemorySegment> move) {
     Lease lease = blocks.lease(Math.max(1, bytes), mayPin(way, context));
     try {
-      MemorySegment block =
-          Objects.requireNonNull(lease.block().segment(), "staging has a segment");
+      MemorySegment block = lease.segment();
       MemorySegment staged = block.asSlice(0, bytes);
       gate.passOneChunk(context, bytes, () -> move.accept(staged));
       return taken(way, block);

@@ -1,8 +1,10 @@
 package dev.tidepool.pool.block;
 
 import dev.tidepool.spi.Block;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
 
 /**
  * The right to use a block until it is returned.
@@ -57,6 +59,11 @@ public final class Lease {
               + " bytes may have another holder");
     }
     return pooled.block;
+  }
+
+  /** Returns the bytes of a block that the host can access. */
+  public MemorySegment segment() {
+    return Objects.requireNonNull(block().segment(), "a block of the host has a segment");
   }
 
   /**

@@ -345,7 +345,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
     Lease lease = core().context().blocks().forCaller(bytes, this);
     try {
-      copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
+      copy.accept(lease.segment().asSlice(0, bytes));
     } finally {
       lease.release();
     }
