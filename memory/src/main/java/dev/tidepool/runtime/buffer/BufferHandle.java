@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * hold the token of their leak group, so that a storage without handles is detected.
  */
 public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
-    permits RootBuffer, BufferHandle.Part {
+    permits RootBuffer, BufferPart {
   /** The most bytes of a copy in place. Other threads would wait too long for a longer one. */
   private static final long MOST_IN_PLACE = 64 << 10;
 
@@ -71,56 +71,6 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   BufferHandle(LeakGroup.Token token, ElementType<A> type) {
     this.token = token;
     this.type = type;
-  }
-
-  /** A slice or a view. */
-  static final class Part<A> extends BufferHandle<A> {
-    private final BufferCore core;
-    private final long from;
-    private final long count;
-    private volatile boolean closed;
-
-    private Part(
-        BufferCore core, LeakGroup.Token token, ElementType<A> type, long from, long count) {
-      super(token, type);
-      this.core = core;
-      this.from = from;
-      this.count = count;
-    }
-
-    @Override
-    public BufferCore core() {
-      return core;
-    }
-
-    @Override
-    public long from() {
-      return from;
-    }
-
-    @Override
-    long count() {
-      return count;
-    }
-
-    @Override
-    void checkOpen() {
-      if (closed) {
-        throw new IllegalStateException(
-            "this slice or view of " + core + " is closed; take another from its root");
-      }
-      core.checkOpen();
-    }
-
-    @Override
-    void end() {
-      closed = true;
-    }
-
-    @Override
-    public String toString() {
-      return type() + "[" + count + "] at byte " + from + " of " + core;
-    }
   }
 
   /** Returns the core of the buffer that this is a part of. */
@@ -455,14 +405,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   public UnifiedBuffer<A> slice(long offset, long length) {
     checkOpen();
     checkRange(offset, length);
-    return new Part<>(core(), token, type, at(offset), length);
+    return new BufferPart<>(core(), token, type, at(offset), length);
   }
 
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
     Objects.requireNonNull(type, "type");
-    return new Part<>(core(), token, type, from(), type.elements(bytes()));
+    return new BufferPart<>(core(), token, type, from(), type.elements(bytes()));
   }
 
   @Override
