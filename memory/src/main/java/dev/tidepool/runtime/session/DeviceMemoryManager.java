@@ -41,7 +41,6 @@ import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
-import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.OutOfMemoryMessages;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
@@ -57,7 +56,6 @@ import dev.tidepool.runtime.report.OutOfMemoryDumps;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.GuardInspection;
 import dev.tidepool.runtime.storage.SpillFile;
-import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -513,24 +511,24 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public Suspension suspend() {
     state.checkOpen();
-    checkMayAwaitAll("suspend()");
+    context.checkMayAwaitWork("suspend()");
     return state.during(suspender::suspend);
   }
 
   @Override
   public long resume() {
     state.checkOpen();
-    checkMayAwaitAll("resume()");
+    context.checkMayAwaitWork("resume()");
     return state.during(suspender::resume);
   }
 
   @Override
   public void synchronize() {
     state.checkOpen();
-    checkMayAwaitAll("synchronize()");
+    context.checkMayAwaitWork("synchronize()");
     context.awaitWork();
     context.awaitFutures();
-    writeBack();
+    context.writeBack();
   }
 
   @Override
@@ -541,46 +539,6 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
           return null;
         },
         _ -> {});
-  }
-
-  /**
-   * Checks that the calling thread may wait for all work of this manager.
-   *
-   * @param what the call that waits, for the message
-   * @throws IllegalStateException if the thread runs the body of a kernel that must end first
-   */
-  void checkMayAwaitAll(String what) {
-    KernelBody.checkMayAwaitAll(
-        context,
-        () ->
-            context.storages().stream()
-                .flatMap(storage -> storage.lifetime().unfinished().stream()),
-        what);
-  }
-
-  /**
-   * Copies the newest bytes back to memory that outlives its buffer. Waits also for buffers that
-   * are closed meanwhile.
-   */
-  private void writeBack() {
-    RuntimeException failure = null;
-    for (Storage storage : context.storages()) {
-      try {
-        if (storage.lifetime().isOutlived() && storage.isOpen() && !storage.holds().isLent()) {
-          storage.lifetime().writeBackIfOpen();
-        }
-      } catch (RuntimeException e) {
-        if (failure == null) {
-          failure = e;
-        } else {
-          failure.addSuppressed(e);
-        }
-      }
-    }
-    context.awaitWork();
-    if (failure != null) {
-      throw failure;
-    }
   }
 
   @Override
@@ -632,7 +590,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public void close() {
     StackReserve.checkForTwo();
-    checkMayAwaitAll("close()");
+    context.checkMayAwaitWork("close()");
     ProgressNotifier.checkMayClose(context.session());
     closeAndReport().run();
   }

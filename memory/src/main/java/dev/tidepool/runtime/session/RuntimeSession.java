@@ -371,7 +371,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   @Override
   public void close() {
     StackReserve.checkForTwo();
-    managers.forEach(manager -> manager.checkMayAwaitAll("close()"));
+    managers.forEach(manager -> manager.context().checkMayAwaitWork("close()"));
     ProgressNotifier.checkMayClose(this);
     List<Runnable> reports = new ArrayList<>();
     try {
