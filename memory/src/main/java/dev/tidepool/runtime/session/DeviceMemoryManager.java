@@ -339,7 +339,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Long> trimExcessAsync() {
-    return inBackground(this::trimExcess, _ -> {});
+    return inBackground(this::trimExcess);
   }
 
   @Override
@@ -350,12 +350,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Suspension> suspendAsync() {
-    return inBackground(this::suspend, _ -> {});
+    return inBackground(this::suspend);
   }
 
   @Override
   public CompletableFuture<Long> resumeAsync() {
-    return inBackground(this::resume, _ -> {});
+    return inBackground(this::resume);
   }
 
   @Override
@@ -411,7 +411,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<List<GuardReport>> checkGuardsAsync() {
-    return inBackground(this::checkGuards, _ -> {});
+    return inBackground(this::checkGuards);
   }
 
   @Override
@@ -421,7 +421,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Snapshot> snapshotAsync() {
-    return inBackground(this::snapshot, _ -> {});
+    return inBackground(this::snapshot);
   }
 
   @Override
@@ -483,7 +483,11 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Defragmentation> defragmentAsync() {
-    return inBackground(this::defragment, _ -> {});
+    return inBackground(this::defragment);
+  }
+
+  private <T> CompletableFuture<T> inBackground(Supplier<T> work) {
+    return inBackground(work, _ -> {});
   }
 
   /**
@@ -537,8 +541,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         () -> {
           synchronize();
           return null;
-        },
-        _ -> {});
+        });
   }
 
   @Override
