@@ -1,6 +1,7 @@
 package dev.tidepool.pool.block;
 
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -15,15 +16,8 @@ import java.util.Objects;
  * <p>Actions on the block before its release happen-before the actions of the next holder.
  */
 public final class Lease {
-  private static final VarHandle ENDED;
-
-  static {
-    try {
-      ENDED = MethodHandles.lookup().findVarHandle(Lease.class, "ended", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle ENDED =
+      FieldHandle.of(MethodHandles.lookup(), "ended", boolean.class);
 
   private final PooledBlock pooled;
 
