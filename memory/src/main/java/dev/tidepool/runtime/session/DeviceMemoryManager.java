@@ -183,7 +183,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.external =
         new ExternalBuffers(context, session.resources(), reclaimer, blocks, leakDetector, ledger);
     this.lender = new Lender(context, reports);
-    this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
+    this.calibrations =
+        new DeviceCalibration(context, blocks, session.devices(), session::calibration);
     this.link =
         new OnDemandLink(
             () ->

@@ -309,19 +309,13 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return managers.stream().map(DeviceMemoryManager::reclaimer);
   }
 
-  /** Returns the calibrations of the default managers of the devices. */
-  DeviceCalibration.Neighbours neighbours() {
-    return new DeviceCalibration.Neighbours() {
-      @Override
-      public List<Device> devices() {
-        return accelerators.stream().map(DeviceAccelerator::device).toList();
-      }
+  List<Device> devices() {
+    return accelerators.stream().map(DeviceAccelerator::device).toList();
+  }
 
-      @Override
-      public DeviceCalibration of(Device device) {
-        return memory(new DeviceAccelerator(RuntimeSession.this, device)).calibrations();
-      }
-    };
+  /** Returns the calibration of the default manager of a device. */
+  DeviceCalibration calibration(Device device) {
+    return memory(new DeviceAccelerator(this, device)).calibrations();
   }
 
   Set<DeviceMemoryManager> managers() {
