@@ -10,7 +10,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -131,11 +130,6 @@ public final class BufferRegistry {
     all.removeAll(moved);
     all.addAll(moved);
     return all;
-  }
-
-  /** Returns the storages of the buffers that have one. */
-  List<Storage> storages() {
-    return all().stream().map(BufferCore::storageIfAny).filter(Objects::nonNull).toList();
   }
 
   /**

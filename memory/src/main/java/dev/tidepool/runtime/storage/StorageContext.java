@@ -91,7 +91,7 @@ public final class StorageContext extends ManagerContext {
 
   /** Returns the storages of the buffers that have one. */
   public List<Storage> storages() {
-    return registry.storages();
+    return registry.all().stream().map(BufferCore::storageIfAny).filter(Objects::nonNull).toList();
   }
 
   Guards guards() {
