@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -17,15 +18,8 @@ import org.jspecify.annotations.Nullable;
  * DeferredFrees}, so that its memory is neither freed early nor lost.
  */
 public final class HostBlock implements Block {
-  private static final VarHandle FREED;
-
-  static {
-    try {
-      FREED = MethodHandles.lookup().findVarHandle(HostBlock.class, "freed", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle FREED =
+      FieldHandle.of(MethodHandles.lookup(), "freed", boolean.class);
 
   private final boolean allocated;
   private final @Nullable Arena arena;

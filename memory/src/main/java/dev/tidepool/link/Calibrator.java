@@ -15,7 +15,6 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * Measures the costs of a device's transfer paths, on a queue of its own and with memory that the
@@ -135,9 +134,7 @@ public final class Calibrator {
   }
 
   private static MemorySegment filled(Lease lease) {
-    return Objects.requireNonNull(lease.block().segment(), "staging has a segment")
-        .asSlice(0, LARGE)
-        .fill((byte) 1);
+    return lease.segment().asSlice(0, LARGE).fill((byte) 1);
   }
 
   private static void host(Map<Leg, Cost> legs, MemorySegment staged) {

@@ -8,7 +8,6 @@ import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Moves several small transfers in one direction together. A single transfer is moved by {@link
@@ -170,8 +169,7 @@ public final class CoalescedCopy {
 
     private static MemorySegment segmentOf(Lease leased, long bytes) {
       try {
-        return Objects.requireNonNull(leased.block().segment(), "staging has a segment")
-            .asSlice(0, bytes);
+        return leased.segment().asSlice(0, bytes);
       } catch (Throwable e) {
         // The heap may be full.
         leased.release();

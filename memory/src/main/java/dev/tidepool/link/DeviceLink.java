@@ -10,6 +10,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.EventWait;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.FailureLog;
 import dev.tidepool.transfer.TransferCalibration;
 import dev.tidepool.transfer.TransferPriority;
@@ -23,7 +24,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,11 +32,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Uploads, downloads, copies and kernels have queues of their own, so that they overlap; kernels
  * have several. All methods that move bytes block a platform thread until the bytes have arrived
  * and throw {@link dev.tidepool.AcceleratorException} if the driver refuses. Bytes that a driver
- * must not access pass through staging blocks in turn: while the device copies one block, the host
- * fills or empties another. Longer transfers are moved in chunks, several of them in progress. Each
- * chunk waits at the {@link PriorityGate} of its direction while a more urgent transfer is inside.
- * The {@link TransferContext} has the options of a transfer; {@link TransferPaths} chooses its
- * path.
+ * must not access pass through staging blocks ({@link Staging}). Longer transfers are moved in
+ * chunks, several of them in progress. Each chunk waits at the {@link PriorityGate} of its
+ * direction while a more urgent transfer is inside. The {@link TransferContext} has the options of
+ * a transfer; {@link TransferPaths} chooses its path.
  */
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
@@ -44,21 +43,8 @@ public final class DeviceLink implements AutoCloseable {
   /** The bytes of a transfer that justify a calibration. */
   private static final long WORTHWHILE = 8 << 20;
 
-  /** The bytes of a transfer that several threads may move. */
-  private static final long DIVISIBLE = 16 << 20;
-
-  /** The bytes of such a transfer that justify one of its threads. */
-  private static final long SHARE = 4 << 20;
-
-  /** The staging blocks of one of its threads. */
-  private static final int DIVIDED_DEPTH = 2;
-
-  private static final int CHUNKS_OF_A_THREAD = 4;
-
   private final Device device;
-  private final StagingAllocator staging;
-  private final StagingThreads helpers;
-  private final long chunk;
+  private final Staging staging;
   private final TransferPaths paths;
   private final Runnable calibrator;
   private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
@@ -120,9 +106,7 @@ public final class DeviceLink implements AutoCloseable {
       long chunk,
       Runnable calibrator) {
     this.device = device;
-    this.staging = staging;
-    this.helpers = helpers;
-    this.chunk = chunk;
+    this.staging = new Staging(device, staging, helpers, chunk);
     this.paths = new TransferPaths(chunk);
     this.calibrator = calibrator;
     try {
@@ -135,7 +119,7 @@ public final class DeviceLink implements AutoCloseable {
       }
       compute = List.copyOf(some);
     } catch (Throwable e) {
-      closeAll(e);
+      close();
       throw e;
     }
   }
@@ -201,7 +185,8 @@ public final class DeviceLink implements AutoCloseable {
     if (!way.isStaged() && host instanceof HostRegion.Segment(MemorySegment segment, _)) {
       long step = context.chunkOr(paths.directChunk(way, isUp(copy)));
       if (segment.byteSize() <= step) {
-        alone(segment.byteSize(), gate, context, () -> copy.moveNow(queue, segment, whole, start));
+        gate.passOneChunk(
+            context, segment.byteSize(), () -> copy.moveNow(queue, segment, whole, start));
         return way;
       }
       inChunks(
@@ -212,8 +197,8 @@ public final class DeviceLink implements AutoCloseable {
           (at, count) -> copy.submit(queue, segment.asSlice(at, count), whole, start + at));
       return way;
     }
-    if (isOneBlock(host, context)) {
-      return inOneBlock(
+    if (staging.isOneBlock(host, context)) {
+      return staging.inOneBlock(
           way,
           host.byteSize(),
           gate,
@@ -224,7 +209,7 @@ public final class DeviceLink implements AutoCloseable {
             copy.empty(host, 0, staged);
           });
     }
-    return staged(
+    return staging.move(
         way,
         host,
         paths.model(way, isUp(copy)),
@@ -378,7 +363,7 @@ public final class DeviceLink implements AutoCloseable {
     TransferContext context = TransferContext.current();
     Queue up = uploads.queueFor(context);
     Queue down = from.downloads.queueFor(context);
-    return staged(
+    return staging.move(
         STAGED_PINNED,
         bytes,
         1,
@@ -412,12 +397,12 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   long chunk() {
-    return chunk;
+    return staging.chunk();
   }
 
   /** Returns a staging block, page-locked if possible and the transfer permits it. */
   public Lease lease(long bytes) {
-    return staging.lease(bytes, TransferContext.current().pinned());
+    return staging.lease(bytes);
   }
 
   /**
@@ -428,153 +413,6 @@ public final class DeviceLink implements AutoCloseable {
   public static void finish(Event event) {
     try (event) {
       EventWait.untilEnded(event);
-    }
-  }
-
-  /** Moves bytes of the host, by several threads if that is faster. Returns the path. */
-  private TransferWay staged(
-      TransferWay way,
-      HostRegion bytes,
-      @Nullable AdaptiveCostModel model,
-      PriorityGate gate,
-      TransferContext context,
-      StagingRing.ChunkSteps steps) {
-    int threads = threads(bytes, model, gate, context);
-    return threads > 1
-        ? divided(way, bytes, threads, gate, context, steps)
-        : staged(way, bytes.byteSize(), bytes.granule(), model, gate, context, steps);
-  }
-
-  /**
-   * Returns the number of threads that move bytes of the host. It is more than one only while no
-   * other transfer moves in this direction, because the thread of that transfer could copy
-   * meanwhile.
-   */
-  private int threads(
-      HostRegion bytes,
-      @Nullable AdaptiveCostModel model,
-      PriorityGate gate,
-      TransferContext context) {
-    if (bytes.byteSize() < DIVISIBLE
-        || helpers.most() == 0
-        || !context.pipelined()
-        || !bytes.isForAllThreads()
-        || gate.isBusy()) {
-      return 1;
-    }
-    int useful = model == null ? Integer.MAX_VALUE : model.model().usefulThreads();
-    long most = Math.min(bytes.byteSize() / SHARE, Math.min(useful, 1 + helpers.most()));
-    // All rings together have at most the bytes of the transfer.
-    long rings = bytes.byteSize() / DIVIDED_DEPTH / context.chunkOr(1);
-    return (int) Math.min(most, rings);
-  }
-
-  /**
-   * Returns the bytes of one chunk of a divided transfer. There are a few chunks for each thread,
-   * so that all threads end at about the same time, but no chunk is smaller than necessary, because
-   * each costs a command.
-   */
-  private long dividedStep(HostRegion bytes, int threads, TransferContext context) {
-    long few = Long.highestOneBit(bytes.byteSize() / threads / CHUNKS_OF_A_THREAD);
-    long best = Math.min(chunk, Math.max(HostRegion.CACHED, few));
-    return StagingRing.step(bytes.granule(), context.chunkOr(best));
-  }
-
-  /** Moves a transfer by several threads. They share the link, so its cost model is not updated. */
-  private TransferWay divided(
-      TransferWay way,
-      HostRegion bytes,
-      int threads,
-      PriorityGate gate,
-      TransferContext context,
-      StagingRing.ChunkSteps steps) {
-    long size = bytes.byteSize();
-    long step = dividedStep(bytes, threads, context);
-    boolean pinned = way != STAGED_PLAIN && context.pinned();
-    ParallelStaging parallel =
-        new ParallelStaging(new ChunkSequence(size, step), steps, gate, context);
-    StagingRing[] rings = new StagingRing[threads];
-    try {
-      for (int i = 0; i < threads; i++) {
-        rings[i] = new StagingRing(size, 1, step, DIVIDED_DEPTH, pinned, staging, null);
-      }
-      parallel.run(rings, helpers);
-      boolean wasPinned = device.isPinned(rings[0].first());
-      return way == STAGED_PINNED && !wasPinned ? STAGED_PLAIN : way;
-    } finally {
-      for (StagingRing ring : rings) {
-        if (ring != null) {
-          ring.close();
-        }
-      }
-    }
-  }
-
-  /** Moves bytes by one thread. Returns the path, which depends on the staging blocks. */
-  private TransferWay staged(
-      TransferWay way,
-      long bytes,
-      long granule,
-      @Nullable AdaptiveCostModel model,
-      PriorityGate gate,
-      TransferContext context,
-      StagingRing.ChunkSteps steps) {
-    StagingModel.Plan plan = plan(bytes, model, gate, context);
-    int depth = context.pipelined() ? plan.depth() : 1;
-    boolean pinned = way != STAGED_PLAIN && context.pinned();
-    // Enter the gate only with the blocks: a thread that frees memory for a block may need to enter
-    // it.
-    try (StagingRing ring =
-            new StagingRing(
-                bytes, granule, context.chunkOr(plan.chunk()), depth, pinned, staging, model);
-        PriorityGate.Passage passage = gate.enter(context)) {
-      ring.run(steps, passage::chunk);
-      return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
-    }
-  }
-
-  /**
-   * Returns how to cut a transfer through staging. If other transfers are in progress, a transfer
-   * that fits in one block is not cut: host and device are both busy then anyway, and each command
-   * costs.
-   */
-  private StagingModel.Plan plan(
-      long bytes, @Nullable AdaptiveCostModel model, PriorityGate gate, TransferContext context) {
-    boolean whole = bytes <= StagingModel.SMALLEST_CHUNK || (bytes <= chunk && gate.isBusy());
-    return model == null || whole || !context.pipelined()
-        ? new StagingModel.Plan(chunk, 2, 0)
-        : model.plan(bytes, chunk);
-  }
-
-  /** Moves at most one chunk and waits for it. */
-  private static void alone(long bytes, PriorityGate gate, TransferContext context, Runnable move) {
-    try (PriorityGate.Passage _ = gate.enterWithOneChunk(context)) {
-      context.submitted().accept(bytes);
-      move.run();
-    }
-  }
-
-  /** Returns whether the bytes fit in one staging block, whatever the link. */
-  private boolean isOneBlock(HostRegion bytes, TransferContext context) {
-    return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, context.chunkOr(chunk));
-  }
-
-  /** Moves bytes that fit in the smallest staging block. Returns the path that they took. */
-  private TransferWay inOneBlock(
-      TransferWay way,
-      long bytes,
-      PriorityGate gate,
-      TransferContext context,
-      Consumer<MemorySegment> move) {
-    Lease lease = staging.lease(Math.max(1, bytes), way != STAGED_PLAIN && context.pinned());
-    try {
-      MemorySegment block =
-          Objects.requireNonNull(lease.block().segment(), "staging has a segment");
-      MemorySegment staged = block.asSlice(0, bytes);
-      alone(bytes, gate, context, () -> move.accept(staged));
-      return way == STAGED_PINNED && !device.isPinned(block) ? STAGED_PLAIN : way;
-    } finally {
-      lease.release();
     }
   }
 
@@ -632,27 +470,6 @@ public final class DeviceLink implements AutoCloseable {
   /** Closes the queues after the submitted commands. Closes all of them, even if a driver fails. */
   @Override
   public void close() {
-    closeAll(null);
-  }
-
-  private void closeAll(@Nullable Throwable cause) {
-    Throwable failure = cause;
-    for (Queue queue : queues) {
-      try {
-        queue.close();
-      } catch (RuntimeException | Error e) {
-        if (failure == null) {
-          failure = e;
-        } else {
-          failure.addSuppressed(e);
-        }
-      }
-    }
-    if (cause == null && failure instanceof Error error) {
-      throw error;
-    }
-    if (cause == null && failure instanceof RuntimeException refused) {
-      throw refused;
-    }
+    Closing.each("a queue", queues, Queue::close);
   }
 }

@@ -2,6 +2,7 @@ package dev.tidepool.link;
 
 import dev.tidepool.spi.Event;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,12 +46,14 @@ final class PendingCommands implements AutoCloseable {
   }
 
   void finishOldest() {
-    Event oldest = events[first];
+    DeviceLink.finish(removeOldest());
+  }
+
+  private Event removeOldest() {
+    Event oldest = Objects.requireNonNull(events[first], "it was added");
     events[first] = null;
     first++;
-    if (oldest != null) {
-      DeviceLink.finish(oldest);
-    }
+    return oldest;
   }
 
   /** Waits for all commands. */
@@ -64,12 +67,7 @@ final class PendingCommands implements AutoCloseable {
   @Override
   public void close() {
     while (first < end) {
-      Event oldest = events[first];
-      events[first] = null;
-      first++;
-      if (oldest != null) {
-        DeviceLink.finishQuietly(oldest);
-      }
+      DeviceLink.finishQuietly(removeOldest());
     }
   }
 }

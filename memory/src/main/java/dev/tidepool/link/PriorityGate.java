@@ -22,11 +22,15 @@ final class PriorityGate {
   private long passed;
   private int waiting;
 
-  /**
-   * Admits a transfer of one chunk, and waits until the chunk may be submitted. The caller reports
-   * the submission to the transfer's context. An interrupt stays set.
-   */
-  Passage enterWithOneChunk(TransferContext context) {
+  /** Runs a transfer of one chunk when it may be submitted. An interrupt stays set. */
+  void passOneChunk(TransferContext context, long bytes, Runnable transfer) {
+    try (Passage _ = enterWithOneChunk(context)) {
+      context.submitted().accept(bytes);
+      transfer.run();
+    }
+  }
+
+  private Passage enterWithOneChunk(TransferContext context) {
     synchronized (this) {
       Passage passage = enter(context);
       try {

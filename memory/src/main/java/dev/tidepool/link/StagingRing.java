@@ -3,7 +3,6 @@ package dev.tidepool.link;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Event;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -129,7 +128,7 @@ public final class StagingRing implements AutoCloseable {
 
     Slot(Lease lease) {
       this.lease = lease;
-      this.segment = Objects.requireNonNull(lease.block().segment(), "staging has a segment");
+      this.segment = lease.segment();
       this.part = segment;
     }
 

@@ -1,7 +1,6 @@
 package dev.tidepool.link;
 
 import dev.tidepool.transfer.TransferPriority;
-import java.util.Objects;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
@@ -27,15 +26,6 @@ public record TransferContext(
       new TransferContext(TransferPriority.NORMAL, 0, true, true, _ -> {});
 
   private static final ScopedValue<TransferContext> CURRENT = ScopedValue.newInstance();
-
-  /** Checks the ranges. */
-  public TransferContext {
-    Objects.requireNonNull(priority, "priority");
-    Objects.requireNonNull(submitted, "submitted");
-    if (chunk < 0) {
-      throw new IllegalArgumentException("a chunk of " + chunk + " bytes; give 0 or more");
-    }
-  }
 
   public static TransferContext current() {
     return CURRENT.orElse(ORDINARY);

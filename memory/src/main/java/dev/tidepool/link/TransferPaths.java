@@ -16,6 +16,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -142,11 +143,7 @@ final class TransferPaths {
 
   /** Returns the paths between a kind of memory and the device, in their static order. */
   static List<TransferWay> candidates(MemoryKind place) {
-    List<TransferWay> ways = TO_DEVICE.get(place);
-    if (ways == null) {
-      throw new IllegalStateException("no ways to or from " + place);
-    }
-    return ways;
+    return Objects.requireNonNull(TO_DEVICE.get(place), "every kind has its ways");
   }
 
   /** Returns the path for bytes between the host and the device. */

@@ -56,22 +56,19 @@ class PriorityGateTest {
     AtomicInteger submitted = new AtomicInteger();
     TransferContext low = context(TransferPriority.LOW, new AtomicInteger());
     TransferContext high = context(TransferPriority.HIGH, new AtomicInteger());
-    Thread waiting;
-    try (PriorityGate.Passage _ = gate.enterWithOneChunk(high)) {
-      assertThat(gate.isBusy()).isTrue();
-      waiting =
-          Thread.ofPlatform()
-              .start(
-                  () -> {
-                    try (PriorityGate.Passage _ = gate.enterWithOneChunk(low)) {
-                      submitted.incrementAndGet();
-                    }
-                  });
-      await()
-          .atMost(Duration.ofSeconds(20))
-          .until(() -> waiting.getState() == Thread.State.WAITING);
-      assertThat(submitted).hasValue(0);
-    }
+    Thread waiting =
+        Thread.ofPlatform().unstarted(() -> gate.passOneChunk(low, 1, submitted::incrementAndGet));
+    gate.passOneChunk(
+        high,
+        1,
+        () -> {
+          assertThat(gate.isBusy()).isTrue();
+          waiting.start();
+          await()
+              .atMost(Duration.ofSeconds(20))
+              .until(() -> waiting.getState() == Thread.State.WAITING);
+          assertThat(submitted).hasValue(0);
+        });
     waiting.join();
     assertThat(submitted).hasValue(1);
     assertThat(gate.isBusy()).isFalse();

@@ -4,6 +4,7 @@ import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.pool.CacheLinePadding;
 import dev.tidepool.pool.ShortWait;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -18,18 +19,10 @@ import org.jspecify.annotations.Nullable;
  * tenant may copy to and from the block, and may hand out its memory as a segment.
  */
 abstract class BlockHeader extends CacheLinePadding {
-  private static final VarHandle TENANT;
-  private static final VarHandle HOLDER;
-
-  static {
-    try {
-      MethodHandles.Lookup lookup = MethodHandles.lookup();
-      TENANT = lookup.findVarHandle(BlockHeader.class, "tenant", Object.class);
-      HOLDER = lookup.findVarHandle(BlockHeader.class, "holder", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle TENANT =
+      FieldHandle.of(MethodHandles.lookup(), "tenant", Object.class);
+  private static final VarHandle HOLDER =
+      FieldHandle.of(MethodHandles.lookup(), "holder", long.class);
 
   /** One thread or tenant owns the block, or it is idle on a shared list. */
   private static final long OWNED = 0;

@@ -1,8 +1,11 @@
 package dev.tidepool.pool.block;
 
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.support.FieldHandle;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
 
 /**
  * The right to use a block until it is returned.
@@ -13,15 +16,8 @@ import java.lang.invoke.VarHandle;
  * <p>Actions on the block before its release happen-before the actions of the next holder.
  */
 public final class Lease {
-  private static final VarHandle ENDED;
-
-  static {
-    try {
-      ENDED = MethodHandles.lookup().findVarHandle(Lease.class, "ended", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle ENDED =
+      FieldHandle.of(MethodHandles.lookup(), "ended", boolean.class);
 
   private final PooledBlock pooled;
 
@@ -57,6 +53,11 @@ public final class Lease {
               + " bytes may have another holder");
     }
     return pooled.block;
+  }
+
+  /** Returns the bytes of a block that the host can access. */
+  public MemorySegment segment() {
+    return Objects.requireNonNull(block().segment(), "a block of the host has a segment");
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -24,15 +25,8 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   private static final int NO_STRIPE = -1;
 
   private static final AtomicLong NUMBERS = new AtomicLong();
-  private static final VarHandle CREDITED;
-
-  static {
-    try {
-      CREDITED = MethodHandles.lookup().findVarHandle(PooledBlock.class, "credited", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle CREDITED =
+      FieldHandle.of(MethodHandles.lookup(), "credited", boolean.class);
 
   final PoolCallbacks pool;
   final Block block;

@@ -1,6 +1,7 @@
 package dev.tidepool.pool.block;
 
 import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
@@ -38,15 +39,8 @@ final class SharedFreeList {
 
   /** 64 bitmaps. */
   private static final class Section {
-    private static final VarHandle HINTS;
-
-    static {
-      try {
-        HINTS = MethodHandles.lookup().findVarHandle(Section.class, "hints", long.class);
-      } catch (ReflectiveOperationException e) {
-        throw new ExceptionInInitializerError(e);
-      }
-    }
+    private static final VarHandle HINTS =
+        FieldHandle.of(MethodHandles.lookup(), "hints", long.class);
 
     /** The number of bits of a word. */
     static final int BITMAPS = Long.SIZE;

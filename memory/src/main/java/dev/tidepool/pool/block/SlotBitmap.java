@@ -1,6 +1,7 @@
 package dev.tidepool.pool.block;
 
 import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -17,15 +18,7 @@ final class SlotBitmap {
   /** The number of bits of a word. */
   private static final int PLACES = Long.SIZE;
 
-  private static final VarHandle IDLE;
-
-  static {
-    try {
-      IDLE = MethodHandles.lookup().findVarHandle(SlotBitmap.class, "idle", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle IDLE = FieldHandle.of(MethodHandles.lookup(), "idle", long.class);
 
   private volatile long idle;
 

@@ -3,6 +3,7 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pool.SizeClasses;
 import dev.tidepool.pool.ThreadStripe;
 import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.function.Predicate;
@@ -23,16 +24,8 @@ import org.jspecify.annotations.Nullable;
  * places of one class after another.
  */
 final class ThreadStripes {
-  private static final VarHandle PLACES_OF_ALL;
-
-  static {
-    try {
-      PLACES_OF_ALL =
-          MethodHandles.lookup().findVarHandle(ThreadStripes.class, "places", PooledBlock[].class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle PLACES_OF_ALL =
+      FieldHandle.of(MethodHandles.lookup(), "places", PooledBlock[].class);
 
   /** The most blocks of a class in a stripe. A search for an idle block reads all of them. */
   private static final int PLACES = 4;

@@ -1,20 +1,14 @@
 package dev.tidepool.pool.object;
 
 import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /** One lease of a member. It ends once, however the object is returned. */
 final class ObjectLease<T> implements ObjectPool.Lease<T> {
-  private static final VarHandle CLOSED;
-
-  static {
-    try {
-      CLOSED = MethodHandles.lookup().findVarHandle(ObjectLease.class, "closed", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle CLOSED =
+      FieldHandle.of(MethodHandles.lookup(), "closed", boolean.class);
 
   private final StripedObjectPool<T> pool;
   private final PooledObject<T> member;

@@ -1,5 +1,6 @@
 package dev.tidepool.pool.object;
 
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -24,18 +25,8 @@ import java.lang.invoke.VarHandle;
  * and exchanges it afterwards.
  */
 final class PooledObject<T> {
-  private static final VarHandle WORD;
-  private static final VarHandle HINT;
-
-  static {
-    try {
-      MethodHandles.Lookup lookup = MethodHandles.lookup();
-      WORD = lookup.findVarHandle(PooledObject.class, "word", long.class);
-      HINT = lookup.findVarHandle(PooledObject.class, "hint", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle WORD = FieldHandle.of(MethodHandles.lookup(), "word", long.class);
+  private static final VarHandle HINT = FieldHandle.of(MethodHandles.lookup(), "hint", long.class);
 
   /** The {@link #place} of members without a slot. */
   static final int NO_SLOT = -1;

@@ -11,9 +11,8 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.RetryPolicy;
 import dev.tidepool.runtime.storage.Coherence;
-import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -27,6 +26,9 @@ public final class BufferCopy {
   private final BufferHandle<?> destination;
   private final Coherence from;
   private final Coherence to;
+  // The contexts of source and destination.
+  private final StorageContext origin;
+  private final StorageContext target;
   private final long bytes;
 
   private BufferCopy(BufferHandle<?> source, BufferHandle<?> destination) {
@@ -34,17 +36,19 @@ public final class BufferCopy {
     this.destination = destination;
     this.from = source.storage().coherence();
     this.to = destination.storage().coherence();
+    this.origin = source.storage().context();
+    this.target = destination.storage().context();
     this.bytes = source.bytes();
   }
 
   /** Returns the copy as an operation in the queues of both storages. */
   static Operation operation(BufferHandle<?> source, BufferHandle<?> destination) {
     checkMappings(source, destination);
-    Storage target = destination.storage();
     BufferCopy copy = new BufferCopy(source, destination);
     return Operation.of(
-            List.of(ResourceAccess.read(source.storage()), ResourceAccess.write(target)),
-            target.context().transferThreads(),
+            List.of(
+                ResourceAccess.read(source.storage()), ResourceAccess.write(destination.storage())),
+            copy.target.transferThreads(),
             () -> {
               try {
                 if (copy.bytes > 0) {
@@ -55,7 +59,7 @@ public final class BufferCopy {
               }
             })
         // A copy between overlapping ranges may have overwritten bytes that a retry would read.
-        .retrying(copy.overlaps() ? RetryPolicy.NONE : target.context().retries());
+        .retrying(copy.overlaps() ? RetryPolicy.NONE : copy.target.retries());
   }
 
   /**
@@ -119,18 +123,13 @@ public final class BufferCopy {
     if (source.storage() == destination.storage()) {
       return TransferWay.DEVICE_LOCAL; // the ranges may overlap
     }
-    StorageContext target = destination.storage().context();
-    StorageContext origin = source.storage().context();
-    return target
-        .link()
-        .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
+    boolean reached = target.peers().carries(origin.device(), target.device());
+    return target.link().across(origin.link(), reached, bytes);
   }
 
   /** Copies from device to device, unless the path was closed meanwhile; returns whether it did. */
   private boolean carried(TransferWay way) {
-    StorageContext context = destination.storage().context();
-    Device device = source.storage().context().device();
-    return context.peers().carry(device, context.device(), bytes, () -> onDevice(way));
+    return target.peers().carry(origin.device(), target.device(), bytes, () -> onDevice(way));
   }
 
   private void fromHost() {
@@ -139,7 +138,7 @@ public final class BufferCopy {
     MemorySegment host = source.part(from.readable());
     to.copyIn(new HostRegion.Segment(host, from.backing().isHostDirect()), destination.from());
     if (onHost) {
-      destination.storage().context().meter().copiedOnHost(bytes, System.nanoTime() - start);
+      target.meter().copiedOnHost(bytes, System.nanoTime() - start);
     }
   }
 
@@ -150,47 +149,44 @@ public final class BufferCopy {
       fromHost();
       return;
     }
-    MemorySegment target =
-        to.targetOnHost(destination.from(), destination.from() + bytes)
-            .asSlice(destination.from(), bytes);
-    from.copyOut(source.from(), new HostRegion.Segment(target, to.backing().isHostDirect()));
+    long at = destination.from();
+    MemorySegment host = to.targetOnHost(at, at + bytes).asSlice(at, bytes);
+    from.copyOut(source.from(), new HostRegion.Segment(host, to.backing().isHostDirect()));
   }
 
   private void onDevice(TransferWay way) {
-    StorageContext context = destination.storage().context();
     TransferEvent event = FlightEvents.transfer();
     long start = System.nanoTime();
-    DeviceLink link = context.link();
-    DeviceLink origin = source.storage().context().link();
+    DeviceLink link = target.link();
     long at = destination.from();
     source.storage().bufferCounters().accessed(true);
     if (overlaps()) {
-      Lease between = context.blocks().forDevice(bytes, this);
+      Lease between = target.blocks().forDevice(bytes, this);
       try {
-        link.copy(origin, from.backing().device(), source.from(), between.block(), 0, bytes);
+        link.copy(origin.link(), from.backing().device(), source.from(), between.block(), 0, bytes);
         to.onDevice(
             at,
             at + bytes,
             () -> link.copy(link, between.block(), 0, to.backing().device(), at, bytes));
       } finally {
-        if (context.scrubber().overwroteAbandoned(between.block())) {
+        if (target.scrubber().overwroteAbandoned(between.block())) {
           between.release();
         } else {
           between.discard();
         }
       }
     } else {
-      var target = to.deviceForWrite(at, at + bytes, true);
+      Block block = to.deviceForWrite(at, at + bytes, true);
       to.onDevice(
           at,
           at + bytes,
-          () -> link.copy(origin, from.backing().device(), source.from(), target, at, bytes));
+          () -> link.copy(origin.link(), from.backing().device(), source.from(), block, at, bytes));
     }
     Direction direction = Direction.DEVICE_TO_DEVICE;
-    context.meter().moved(direction, bytes, System.nanoTime() - start, way);
+    target.meter().moved(direction, bytes, System.nanoTime() - start, way);
     if (event != null) {
       String tag = destination.storage().core().tag();
-      event.moved(context.id(), direction.name(), way, tag, bytes);
+      event.moved(target.id(), direction.name(), way, tag, bytes);
     }
   }
 
@@ -202,29 +198,28 @@ public final class BufferCopy {
 
   /** Copies through the host: counts a download of the source and an upload of the destination. */
   private void throughHost() {
-    StorageContext context = destination.storage().context();
     TransferEvent event = FlightEvents.transfer();
     long start = System.nanoTime();
     long at = destination.from();
     TransferWay[] way = new TransferWay[1];
     source.storage().bufferCounters().accessed(true);
     destination.storage().bufferCounters().accessed(true);
-    to.onDevice(at, at + bytes, () -> way[0] = relay(context, at));
+    to.onDevice(at, at + bytes, () -> way[0] = relay(at));
     long elapsed = System.nanoTime() - start;
     from.countTransfer(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
     to.countTransfer(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
     if (event != null) {
       String tag = destination.storage().core().tag();
-      event.moved(context.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
+      event.moved(target.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
     }
-    context.peers().staged(source.storage().context().device(), context.device(), bytes);
+    target.peers().staged(origin.device(), target.device(), bytes);
   }
 
-  private TransferWay relay(StorageContext context, long at) {
-    return context
+  private TransferWay relay(long at) {
+    return target
         .link()
         .relay(
-            source.storage().context().link(),
+            origin.link(),
             from.backing().device(),
             source.from(),
             to.backing().device(),

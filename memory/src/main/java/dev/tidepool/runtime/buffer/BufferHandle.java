@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * hold the token of their leak group, so that a storage without handles is detected.
  */
 public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
-    permits RootBuffer, BufferHandle.Part {
+    permits RootBuffer, BufferPart {
   /** The most bytes of a copy in place. Other threads would wait too long for a longer one. */
   private static final long MOST_IN_PLACE = 64 << 10;
 
@@ -71,56 +71,6 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   BufferHandle(LeakGroup.Token token, ElementType<A> type) {
     this.token = token;
     this.type = type;
-  }
-
-  /** A slice or a view. */
-  static final class Part<A> extends BufferHandle<A> {
-    private final BufferCore core;
-    private final long from;
-    private final long count;
-    private volatile boolean closed;
-
-    private Part(
-        BufferCore core, LeakGroup.Token token, ElementType<A> type, long from, long count) {
-      super(token, type);
-      this.core = core;
-      this.from = from;
-      this.count = count;
-    }
-
-    @Override
-    public BufferCore core() {
-      return core;
-    }
-
-    @Override
-    public long from() {
-      return from;
-    }
-
-    @Override
-    long count() {
-      return count;
-    }
-
-    @Override
-    void checkOpen() {
-      if (closed) {
-        throw new IllegalStateException(
-            "this slice or view of " + core + " is closed; take another from its root");
-      }
-      core.checkOpen();
-    }
-
-    @Override
-    void end() {
-      closed = true;
-    }
-
-    @Override
-    public String toString() {
-      return type() + "[" + count + "] at byte " + from + " of " + core;
-    }
   }
 
   /** Returns the core of the buffer that this is a part of. */
@@ -177,11 +127,6 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   /** Returns the number of bytes, even of a closed handle. */
   public long bytes() {
     return count() * type.byteSize();
-  }
-
-  /** Returns the bytes of one element, even of a closed handle. */
-  long elementBytes() {
-    return type.byteSize();
   }
 
   @Override
@@ -350,7 +295,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
     Lease lease = core().context().blocks().forCaller(bytes, this);
     try {
-      copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
+      copy.accept(lease.segment().asSlice(0, bytes));
     } finally {
       lease.release();
     }
@@ -390,33 +335,34 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     StackReserve.check();
     MemorySegment dormant = viewDormant(writing);
     if (dormant != null) {
-      View at = new View(dormant);
-      view = at;
-      return at;
+      return opened(dormant);
     }
     checkOpen();
     Storage storage = storage();
     MemorySegment inPlace = storage.viewInPlace(from(), to(), writing);
-    if (inPlace != null) {
-      View at = new View(part(inPlace));
-      view = at;
-      storage.exposed(writing);
-      return at;
+    if (inPlace == null) {
+      MemorySegment[] host = new MemorySegment[1];
+      perform(
+          storage.transfer(
+              writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
+              guarded(
+                  () -> {
+                    var _ = hostBytes(storage.coherence(), writing);
+                    host[0] = storage.exposing();
+                  },
+                  "fetching")));
+      inPlace = host[0];
     }
-    // A local result, because a close on another thread clears the field.
-    View[] opened = new View[1];
-    perform(
-        storage.transfer(
-            writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage),
-            guarded(
-                () -> {
-                  var _ = hostBytes(storage.coherence(), writing);
-                  opened[0] = new View(part(storage.exposing()));
-                },
-                "fetching")));
-    view = opened[0];
+    View opened = opened(part(inPlace));
     storage.exposed(writing);
-    return opened[0];
+    return opened;
+  }
+
+  private View opened(MemorySegment segment) {
+    // A local variable too, because a close on another thread clears the field.
+    View opened = new View(segment);
+    view = opened;
+    return opened;
   }
 
   /** Returns the host's bytes; fetches those that are newer on the device. */
@@ -459,26 +405,26 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   public UnifiedBuffer<A> slice(long offset, long length) {
     checkOpen();
     checkRange(offset, length);
-    return new Part<>(core(), token, type, at(offset), length);
+    return new BufferPart<>(core(), token, type, at(offset), length);
   }
 
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
     Objects.requireNonNull(type, "type");
-    return new Part<>(core(), token, type, from(), type.elements(bytes()));
+    return new BufferPart<>(core(), token, type, from(), type.elements(bytes()));
   }
 
   @Override
   public void fill(byte value) {
     checkOpen();
-    fill(FillPattern.of(value));
+    perform(filling(FillPattern.of(value)));
   }
 
   @Override
   public void fill(A pattern) {
     checkOpen();
-    fill(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern")));
+    perform(filling(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern"))));
   }
 
   @Override
@@ -493,10 +439,6 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return submit(filling(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern"))));
   }
 
-  private void fill(FillPattern pattern) {
-    perform(filling(pattern));
-  }
-
   private Operation filling(FillPattern pattern) {
     return access(
         true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0);
@@ -509,32 +451,29 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   @Override
   public void synchronize() {
-    checkOpen();
     perform(synchronizing());
   }
 
   @Override
   public CompletableFuture<Void> synchronizeAsync() {
-    checkOpen();
     return submit(synchronizing());
   }
 
   private Operation synchronizing() {
-    return storage()
-        .transfer(
-            ResourceAccess.onDevice(storage(), false),
-            guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"));
+    checkOpen();
+    Storage storage = storage();
+    return storage.transfer(
+        ResourceAccess.onDevice(storage, false),
+        guarded(() -> storage.coherence().synchronize(from(), to()), "synchronizing"));
   }
 
   @Override
   public void prefetchToDevice() {
-    checkOpen();
     prefetch(true);
   }
 
   @Override
   public void prefetchToHost() {
-    checkOpen();
     prefetch(false);
   }
 
@@ -543,6 +482,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
    * use throws it.
    */
   private void prefetch(boolean toDevice) {
+    checkOpen();
     Storage storage = storage();
     ResourceAccess use =
         toDevice ? ResourceAccess.onDevice(storage, false) : ResourceAccess.read(storage);

@@ -9,6 +9,7 @@ import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.DormantRelease;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -23,15 +24,8 @@ import org.jspecify.annotations.Nullable;
  * for short copies and as a segment of host memory, is closed with one exchange.
  */
 final class RootBuffer<A> extends BufferHandle<A> {
-  private static final VarHandle CORE;
-
-  static {
-    try {
-      CORE = MethodHandles.lookup().findVarHandle(RootBuffer.class, "core", BufferCore.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle CORE =
+      FieldHandle.of(MethodHandles.lookup(), "core", BufferCore.class);
 
   // Also reachable through the leak group; this field saves each close some loads.
   private final DormantRelease dormantRelease;

@@ -9,6 +9,7 @@ import dev.tidepool.diagnostics.LayoutReport;
 import dev.tidepool.link.HostRegion;
 import dev.tidepool.runtime.buffer.SoaConversion.Structs;
 import dev.tidepool.runtime.storage.StorageContext;
+import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -181,22 +182,22 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
     checkType(source);
     long count = source.length();
     Objects.checkFromIndexSize(0L, count, length);
-    Structs structs =
-        source instanceof BufferHandle<R[]> own
-            ? new Structs.InBuffer(own)
-            : new Structs.OnHost(new HostRegion.Segment(source.asReadOnlySegment(), false));
-    return conversion(structs, 0, count, false);
+    return conversion(structs(source, false), 0, count, false);
   }
 
   private SoaConversion making(UnifiedBuffer<R[]> destination) {
     checkOpen();
     checkType(destination);
     checkRoom("buffer", destination.length());
-    Structs structs =
-        destination instanceof BufferHandle<R[]> own
-            ? new Structs.InBuffer(own)
-            : new Structs.OnHost(new HostRegion.Segment(destination.asSegment(), false));
-    return conversion(structs, 0, length, true);
+    return conversion(structs(destination, true), 0, length, true);
+  }
+
+  private Structs structs(UnifiedBuffer<R[]> buffer, boolean written) {
+    if (buffer instanceof BufferHandle<R[]> own) {
+      return new Structs.InBuffer(own);
+    }
+    MemorySegment bytes = written ? buffer.asSegment() : buffer.asReadOnlySegment();
+    return new Structs.OnHost(new HostRegion.Segment(bytes, false));
   }
 
   private void checkType(UnifiedBuffer<R[]> structs) {

@@ -13,7 +13,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,7 +129,7 @@ record SoaConversion(
     long step = Math.min(count, Math.max(1, context.stagingChunk() / each));
     Lease lease = context.blocks().forStaging(step * each);
     try {
-      MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
+      MemorySegment block = lease.segment();
       // Earlier contents of the block must not leak through the padding of the structs.
       block.asSlice(0, joins ? step * ends.getFirst().stagedBytes() : 0).fill((byte) 0);
       for (long at = 0; at < count; at += step) {
@@ -156,7 +155,7 @@ record SoaConversion(
   private End end(BufferHandle<?> buffer, long first, boolean written) {
     Coherence coherence = buffer.storage().coherence();
     boolean shared = coherence.backing().isShared();
-    long each = buffer.elementBytes();
+    long each = buffer.type().byteSize();
     long from = buffer.from() + first * each;
     long to = from + count * each;
     if (written) {

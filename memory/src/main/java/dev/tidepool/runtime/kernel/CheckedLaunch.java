@@ -17,7 +17,6 @@ import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -157,8 +156,7 @@ final class CheckedLaunch implements Event {
   }
 
   private MemorySegment found() {
-    return Objects.requireNonNull(
-        submitted(staging).block().segment(), "a staging block has a segment");
+    return submitted(staging).segment();
   }
 
   private static <T> T submitted(@Nullable T part) {

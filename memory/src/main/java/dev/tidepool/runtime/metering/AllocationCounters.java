@@ -4,6 +4,7 @@ import dev.tidepool.ByteSize;
 import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.pool.CacheLinePadding;
 import dev.tidepool.pool.ThreadStripe;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
@@ -30,34 +31,19 @@ import org.jspecify.annotations.Nullable;
  * allocates at that moment may be counted the next time. A buffer counts until its close is over.
  */
 public final class AllocationCounters {
-  private static final VarHandle OPEN;
-  private static final VarHandle OWNER;
-  private static final VarHandle OWN_FREED;
-  private static final VarHandle OWN_ALLOCATIONS;
-  private static final VarHandle OWN_FREES;
-  private static final VarHandle OWN_BYTES;
-  private static final VarHandle SHARED_FREED;
-  private static final VarHandle SHARED_ALLOCATIONS;
-  private static final VarHandle SHARED_FREES;
-  private static final VarHandle SHARED_BYTES;
-
-  static {
-    try {
-      MethodHandles.Lookup lookup = MethodHandles.lookup();
-      OPEN = lookup.findVarHandle(Tally.class, "open", LeakGroup.Token.class);
-      OWNER = lookup.findVarHandle(Tally.class, "owner", Owner.class);
-      OWN_FREED = lookup.findVarHandle(Tally.class, "ownFreed", long.class);
-      OWN_ALLOCATIONS = lookup.findVarHandle(Tally.class, "ownAllocations", long.class);
-      OWN_FREES = lookup.findVarHandle(Tally.class, "ownFrees", long.class);
-      OWN_BYTES = lookup.findVarHandle(Tally.class, "ownBytes", long.class);
-      SHARED_FREED = lookup.findVarHandle(Tally.class, "sharedFreed", long.class);
-      SHARED_ALLOCATIONS = lookup.findVarHandle(Tally.class, "sharedAllocations", long.class);
-      SHARED_FREES = lookup.findVarHandle(Tally.class, "sharedFrees", long.class);
-      SHARED_BYTES = lookup.findVarHandle(Tally.class, "sharedBytes", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final MethodHandles.Lookup TALLY = MethodHandles.lookup().in(Tally.class);
+  private static final VarHandle OPEN = FieldHandle.of(TALLY, "open", LeakGroup.Token.class);
+  private static final VarHandle OWNER = FieldHandle.of(TALLY, "owner", Owner.class);
+  private static final VarHandle OWN_FREED = FieldHandle.of(TALLY, "ownFreed", long.class);
+  private static final VarHandle OWN_ALLOCATIONS =
+      FieldHandle.of(TALLY, "ownAllocations", long.class);
+  private static final VarHandle OWN_FREES = FieldHandle.of(TALLY, "ownFrees", long.class);
+  private static final VarHandle OWN_BYTES = FieldHandle.of(TALLY, "ownBytes", long.class);
+  private static final VarHandle SHARED_FREED = FieldHandle.of(TALLY, "sharedFreed", long.class);
+  private static final VarHandle SHARED_ALLOCATIONS =
+      FieldHandle.of(TALLY, "sharedAllocations", long.class);
+  private static final VarHandle SHARED_FREES = FieldHandle.of(TALLY, "sharedFrees", long.class);
+  private static final VarHandle SHARED_BYTES = FieldHandle.of(TALLY, "sharedBytes", long.class);
 
   /**
    * The thread that owns a tally. The reference is weak, so that a thread that has ended, and its

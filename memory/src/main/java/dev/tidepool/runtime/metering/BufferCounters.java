@@ -2,6 +2,7 @@ package dev.tidepool.runtime.metering;
 
 import dev.tidepool.diagnostics.BufferMetrics;
 import dev.tidepool.link.Direction;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
@@ -12,15 +13,8 @@ import java.time.Instant;
  * needed. Thread-safe. Views that several threads take at the same moment may be counted too low.
  */
 public final class BufferCounters {
-  private static final VarHandle VIEWS;
-
-  static {
-    try {
-      VIEWS = MethodHandles.lookup().findVarHandle(BufferCounters.class, "views", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  private static final VarHandle VIEWS =
+      FieldHandle.of(MethodHandles.lookup(), "views", long.class);
 
   private long hostToDevice;
   private long deviceToHost;

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.order;
 
 import dev.tidepool.pool.ShortWait;
+import dev.tidepool.spi.support.FieldHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -21,7 +22,7 @@ import java.lang.invoke.VarHandle;
  * the next one if it gives up.
  */
 abstract class InPlaceAccess {
-  private static final VarHandle WORD;
+  private static final VarHandle WORD = FieldHandle.of(MethodHandles.lookup(), "word", int.class);
 
   /** The bits of the word: what is allowed, whether a copy writes, and above them the reads. */
   private static final int READABLE = 1;
@@ -52,14 +53,6 @@ abstract class InPlaceAccess {
   private static final int FIRST_SPIN = 8;
 
   private static final int LONGEST_SPIN = 64;
-
-  static {
-    try {
-      WORD = MethodHandles.lookup().findVarHandle(InPlaceAccess.class, "word", int.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
 
   private volatile int word;
 

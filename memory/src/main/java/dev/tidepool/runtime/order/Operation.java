@@ -339,13 +339,9 @@ public final class Operation extends RunningOperation {
         && claimAhead();
   }
 
-  /**
-   * Takes a claim back. The operation runs alone, when its turn comes or has come.
-   *
-   * @param travelled whether the batch has begun to transfer its bytes
-   */
+  @Override
   public void giveBack(boolean travelled) {
     payload = null;
-    unclaim(travelled);
+    super.giveBack(travelled);
   }
 }

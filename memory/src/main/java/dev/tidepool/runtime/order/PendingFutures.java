@@ -19,7 +19,7 @@ public final class PendingFutures {
 
   /** The entry of a future. Adding and removing it allocates nothing. */
   static final class Entry {
-    private final CompletableFuture<?> future;
+    final CompletableFuture<?> future;
     // On the stack, the entry that was added before; in the list, the one behind.
     private @Nullable Entry next;
 
@@ -29,10 +29,6 @@ public final class PendingFutures {
 
     Entry(CompletableFuture<?> future) {
       this.future = future;
-    }
-
-    CompletableFuture<?> future() {
-      return future;
     }
   }
 

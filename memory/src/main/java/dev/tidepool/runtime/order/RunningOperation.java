@@ -693,7 +693,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
    *
    * @param travelled whether the batch has begun to transfer its bytes
    */
-  void unclaim(boolean travelled) {
+  public void giveBack(boolean travelled) {
     stopOccupying();
     synchronized (this) {
       claimed = false;

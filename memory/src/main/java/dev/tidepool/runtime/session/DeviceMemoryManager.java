@@ -41,7 +41,6 @@ import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
-import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.OutOfMemoryMessages;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
@@ -57,7 +56,6 @@ import dev.tidepool.runtime.report.OutOfMemoryDumps;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.GuardInspection;
 import dev.tidepool.runtime.storage.SpillFile;
-import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -185,14 +183,17 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.external =
         new ExternalBuffers(context, session.resources(), reclaimer, blocks, leakDetector, ledger);
     this.lender = new Lender(context, reports);
-    this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
+    this.calibrations =
+        new DeviceCalibration(context, blocks, session.devices(), session::calibration);
     this.link =
         new OnDemandLink(
-            device,
-            blocks::forStaging,
-            shared.workers().staging(),
-            options.stagingChunk(),
-            calibrations::whenWorthwhile,
+            () ->
+                new DeviceLink(
+                    device,
+                    blocks::forStaging,
+                    shared.workers().staging(),
+                    options.stagingChunk(),
+                    calibrations::whenWorthwhile),
             session.resources());
     this.kernels = new ProgramCache(context, allocator, session.resources());
     this.transfers = new DefaultTransferEngine(context, calibrations, link);
@@ -222,10 +223,6 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public Accelerator accelerator() {
-    return accelerator;
-  }
-
-  DeviceAccelerator deviceAccelerator() {
     return accelerator;
   }
 
@@ -343,7 +340,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Long> trimExcessAsync() {
-    return inBackground(this::trimExcess, _ -> {});
+    return inBackground(this::trimExcess);
   }
 
   @Override
@@ -354,12 +351,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Suspension> suspendAsync() {
-    return inBackground(this::suspend, _ -> {});
+    return inBackground(this::suspend);
   }
 
   @Override
   public CompletableFuture<Long> resumeAsync() {
-    return inBackground(this::resume, _ -> {});
+    return inBackground(this::resume);
   }
 
   @Override
@@ -415,7 +412,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<List<GuardReport>> checkGuardsAsync() {
-    return inBackground(this::checkGuards, _ -> {});
+    return inBackground(this::checkGuards);
   }
 
   @Override
@@ -425,7 +422,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Snapshot> snapshotAsync() {
-    return inBackground(this::snapshot, _ -> {});
+    return inBackground(this::snapshot);
   }
 
   @Override
@@ -487,7 +484,11 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Defragmentation> defragmentAsync() {
-    return inBackground(this::defragment, _ -> {});
+    return inBackground(this::defragment);
+  }
+
+  private <T> CompletableFuture<T> inBackground(Supplier<T> work) {
+    return inBackground(work, _ -> {});
   }
 
   /**
@@ -515,24 +516,24 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public Suspension suspend() {
     state.checkOpen();
-    checkMayAwaitAll("suspend()");
+    context.checkMayAwaitWork("suspend()");
     return state.during(suspender::suspend);
   }
 
   @Override
   public long resume() {
     state.checkOpen();
-    checkMayAwaitAll("resume()");
+    context.checkMayAwaitWork("resume()");
     return state.during(suspender::resume);
   }
 
   @Override
   public void synchronize() {
     state.checkOpen();
-    checkMayAwaitAll("synchronize()");
+    context.checkMayAwaitWork("synchronize()");
     context.awaitWork();
     context.awaitFutures();
-    writeBack();
+    context.writeBack();
   }
 
   @Override
@@ -541,48 +542,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         () -> {
           synchronize();
           return null;
-        },
-        _ -> {});
-  }
-
-  /**
-   * Checks that the calling thread may wait for all work of this manager.
-   *
-   * @param what the call that waits, for the message
-   * @throws IllegalStateException if the thread runs the body of a kernel that must end first
-   */
-  void checkMayAwaitAll(String what) {
-    KernelBody.checkMayAwaitAll(
-        context,
-        () ->
-            context.storages().stream()
-                .flatMap(storage -> storage.lifetime().unfinished().stream()),
-        what);
-  }
-
-  /**
-   * Copies the newest bytes back to memory that outlives its buffer. Waits also for buffers that
-   * are closed meanwhile.
-   */
-  private void writeBack() {
-    RuntimeException failure = null;
-    for (Storage storage : context.storages()) {
-      try {
-        if (storage.lifetime().isOutlived() && storage.isOpen() && !storage.holds().isLent()) {
-          storage.lifetime().writeBackIfOpen();
-        }
-      } catch (RuntimeException e) {
-        if (failure == null) {
-          failure = e;
-        } else {
-          failure.addSuppressed(e);
-        }
-      }
-    }
-    context.awaitWork();
-    if (failure != null) {
-      throw failure;
-    }
+        });
   }
 
   @Override
@@ -634,7 +594,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public void close() {
     StackReserve.checkForTwo();
-    checkMayAwaitAll("close()");
+    context.checkMayAwaitWork("close()");
     ProgressNotifier.checkMayClose(context.session());
     closeAndReport().run();
   }

@@ -44,7 +44,7 @@ final class Orchestrator implements ComputeOrchestrator {
     }
     for (KernelSource source : given) {
       if (source instanceof KernelSource.Elementwise(String expression)) {
-        Objects.requireNonNull(Expression.parse(expression));
+        var _ = Expression.parse(expression);
       }
     }
     if (registered.putIfAbsent(name, new RegisteredSources(given)) != null) {

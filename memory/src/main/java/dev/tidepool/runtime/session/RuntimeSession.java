@@ -1,12 +1,10 @@
 package dev.tidepool.runtime.session;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.AcceleratorKind;
 import dev.tidepool.ComputeOrchestrator;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.TidepoolRuntime;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
@@ -37,21 +35,16 @@ import dev.tidepool.runtime.transfers.PeerLinks;
 import dev.tidepool.runtime.transfers.ProgressNotifier;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
-import dev.tidepool.spi.DeviceOptions;
-import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.FailureLog;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.ServiceConfigurationError;
-import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -170,98 +163,21 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     options
         .spillDirectory()
         .ifPresent(directory -> Closing.surviving("the spill file", SpillFile.open(directory)));
-    List<Device> devices = new ArrayList<>();
-    List<String> notes = new ArrayList<>();
+    DeviceDiscovery found = new DeviceDiscovery();
     AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
     try {
-      discover(options, asked, devices, notes);
-      RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
+      found.run(options, asked);
+      RuntimeSession session = new RuntimeSession(options, trace, found.devices(), found.notes());
       session.maintenance.start();
       return session;
     } catch (Throwable e) {
       // The caller gets no session, so this method closes its parts.
-      close(devices);
+      found.closeAll();
       if (trace != null) {
         trace.close();
       }
       throw e;
     }
-  }
-
-  /** Opens the devices that providers find, and the CPU. If a provider fails, adds a note. */
-  private static void discover(
-      MemoryOptions options,
-      Predicate<AcceleratorProvider> asked,
-      List<Device> devices,
-      List<String> notes) {
-    for (AcceleratorProvider provider : Discovery.chosenOr(() -> installed(notes))) {
-      try {
-        if (!asked.test(provider)) {
-          continue;
-        }
-        Discovery found =
-            provider.discover(
-                new DeviceOptions(options.managedMemory(), options.zeroCopyBuffers()));
-        add(found.devices(), devices);
-        notes.addAll(found.notes());
-      } catch (RuntimeException | LinkageError e) {
-        notes.add(provider.name() + ": discovery failed: " + e);
-      }
-    }
-    devices.sort((a, b) -> Integer.compare(rank(a.info().kind()), rank(b.info().kind())));
-    devices.add(new CpuDevice());
-  }
-
-  private static void add(List<Device> found, List<Device> devices) {
-    try {
-      devices.addAll(found);
-    } catch (OutOfMemoryError e) {
-      close(found);
-      throw e;
-    }
-  }
-
-  private static void close(List<Device> devices) {
-    devices.forEach(device -> Closing.surviving(device.info().id(), device));
-  }
-
-  /** Returns the rank of a kind. The best has the lowest. */
-  private static int rank(AcceleratorKind kind) {
-    return switch (kind) {
-      case GPU -> 0;
-      case OTHER -> 1;
-      case CPU -> 2;
-    };
-  }
-
-  private static List<AcceleratorProvider> installed(List<String> notes) {
-    List<AcceleratorProvider> installed = new ArrayList<>();
-    Iterator<AcceleratorProvider> all =
-        ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
-            .iterator();
-    try {
-      while (all.hasNext()) {
-        try {
-          installed.add(all.next());
-        } catch (ServiceConfigurationError e) {
-          // The failure of one provider; the iterator continues with the next.
-          notes.add(notLoaded(e));
-        }
-      }
-    } catch (ServiceConfigurationError e) {
-      // The failure of a list of providers. Another call may fail forever.
-      notes.add(notLoaded(e));
-    }
-    // The class path has an arbitrary order. This order puts cuda and metal before opencl.
-    installed.sort(Comparator.comparing(AcceleratorProvider::name));
-    return installed;
-  }
-
-  private static String notLoaded(ServiceConfigurationError failure) {
-    Throwable cause = failure.getCause();
-    return "a provider cannot be loaded: "
-        + failure.getMessage()
-        + (cause == null ? "" : ": " + cause);
   }
 
   @Override
@@ -279,12 +195,13 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     DeviceAccelerator device = DeviceAccelerator.of(accelerator, this);
     synchronized (this) {
       checkOpen();
-      return defaults.computeIfAbsent(device, key -> manager(key, options));
+      return defaults.computeIfAbsent(device, key -> manager(key, options, this::ended));
     }
   }
 
-  private DeviceMemoryManager manager(DeviceAccelerator device, MemoryOptions options) {
-    DeviceMemoryManager manager = new DeviceMemoryManager(this, device, options, this::ended);
+  private DeviceMemoryManager manager(
+      DeviceAccelerator device, MemoryOptions options, Consumer<DeviceMemoryManager> whenEnded) {
+    DeviceMemoryManager manager = new DeviceMemoryManager(this, device, options, whenEnded);
     managers.add(manager);
     return manager;
   }
@@ -305,7 +222,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     checkShared("trace", given -> given.trace().orElse(null), options, unset);
     synchronized (this) {
       checkOpen();
-      return manager(device, options);
+      return manager(device, options, this::ended);
     }
   }
 
@@ -330,18 +247,17 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
 
   /** Creates the only manager of this session. Closing it closes the session. */
   UnifiedMemoryManager managerThatEnds(Accelerator accelerator) {
+    DeviceAccelerator device = DeviceAccelerator.of(accelerator, this);
     synchronized (this) {
       DeviceMemoryManager manager =
-          new DeviceMemoryManager(
-              this,
-              DeviceAccelerator.of(accelerator, this),
+          manager(
+              device,
               options,
               ending -> {
                 ended(ending);
                 close();
               });
-      managers.add(manager);
-      defaults.put(manager.deviceAccelerator(), manager);
+      defaults.put(device, manager);
       return manager;
     }
   }
@@ -393,19 +309,13 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return managers.stream().map(DeviceMemoryManager::reclaimer);
   }
 
-  /** Returns the calibrations of the default managers of the devices. */
-  DeviceCalibration.Neighbours neighbours() {
-    return new DeviceCalibration.Neighbours() {
-      @Override
-      public List<Device> devices() {
-        return accelerators.stream().map(DeviceAccelerator::device).toList();
-      }
+  List<Device> devices() {
+    return accelerators.stream().map(DeviceAccelerator::device).toList();
+  }
 
-      @Override
-      public DeviceCalibration of(Device device) {
-        return memory(new DeviceAccelerator(RuntimeSession.this, device)).calibrations();
-      }
-    };
+  /** Returns the calibration of the default manager of a device. */
+  DeviceCalibration calibration(Device device) {
+    return memory(new DeviceAccelerator(this, device)).calibrations();
   }
 
   Set<DeviceMemoryManager> managers() {
@@ -455,7 +365,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   @Override
   public void close() {
     StackReserve.checkForTwo();
-    managers.forEach(manager -> manager.checkMayAwaitAll("close()"));
+    managers.forEach(manager -> manager.context().checkMayAwaitWork("close()"));
     ProgressNotifier.checkMayClose(this);
     List<Runnable> reports = new ArrayList<>();
     try {

@@ -70,7 +70,6 @@ final class SessionMaintenance implements AutoCloseable {
       return false;
     }
     try {
-      // Not a lambda: its allocation could fail, and the error would end the thread.
       lookAfter(current);
     } catch (RuntimeException | Error e) {
       warn(e);
@@ -95,23 +94,16 @@ final class SessionMaintenance implements AutoCloseable {
     session.workers().checkFutureCompleter();
     boolean hostIsShort = LowMemory.in(HostMemory.now());
     for (DeviceMemoryManager manager : session.managers()) {
-      attempt(() -> manager.maintain(System.nanoTime(), hostIsShort));
+      try {
+        manager.maintain(System.nanoTime(), hostIsShort);
+      } catch (RuntimeException | Error e) {
+        // The others must be maintained: no other thread trims pools or finds leaks.
+        warn(e);
+      }
     }
     AllocationTrace trace = session.trace();
     if (trace != null) {
       trace.write();
-    }
-  }
-
-  /**
-   * Runs maintenance and logs any failure, even a full heap. The thread must continue, because no
-   * other thread trims pools or finds leaks.
-   */
-  private static void attempt(Runnable maintenance) {
-    try {
-      maintenance.run();
-    } catch (RuntimeException | Error e) {
-      warn(e);
     }
   }
 

@@ -242,8 +242,7 @@ public final class BackingBlocks {
 
   /** Returns the bytes of a block that the host can access, exactly as many as the storage has. */
   public MemorySegment segment(Lease lease) {
-    return Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
-        .asSlice(0, byteSize);
+    return lease.segment().asSlice(0, byteSize);
   }
 
   void setDevice(Lease lease) {

@@ -9,6 +9,7 @@ import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.threads.StackReserve;
+import dev.tidepool.spi.support.FieldHandle;
 import dev.tidepool.spi.support.VisibleText;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -31,18 +32,11 @@ import org.jspecify.annotations.Nullable;
  * registry. A core references no handle.
  */
 public final class BufferCore {
-  private static final VarHandle STORAGE;
+  private static final VarHandle STORAGE =
+      FieldHandle.of(MethodHandles.lookup(), "storage", Object.class);
 
   /** The value of {@code storage} after a dormant buffer was closed. */
   private static final Object CLOSED = new Object();
-
-  static {
-    try {
-      STORAGE = MethodHandles.lookup().findVarHandle(BufferCore.class, "storage", Object.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
 
   private final ElementType<?> type;
   private final long length;

@@ -10,8 +10,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -32,19 +30,12 @@ public final class BufferRegistry {
   // Storages that other threads created for dormant buffers; the handles' cores find them here.
   private final Map<BufferCore, Storage> madeStorages = new ConcurrentHashMap<>();
 
-  // Traversals in progress.
-  private final List<Traversal> traversals = new CopyOnWriteArrayList<>();
+  // For each traversal of all buffers in progress, the buffers that have moved meanwhile: it could
+  // miss them in both their old and their new place.
+  private final List<ConcurrentLinkedQueue<BufferCore>> traversals = new CopyOnWriteArrayList<>();
 
   // How often a move was not reported to a traversal because the heap was full.
   private final AtomicInteger untold = new AtomicInteger();
-
-  /**
-   * A traversal of all buffers. It collects buffers that move meanwhile, because it could miss them
-   * in both their old and their new place.
-   */
-  private static final class Traversal {
-    private final Queue<BufferCore> moved = new ConcurrentLinkedQueue<>();
-  }
 
   BufferRegistry(ManagerContext context, MemoryPools pools) {
     this.context = context;
@@ -98,7 +89,7 @@ public final class BufferRegistry {
     // Either a traversal sees the buffer in its new place, or this thread sees the traversal.
     VarHandle.fullFence();
     try {
-      traversals.forEach(traversal -> traversal.moved.add(core));
+      traversals.forEach(moved -> moved.add(core));
     } catch (OutOfMemoryError e) {
       untold.incrementAndGet();
     }
@@ -120,8 +111,8 @@ public final class BufferRegistry {
 
   private Set<BufferCore> traverse() {
     Set<BufferCore> all = new HashSet<>();
-    Traversal traversal = new Traversal();
-    traversals.add(traversal);
+    ConcurrentLinkedQueue<BufferCore> moved = new ConcurrentLinkedQueue<>();
+    traversals.add(moved);
     try {
       VarHandle.fullFence();
       all.addAll(withoutBlock);
@@ -133,17 +124,12 @@ public final class BufferRegistry {
             }
           });
     } finally {
-      traversals.remove(traversal);
+      traversals.remove(moved);
     }
     // A core that was found before its move does not know the new place.
-    all.removeAll(traversal.moved);
-    all.addAll(traversal.moved);
+    all.removeAll(moved);
+    all.addAll(moved);
     return all;
-  }
-
-  /** Returns the storages of the buffers that have one. */
-  List<Storage> storages() {
-    return all().stream().map(BufferCore::storageIfAny).filter(Objects::nonNull).toList();
   }
 
   /**

@@ -98,11 +98,6 @@ public final class Coherence {
     return backing.isShared() || isHostReadableEverywhere();
   }
 
-  /** Returns whether a write in place changes no state; the storage's monitor is held. */
-  boolean isWritableInPlace() {
-    return state.isWritableInPlace();
-  }
-
   /**
    * Returns the host's bytes for a view; null if bytes have to move first. The storage's monitor is
    * held, no operation uses the copies, and they are {@linkplain #isHostInPlace in place}.
@@ -132,7 +127,10 @@ public final class Coherence {
       if (!found) {
         beginOnHost();
         // A shared block is marked as a whole; else only the range is fetched.
-        fetch(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
+        move(
+            Direction.DEVICE_TO_HOST,
+            backing.isShared() ? 0 : from,
+            backing.isShared() ? size : to);
       }
       return backing.host();
     }
@@ -164,7 +162,7 @@ public final class Coherence {
       acquireForHost();
       if (!state.isHostNewest()) {
         beginOnHost();
-        allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
+        moveAllBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
       }
       return backing.host();
     }
@@ -179,7 +177,10 @@ public final class Coherence {
       releaseToDeviceUnlessMapped();
       if (!found) {
         beginOnDevice();
-        push(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
+        move(
+            Direction.HOST_TO_DEVICE,
+            backing.isShared() ? 0 : from,
+            backing.isShared() ? size : to);
       }
       return backing.device();
     }
@@ -201,7 +202,7 @@ public final class Coherence {
       releaseToDeviceUnlessMapped();
       if (!state.isDeviceNewest()) {
         beginOnDevice();
-        allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
+        moveAllBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
       }
       return backing.device();
     }
@@ -525,7 +526,7 @@ public final class Coherence {
         return;
       }
       try (ArenaKeepAlive _ = backing.isCallers() ? keepOpen(backing.host()) : null) {
-        fetch(0, size);
+        move(Direction.DEVICE_TO_HOST, 0, size);
       }
     }
   }
@@ -559,7 +560,7 @@ public final class Coherence {
   void fetchNewer() {
     if (!state.isHostNewest()) {
       beginOnHost();
-      fetch(0, size);
+      move(Direction.DEVICE_TO_HOST, 0, size);
     }
   }
 
@@ -605,30 +606,24 @@ public final class Coherence {
     state.deviceCopyMade();
   }
 
-  private void fetch(long from, long to) {
-    transferAndMark(Direction.DEVICE_TO_HOST, state.dirtyWithin(from, to));
-  }
-
-  private void push(long from, long to) {
-    transferAndMark(Direction.HOST_TO_DEVICE, state.dirtyWithin(from, to));
-  }
-
-  private void allBut(Direction direction, long from, long to, boolean overwritten) {
+  /** Moves the dirty bytes around a range, and those within unless they will be overwritten. */
+  private void moveAllBut(Direction direction, long from, long to, boolean overwritten) {
     if (overwritten && from < to) {
-      transferAndMark(direction, state.dirtyWithin(0, from));
-      transferAndMark(direction, state.dirtyWithin(to, size));
+      move(direction, 0, from);
+      move(direction, to, size);
     } else {
-      transferAndMark(direction, state.dirtyWithin(0, size));
+      move(direction, 0, size);
     }
   }
 
   /**
-   * Transfers ranges together, and marks them as equal when all have arrived. If the transfer
-   * fails, none is marked, and all are transferred again.
+   * Moves the dirty bytes of a range together, and marks them as equal when all have arrived. If
+   * the transfer fails, none is marked, and all are transferred again.
    */
-  private void transferAndMark(Direction direction, List<DirtyRanges.Range> ranges) {
-    transfer(direction, ranges);
-    state.equal(ranges);
+  private void move(Direction direction, long from, long to) {
+    List<DirtyRanges.Range> dirty = state.dirtyWithin(from, to);
+    transfer(direction, dirty);
+    state.equal(dirty);
   }
 
   private void transfer(Direction direction, List<DirtyRanges.Range> ranges) {
@@ -706,7 +701,7 @@ public final class Coherence {
     }
   }
 
-  private StorageTransfers transfers() {
+  StorageTransfers transfers() {
     return new StorageTransfers(context.link(), backing);
   }
 

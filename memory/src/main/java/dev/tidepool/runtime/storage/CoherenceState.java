@@ -131,17 +131,15 @@ public final class CoherenceState {
    */
   public void deviceWriteFailed(long from, long to) {
     synchronized (monitor) {
-      boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
-      if (shared) {
+      boolean isOnlyCopy = state == BufferState.HOST_ONLY || state == BufferState.DEVICE_ONLY;
+      if (shared || isOnlyCopy) {
         return;
       }
-      if (hostIsValid) {
+      if (state == BufferState.SYNCHRONIZED) {
         state = BufferState.HOST_DIRTY;
-        dirty.add(from, to);
-      } else if (state == BufferState.DEVICE_DIRTY) {
-        // The copies may differ now in the range; one of them must be the newest.
-        dirty.add(from, to);
       }
+      // If the device is newer, the copies may differ now in the range too; one must be the newest.
+      dirty.add(from, to);
     }
   }
 

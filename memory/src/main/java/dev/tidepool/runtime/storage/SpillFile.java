@@ -88,7 +88,6 @@ public final class SpillFile implements AutoCloseable {
   SpillFile(Path path, FileChannel channel) {
     this.path = path;
     this.channel = channel;
-    AtomicInteger count = new AtomicInteger();
     this.threads =
         new ThreadPoolExecutor(
             THREADS,
@@ -96,11 +95,7 @@ public final class SpillFile implements AutoCloseable {
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
-            task ->
-                Thread.ofPlatform()
-                    .daemon()
-                    .name("tidepool-spill-" + count.getAndIncrement())
-                    .unstarted(task));
+            Thread.ofPlatform().daemon().name("tidepool-spill-", 0).factory());
     threads.allowCoreThreadTimeOut(true);
   }
 

@@ -307,7 +307,8 @@ public final class Storage extends PendingReleases.Link {
         return false;
       }
       inPlace = coherence.backing().host();
-      useState().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
+      useState()
+          .allow(coherence.isReadableInPlace(), writable && coherence.state().isWritableInPlace());
       return useState().isAllowed(writing);
     }
   }

@@ -8,6 +8,7 @@ import dev.tidepool.runtime.context.ManagerContext;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.order.ResourceAccess;
@@ -90,7 +91,7 @@ public final class StorageContext extends ManagerContext {
 
   /** Returns the storages of the buffers that have one. */
   public List<Storage> storages() {
-    return registry.storages();
+    return registry.all().stream().map(BufferCore::storageIfAny).filter(Objects::nonNull).toList();
   }
 
   Guards guards() {
@@ -140,6 +141,44 @@ public final class StorageContext extends ManagerContext {
     storages().forEach(StorageContext::awaitUnlessLent);
     // The registry does not find a block that a driver is freeing.
     pendingReleases.unfinished().forEach(StorageContext::awaitUnlessLent);
+  }
+
+  /**
+   * Checks that the calling thread may wait for all work of the manager.
+   *
+   * @param what the call that waits, for the message
+   * @throws IllegalStateException if the thread runs the body of a kernel that must end first
+   */
+  public void checkMayAwaitWork(String what) {
+    KernelBody.checkMayAwaitAll(
+        this,
+        () -> storages().stream().flatMap(storage -> storage.lifetime().unfinished().stream()),
+        what);
+  }
+
+  /**
+   * Copies the newest bytes back to memory that outlives its buffer. Waits also for buffers that
+   * are closed meanwhile.
+   */
+  public void writeBack() {
+    RuntimeException failure = null;
+    for (Storage storage : storages()) {
+      try {
+        if (storage.isOpen() && !storage.holds().isLent()) {
+          storage.lifetime().writeBackIfOpen();
+        }
+      } catch (RuntimeException e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    awaitWork();
+    if (failure != null) {
+      throw failure;
+    }
   }
 
   private static void awaitUnlessLent(Storage storage) {

@@ -69,7 +69,7 @@ public final class StorageLifetime {
   }
 
   /** Returns whether the memory outlives the buffer. */
-  public boolean isOutlived() {
+  private boolean isOutlived() {
     return writeBack != null;
   }
 
@@ -241,7 +241,7 @@ public final class StorageLifetime {
    *
    * @throws RuntimeException the failure of the copy
    */
-  public void writeBackIfOpen() {
+  void writeBackIfOpen() {
     if (writeBack != null) {
       writeBack.performIfOpen(storage.runsHere());
     }
@@ -408,27 +408,21 @@ public final class StorageLifetime {
       failed(e);
     }
     boolean seen;
+    AllocationTrace recording;
     synchronized (storage) {
       seen = holds.isExposed() && (leaked || context.isParanoid());
+      recording = trace;
     }
-    recordFree();
+    if (recording != null) {
+      // Before the memory is freed, or the record of its next owner could come first.
+      recording.freed(storage.number());
+    }
     freeBlocks(clean && !seen, clean);
   }
 
   private boolean isLeaked() {
     synchronized (storage) {
       return leaked;
-    }
-  }
-
-  private void recordFree() {
-    AllocationTrace recording;
-    synchronized (storage) {
-      recording = trace;
-    }
-    if (recording != null) {
-      // Before the memory is freed, or the record of its next owner could come first.
-      recording.freed(storage.number());
     }
   }
 

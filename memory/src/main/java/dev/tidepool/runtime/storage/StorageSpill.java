@@ -87,7 +87,7 @@ public final class StorageSpill implements SpilledBytes {
     // Without a host copy, the bytes pass through a staging block.
     Lease staging = context.blocks().forStaging(Math.min(size, context.stagingChunk()));
     try {
-      transfers().writeToFile(extent, size, staging);
+      coherence.transfers().writeToFile(extent, size, staging);
     } finally {
       staging.release();
     }
@@ -99,7 +99,7 @@ public final class StorageSpill implements SpilledBytes {
     SpillFile spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
     // Created before the lease, which an error here would lose.
-    StorageTransfers transfers = transfers();
+    StorageTransfers transfers = coherence.transfers();
     boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =
         inFirstPlace
@@ -125,9 +125,5 @@ public final class StorageSpill implements SpilledBytes {
     context.registry().removeWithoutBlock(core);
     // Last, because the counter may allocate.
     spilling.broughtBack();
-  }
-
-  private StorageTransfers transfers() {
-    return new StorageTransfers(context.link(), backing);
   }
 }

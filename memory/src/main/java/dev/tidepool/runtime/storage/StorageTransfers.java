@@ -9,7 +9,6 @@ import dev.tidepool.pool.block.Lease;
 import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Moves a storage's bytes between its two copies, and between them and the spill file. It changes
@@ -44,7 +43,7 @@ final class StorageTransfers {
    * @param size the bytes of the storage
    */
   void writeToFile(SpillFile.Extent extent, long size, Lease staging) {
-    MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
+    MemorySegment block = staging.segment();
     long step = staging.block().byteSize();
     for (long at = 0; at < size; at += step) {
       MemorySegment part = block.asSlice(0, Math.min(step, size - at));

@@ -8,7 +8,6 @@ import dev.tidepool.spi.Block;
  */
 record BudgetedBlock(Block block, Budget budget, long charged) implements ForwardingBlock {
   /** Counts the bytes of blocks. Never throws. */
-  @FunctionalInterface
   interface Budget {
     /** Called before a block is freed. */
     default void freeing(long bytes) {}

@@ -73,7 +73,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       return reservation;
     } finally {
       if (!granted && limit != null) {
-        limit.giveBack(bytes);
+        limit.freed(bytes);
       }
     }
   }
@@ -196,7 +196,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       givesBack = !isOpen;
     }
     if (givesBack && limit != null) {
-      limit.giveBack(given);
+      limit.freed(given);
     }
   }
 
@@ -214,7 +214,7 @@ public final class DeviceReservation implements Reservation, BudgetedBlock.Budge
       back = bytes - charged;
     }
     if (limit != null) {
-      limit.giveBack(back);
+      limit.freed(back);
     }
     pools.forEach(MemoryPool::close);
     whenClosed.run();

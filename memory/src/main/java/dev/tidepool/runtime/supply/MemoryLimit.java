@@ -16,9 +16,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Locking.</b> The monitor guards two numbers and the marks of {@link PressureMonitor}. It is
  * held for some nanoseconds; no driver and no listener is called under it.
  */
-public final class MemoryLimit {
+public final class MemoryLimit implements BudgetedBlock.Budget {
   private final @Nullable PressureMonitor pressure;
-  private final BudgetedBlock.Budget uncharged = this::giveBack;
   private final ReentrantLock changing = new ReentrantLock();
   // Guarded by this.
   private long limitBytes;
@@ -119,7 +118,9 @@ public final class MemoryLimit {
     usedBytes += bytes;
   }
 
-  void giveBack(long bytes) {
+  /** Ends the reservation of bytes. */
+  @Override
+  public void freed(long bytes) {
     synchronized (this) {
       usedBytes -= bytes;
     }
@@ -143,9 +144,9 @@ public final class MemoryLimit {
       reserve(bytes);
       try {
         observe();
-        return BudgetedBlock.over(source.allocate(bytes, alignment), uncharged, bytes);
+        return BudgetedBlock.over(source.allocate(bytes, alignment), this, bytes);
       } catch (RuntimeException | Error e) {
-        giveBack(bytes);
+        freed(bytes);
         throw e;
       }
     };

@@ -1,9 +1,6 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.link.StagingAllocator;
-import dev.tidepool.link.StagingThreads;
-import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.TransferCalibration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
@@ -12,11 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The link of a manager to its device, which is opened for the first transfer. */
 public final class OnDemandLink implements Supplier<DeviceLink> {
-  private final Device device;
-  private final StagingAllocator staging;
-  private final StagingThreads helpers;
-  private final long chunk;
-  private final Runnable beforeLarge;
+  private final Supplier<DeviceLink> opening;
   private final SessionResources resources;
   private final AtomicReference<@Nullable Open> open = new AtomicReference<>();
 
@@ -25,24 +18,10 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   /**
    * Creates a link that is not open.
    *
-   * @param staging provides staging blocks
-   * @param helpers help to fill and empty the staging blocks
-   * @param chunk the bytes of a staging block
-   * @param calibrate measures the cost of the transfer ways; run before the first transfer that is
-   *     worth it
+   * @param opening opens the queues
    */
-  public OnDemandLink(
-      Device device,
-      StagingAllocator staging,
-      StagingThreads helpers,
-      long chunk,
-      Runnable calibrate,
-      SessionResources resources) {
-    this.device = device;
-    this.staging = staging;
-    this.helpers = helpers;
-    this.chunk = chunk;
-    this.beforeLarge = calibrate;
+  public OnDemandLink(Supplier<DeviceLink> opening, SessionResources resources) {
+    this.opening = opening;
     this.resources = resources;
   }
 
@@ -53,7 +32,7 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
   }
 
   private DeviceLink open() {
-    DeviceLink link = new DeviceLink(device, staging, helpers, chunk, beforeLarge);
+    DeviceLink link = opening.get();
     Open fresh;
     try {
       fresh = new Open(link, resources.queues(link.queues()));

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * <p>Thread-safe, and holds no lock: blocks of other managers are freed as by their own trim. The
  * devices stay open meanwhile, because the caller's pool counts as busy.
  */
-public final class PinnedReclaimer {
+public final class PinnedReclaimer implements BudgetedBlock.Budget {
   private final PinnedBudget budget;
   private final Supplier<Stream<ReclaimHandle>> idlePinned;
 
@@ -76,8 +76,9 @@ public final class PinnedReclaimer {
     }
   }
 
-  /** Ends a reservation. */
-  void giveBack(long bytes) {
+  /** Ends a reservation, or a part of one. */
+  @Override
+  public void freed(long bytes) {
     budget.giveBack(bytes);
   }
 }

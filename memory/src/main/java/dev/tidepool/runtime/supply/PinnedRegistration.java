@@ -36,7 +36,7 @@ final class PinnedRegistration {
     } finally {
       if (unlocking == null) {
         letGo(held);
-        reclaimer.giveBack(bytes);
+        reclaimer.freed(bytes);
       }
     }
     if (unlocking == null) {
@@ -55,7 +55,7 @@ final class PinnedRegistration {
         resources.forget(unlock);
       }
       unlock(driver, scope);
-      reclaimer.giveBack(bytes);
+      reclaimer.freed(bytes);
       throw e;
     }
   }
@@ -69,7 +69,7 @@ final class PinnedRegistration {
       try {
         unlock.run();
       } finally {
-        reclaimer.giveBack(bytes);
+        reclaimer.freed(bytes);
       }
     };
   }

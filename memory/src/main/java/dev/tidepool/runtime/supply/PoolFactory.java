@@ -36,8 +36,6 @@ public final class PoolFactory {
   private final MemoryAllocator allocator;
   private final SessionResources resources;
   private final PinnedReclaimer pinned;
-  // A single object, whose identity marks the blocks that count in the budget.
-  private final BudgetedBlock.Budget unlocked;
   private final @Nullable MemoryLimit limit;
   private final ReservationLedger reservations;
   private final MemoryOptions options;
@@ -63,7 +61,6 @@ public final class PoolFactory {
     this.allocator = allocator;
     this.resources = resources;
     this.pinned = pinned;
-    this.unlocked = pinned::giveBack;
     this.options = options;
   }
 
@@ -255,12 +252,12 @@ public final class PoolFactory {
       try {
         return BudgetedBlock.over(
             fromItsNode(placement, () -> allocate(BlockKind.PINNED, bytes, alignment, placement)),
-            unlocked,
+            pinned,
             bytes);
       } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
-        pinned.giveBack(bytes);
+        pinned.freed(bytes);
       } catch (RuntimeException | Error e) {
-        pinned.giveBack(bytes);
+        pinned.freed(bytes);
         throw e;
       }
     }
@@ -269,7 +266,7 @@ public final class PoolFactory {
 
   /** Returns whether a block is page-locked and counts in the budget of page-locked memory. */
   boolean isLocked(Block block) {
-    return block instanceof BudgetedBlock charged && charged.countsIn(unlocked);
+    return block instanceof BudgetedBlock charged && charged.countsIn(pinned);
   }
 
   /** Allocates page-locked memory on the node that the buffer names, else on the device's. */

@@ -115,16 +115,12 @@ public final class ReservationLedger {
   }
 
   /** Adds to the unused bytes of open reservations; negative if bytes become used. */
-  void unused(long bytes) {
-    synchronized (this) {
-      unused += bytes;
-    }
+  synchronized void unused(long bytes) {
+    unused += bytes;
   }
 
-  void closed(DeviceReservation reservation) {
-    synchronized (this) {
-      open.remove(reservation);
-    }
+  synchronized void closed(DeviceReservation reservation) {
+    open.remove(reservation);
   }
 
   /** Returns the open reservations, the oldest first. */

@@ -127,9 +127,7 @@ public final class SessionResources {
    * @param ending the action that {@link #foreign} returned
    */
   public void forget(Runnable ending) {
-    if (ending instanceof Tracked tracked) {
-      foreign.remove(tracked);
-    }
+    foreign.remove(ending);
   }
 
   /** Adds the registration of a management bean. Returns the action that ends it. */

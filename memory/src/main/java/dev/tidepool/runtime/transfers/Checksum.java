@@ -9,7 +9,6 @@ import dev.tidepool.runtime.storage.StorageContext;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.util.List;
-import java.util.Objects;
 import java.util.zip.CRC32C;
 
 /**
@@ -49,7 +48,7 @@ final class Checksum {
     long step = Math.max(each, chunk - chunk % each);
     Lease lease = context.blocks().forStaging(Math.max(1, Math.min(step, bytes)));
     try {
-      MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
+      MemorySegment block = lease.segment();
       for (long at = 0; at < bytes; at += step) {
         MemorySegment part = block.asSlice(0, Math.min(step, bytes - at));
         reader.read(at, part);

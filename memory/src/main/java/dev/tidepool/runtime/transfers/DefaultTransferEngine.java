@@ -20,7 +20,6 @@ import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import org.jspecify.annotations.Nullable;
 
 /** The transfers of one manager. */
 public record DefaultTransferEngine(
@@ -55,7 +54,7 @@ public record DefaultTransferEngine(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options) {
     TransferList transferList = start(List.of(Transfer.of(source, destination)), options);
     CopyFuture future = new CopyFuture(transferList, context.callbackExecutor());
-    var _ = transferList.report().thenAccept(future::end);
+    var _ = transferList.report().thenRun(future.ending);
     return future;
   }
 
@@ -84,29 +83,17 @@ public record DefaultTransferEngine(
   /** A single copy. Cancelling it stops the copy if it has not started. */
   private static final class CopyFuture extends CompletableFuture<Void> {
     private final TransferList transferList;
-    private final Ending ending;
+    private final FutureEnd ending;
 
     CopyFuture(TransferList transferList, Executor threads) {
       this.transferList = transferList;
-      this.ending = new Ending(threads);
-    }
-
-    void end(TransferReport report) {
-      ending.report = report;
-      ending.run();
-    }
-
-    private final class Ending extends FutureEnd {
-      private volatile @Nullable TransferReport report;
-
-      Ending(Executor threads) {
-        super(threads);
-      }
-
-      @Override
-      protected void complete() {
-        endAs(Objects.requireNonNull(report, "it has come"));
-      }
+      this.ending =
+          new FutureEnd(threads) {
+            @Override
+            protected void complete() {
+              endAs(transferList.report().resultNow());
+            }
+          };
     }
 
     private void endAs(TransferReport report) {

@@ -19,31 +19,31 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Function;
 
 /** Decides when the device of a manager is calibrated, and keeps the results in a file. */
 public final class DeviceCalibration {
-
-  /** The devices and managers of the session, whose memory takes part in measurements. */
-  public interface Neighbours {
-    /** Returns all devices of the session. */
-    List<Device> devices();
-
-    /**
-     * Returns the calibration of the default manager of a device.
-     *
-     * @throws IllegalStateException if the session is closed
-     */
-    DeviceCalibration of(Device device);
-  }
-
   private final ManagerContext context;
   private final BlockAllocator blocks;
-  private final Neighbours neighbours;
+  private final List<Device> devices;
+  private final Function<Device, DeviceCalibration> byDevice;
 
-  public DeviceCalibration(ManagerContext context, BlockAllocator blocks, Neighbours neighbours) {
+  /**
+   * Creates the calibration of a manager, without results.
+   *
+   * @param devices all of the session, whose memory takes part in measurements
+   * @param byDevice returns the calibration of the default manager of a device; throws an {@code
+   *     IllegalStateException} if the session is closed
+   */
+  public DeviceCalibration(
+      ManagerContext context,
+      BlockAllocator blocks,
+      List<Device> devices,
+      Function<Device, DeviceCalibration> byDevice) {
     this.context = context;
     this.blocks = blocks;
-    this.neighbours = neighbours;
+    this.devices = devices;
+    this.byDevice = byDevice;
   }
 
   /**
@@ -125,7 +125,7 @@ public final class DeviceCalibration {
   private List<Scratch> peers() {
     List<Scratch> peers = new ArrayList<>();
     try {
-      for (Device other : neighbours.devices()) {
+      for (Device other : devices) {
         if (!other.equals(context.device()) && context.device().copiesFrom(other)) {
           scratch(other).ifPresent(peers::add);
         }
@@ -140,7 +140,7 @@ public final class DeviceCalibration {
   private Optional<Scratch> scratch(Device device) {
     DeviceCalibration owner;
     try {
-      owner = neighbours.of(device);
+      owner = byDevice.apply(device);
       owner.context.state().begin();
     } catch (IllegalStateException closed) {
       return Optional.empty();

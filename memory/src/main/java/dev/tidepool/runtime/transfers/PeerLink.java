@@ -20,6 +20,8 @@ import java.util.concurrent.locks.ReentrantLock;
 final class PeerLink {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
+  private final DeviceAccelerator source;
+  private final DeviceAccelerator destination;
   private final Device from;
   private final Device to;
   private final ReentrantLock changing = new ReentrantLock();
@@ -36,9 +38,11 @@ final class PeerLink {
   private final LongAdder stagedCopies = new LongAdder();
   private final LongAdder stagedBytes = new LongAdder();
 
-  PeerLink(Device from, Device to, boolean permitted) {
-    this.from = from;
-    this.to = to;
+  PeerLink(DeviceAccelerator source, DeviceAccelerator destination, boolean permitted) {
+    this.source = source;
+    this.destination = destination;
+    this.from = source.device();
+    this.to = destination.device();
     this.permitted = permitted;
   }
 
@@ -150,9 +154,9 @@ final class PeerLink {
   void enable() {
     if (!to.copiesDirectlyFrom(from)) {
       throw new UnsupportedOperationException(
-          name(to)
+          destination
               + " does not reach the memory of "
-              + name(from)
+              + source
               + "; copies between them go through the host");
     }
     changing.lock();
@@ -197,7 +201,8 @@ final class PeerLink {
     }
   }
 
-  PeerAccess.Way seen(DeviceAccelerator source, DeviceAccelerator destination) {
+  /** Returns the link as users see it. */
+  PeerAccess.Way way() {
     return new PeerAccess.Way(
         source,
         destination,
@@ -224,12 +229,8 @@ final class PeerLink {
     }
   }
 
-  private static String name(Device device) {
-    return device.info().id() + " (" + device.info().name() + ")";
-  }
-
   @Override
   public String toString() {
-    return "the way from " + name(from) + " to " + name(to);
+    return "the way from " + source + " to " + destination;
   }
 }

@@ -7,7 +7,7 @@ import dev.tidepool.runtime.storage.PeerPaths;
 import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.PeerAccess;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -26,8 +26,8 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   private record Pair(Device from, Device to) {}
 
   private final OpenSession session;
-  private final List<DeviceAccelerator> accelerators;
-  private final Map<Pair, PeerLink> ways = new HashMap<>();
+  // In the order of the accelerators.
+  private final Map<Pair, PeerLink> ways = new LinkedHashMap<>();
   private final boolean permitted;
   private final Executor callbacks;
   private final ReadWriteLock switching = new ReentrantReadWriteLock();
@@ -44,14 +44,12 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
       boolean permitted,
       Executor callbacks) {
     this.session = session;
-    this.accelerators = accelerators;
     this.permitted = permitted;
     this.callbacks = callbacks;
     for (DeviceAccelerator from : accelerators) {
       for (DeviceAccelerator to : accelerators) {
         if (!from.equals(to)) {
-          Pair pair = new Pair(from.device(), to.device());
-          ways.put(pair, new PeerLink(pair.from, pair.to, permitted));
+          ways.put(new Pair(from.device(), to.device()), new PeerLink(from, to, permitted));
         }
       }
     }
@@ -87,25 +85,14 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
 
   @Override
   public List<Way> matrix() {
-    return session.whileOpen(
-        () -> {
-          List<Way> matrix = new ArrayList<>();
-          for (DeviceAccelerator from : accelerators) {
-            for (DeviceAccelerator to : accelerators) {
-              if (!from.equals(to)) {
-                matrix.add(between(from, to).seen(from, to));
-              }
-            }
-          }
-          return List.copyOf(matrix);
-        });
+    return session.whileOpen(() -> ways.values().stream().map(PeerLink::way).toList());
   }
 
   @Override
   public Way way(Accelerator from, Accelerator to) {
     DeviceAccelerator source = known(from);
     DeviceAccelerator destination = known(to);
-    return session.whileOpen(() -> between(source, destination).seen(source, destination));
+    return session.whileOpen(between(source, destination)::way);
   }
 
   @Override

@@ -43,7 +43,7 @@ class PendingFuturesTest {
     for (PendingFutures.Entry left : List.of(entries.get(1), entries.get(4), last)) {
       Thread waiting = awaiting();
       assertThat(waiting.join(Duration.ofMillis(20))).as("one is pending").isFalse();
-      left.future().complete(null);
+      left.future.complete(null);
       pending.remove(left);
     }
     assertThatCode(pending::await).doesNotThrowAnyException();
@@ -94,7 +94,7 @@ class PendingFuturesTest {
     for (int i = 0; i < COUNT; i++) {
       try {
         PendingFutures.Entry entry = handed.take();
-        entry.future().complete(null);
+        entry.future.complete(null);
         pending.remove(entry);
       } catch (InterruptedException e) {
         throw new IllegalStateException(e);
