@@ -11,6 +11,7 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -110,6 +111,38 @@ class MovementRecoveryTest {
         .isInstanceOf(AcceleratorException.class);
     assertThat(launches()).isEqualTo(1);
     assertThat(retries()).isZero();
+  }
+
+  @Test
+  void whatAFailedKernelHasWrittenDoesNotCountWhereTheHostHadTheBytes() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    UnifiedBuffer<int[]> y = onHost(2);
+    y.synchronize();
+    rig.faults().fail(SpiCall.LAUNCH, 1, Failure.BROKEN);
+    assertThatThrownBy(() -> doubling.execute(Arguments.of("x", x, "y", y)))
+        .isInstanceOf(AcceleratorException.class);
+    // The next kernel computes with the device's copy, which the failed one has changed.
+    doubling.execute(Arguments.of("x", x, "y", y));
+    assertHolds(y, sum(1, 2));
+  }
+
+  @Test
+  void afterAFailedFillBothSidesStillAgree() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    UnifiedBuffer<int[]> zeros = memory.allocate(ElementType.INT, LENGTH);
+    zeros.fill((byte) 0);
+    x.synchronize();
+    // From here on the device is the newer side, but not in the slice below.
+    memory.compile(KernelSource.elementwise("x = 7")).execute(Arguments.of("x", x.slice(0, 10)));
+    UnifiedBuffer<int[]> slice = x.slice(1000, 1000);
+    rig.faults().fail(SpiCall.FILL, 1, Failure.BROKEN);
+    assertThatThrownBy(() -> slice.fill((byte) 3)).isInstanceOf(TidepoolException.class);
+    doubling.execute(Arguments.of("x", x, "y", zeros));
+    int[] onDevice = new int[1000];
+    zeros.copyTo(1000, onDevice, 0, onDevice.length);
+    int[] onHost = new int[1000];
+    slice.copyTo(onHost);
+    assertThat(onHost).isEqualTo(onDevice);
   }
 
   @Test
