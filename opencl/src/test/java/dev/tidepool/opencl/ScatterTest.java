@@ -17,9 +17,9 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.concurrent.CyclicBarrier;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -82,8 +82,7 @@ class ScatterTest {
     }
     try (Arena arena = Arena.ofConfined();
         Event done =
-            scattering.apply(
-                arena.allocateFrom(JAVA_BYTE, bytes).asSlice(0, staged), pieces)) {
+            scattering.apply(arena.allocateFrom(JAVA_BYTE, bytes).asSlice(0, staged), pieces)) {
       done.await();
       assertThat(done.isDone()).isTrue();
     }
@@ -147,10 +146,8 @@ class ScatterTest {
       for (int count : new int[] {1000, 33, 4, 1}) {
         scatterAndCheck(
             queue,
-            (staged, pieces) ->
-                submitted(device, queue, to -> scatter.scatter(to, staged, pieces)),
-            (pieces, staged) ->
-                submitted(device, queue, to -> scatter.gather(to, pieces, staged)),
+            (staged, pieces) -> submitted(device, queue, to -> scatter.scatter(to, staged, pieces)),
+            (pieces, staged) -> submitted(device, queue, to -> scatter.gather(to, pieces, staged)),
             blocks,
             count,
             count);
@@ -160,8 +157,7 @@ class ScatterTest {
   }
 
   /** Submits commands, one operation at a time, because PoCL runs kernels alone. */
-  private static Event submitted(
-      OpenClDevice device, Queue queue, Consumer<Submission> commands) {
+  private static Event submitted(OpenClDevice device, Queue queue, Consumer<Submission> commands) {
     return SerialCommands.alone(
         () -> {
           try (Submission submission = new Submission(device.context(), queue.handle())) {

@@ -165,8 +165,11 @@ class TransferOptionsTest {
       Thread.sleep(100);
       long submitted = writes() - before;
       device().resume();
-      report.join().orThrow();
+      TransferReport all = report.join().orThrow();
       assertThat(writes() - before).isEqualTo(4);
+      assertThat(all.outcomes())
+          .allSatisfy(
+              each -> assertThat(each.duration()).isBetween(Duration.ofNanos(1), all.elapsed()));
       return submitted;
     }
   }
