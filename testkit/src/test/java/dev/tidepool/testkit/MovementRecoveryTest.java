@@ -2,6 +2,7 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.Arguments;
@@ -17,7 +18,11 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
+import java.lang.invoke.MethodHandles;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -126,6 +131,31 @@ class MovementRecoveryTest {
     assertHolds(y, sum(1, 2));
   }
 
+  /** A Java kernel: the library reads afterwards whether an item has failed. */
+  static void increment(int i, int[] y) {
+    y[i]++;
+  }
+
+  @Test
+  void aKernelWhoseOutcomeCannotBeReadHasEndedWhenThatIsTold() {
+    UnifiedBuffer<int[]> y = memory.allocate(ElementType.INT, LENGTH);
+    y.copyFrom(pattern(1));
+    Kernel kernel = memory.compile(KernelSource.method(MethodHandles.lookup(), "increment"));
+    kernel.execute(Arguments.inOrder(y));
+    rig.device().pause();
+    rig.faults().fail(SpiCall.READ, 1, Failure.REFUSED);
+    CompletableFuture<Void> call =
+        CompletableFuture.runAsync(
+            () -> kernel.execute(Arguments.inOrder(y)),
+            task -> Thread.ofPlatform().daemon().start(task));
+    await().until(() -> rig.faults().fired().isPresent());
+    assertThatThrownBy(() -> call.get(100, TimeUnit.MILLISECONDS))
+        .as("while the kernel runs")
+        .isInstanceOf(TimeoutException.class);
+    rig.device().resume();
+    assertThatThrownBy(call::join).hasCauseInstanceOf(AcceleratorException.class);
+  }
+
   @Test
   void afterAFailedFillBothSidesStillAgree() {
     UnifiedBuffer<int[]> x = onHost(1);
@@ -143,6 +173,19 @@ class MovementRecoveryTest {
     int[] onHost = new int[1000];
     slice.copyTo(onHost);
     assertThat(onHost).isEqualTo(onDevice);
+  }
+
+  @Test
+  void aCopyOfOverlappingPartsIsNotTriedAgainBecauseItMayHaveChangedItsSource() {
+    UnifiedBuffer<int[]> x = memory.allocate(ElementType.INT, LENGTH);
+    x.copyFrom(pattern(1));
+    rig.faults().fail(SpiCall.COPY, 2, Failure.TRANSIENT);
+    assertThatThrownBy(() -> x.slice(100, LENGTH - 100).copyFrom(x.slice(0, LENGTH - 100)))
+        .isInstanceOf(TidepoolException.class);
+    assertThat(retries()).isZero();
+    rig.faults().fail(SpiCall.COPY, 1, Failure.TRANSIENT);
+    x.slice(0, 100).copyFrom(x.slice(500, 100));
+    assertThat(retries()).isEqualTo(1);
   }
 
   @Test

@@ -152,25 +152,27 @@ class TransferOptionsTest {
     }
   }
 
-  /** Returns how many of four parts are with the device before the first has arrived. */
-  private long submittedAtOnce(UnifiedMemoryManager memory, TransferOptions options)
-      throws InterruptedException {
+  /** Checks how many of four parts the device gets before the first has arrived. */
+  private void assertSubmittedAtOnce(
+      UnifiedMemoryManager memory, TransferOptions options, int count) throws InterruptedException {
     byte[] expected = Patterns.array(ElementType.BYTE, 4 * TOO_LARGE_FOR_A_BATCH, 1);
     try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, expected.length)) {
       long before = writes();
       device().pause();
       CompletableFuture<TransferReport> report =
           memory.transfers().transferAsync(parts(expected, buffer, TOO_LARGE_FOR_A_BATCH), options);
-      await().until(() -> writes() > before);
-      Thread.sleep(100);
-      long submitted = writes() - before;
-      device().resume();
+      try {
+        await(options.toString()).until(() -> writes() - before == count);
+        Thread.sleep(100);
+        assertThat(writes() - before).as(options.toString()).isEqualTo(count);
+      } finally {
+        device().resume();
+      }
       TransferReport all = report.join().orThrow();
       assertThat(writes() - before).isEqualTo(4);
       assertThat(all.outcomes())
           .allSatisfy(
               each -> assertThat(each.duration()).isBetween(Duration.ofNanos(1), all.elapsed()));
-      return submitted;
     }
   }
 
@@ -178,14 +180,14 @@ class TransferOptionsTest {
   void partsOfABufferOverlapUnlessAnOptionIsAboutEachOfThem() throws InterruptedException {
     try (Tidepool tidepool = open(MemoryOptions.defaults())) {
       UnifiedMemoryManager memory = tidepool.memory();
-      assertThat(submittedAtOnce(memory, TransferOptions.defaults())).isEqualTo(4);
+      assertSubmittedAtOnce(memory, TransferOptions.defaults(), 4);
       for (TransferOptions each :
           List.of(
               TransferOptions.builder().chunkSize(1024 * KIB).build(),
               TransferOptions.builder().pipelining(false).build(),
               TransferOptions.builder().maxConcurrency(1).build(),
               TransferOptions.builder().progress((_, _) -> {}).build())) {
-        assertThat(submittedAtOnce(memory, each)).as(each.toString()).isOne();
+        assertSubmittedAtOnce(memory, each, 1);
         assertThat(commands(memory, 16, KIB, each)).as("small ones, " + each).isOne();
       }
       TransferOptions chunks = TransferOptions.builder().chunkSize(32 * KIB).build();
