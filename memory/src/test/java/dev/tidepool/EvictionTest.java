@@ -60,15 +60,18 @@ final class EvictionTest {
   }
 
   @Test
-  void theOneBufferThatMayGoIsFoundAmongManyThatMayNot() {
+  void theOneBufferThatMayGoIsFoundAmongManyThatMayNotAndWereUsedBefore() {
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited())) {
       List<UnifiedBuffer<byte[]>> exposed = new ArrayList<>();
+      for (int i = 0; i < ROOM / 2; i++) {
+        exposed.add(filled(memory, i));
+        exposed.getLast().asSegment();
+      }
       UnifiedBuffer<byte[]> free = filled(memory, 5);
       while (memory.statistics().spills() == 0) {
-        UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, BYTES);
-        // Its address is known from now on, so it stays where it is.
-        buffer.asSegment();
-        exposed.add(buffer);
+        free.fill((byte) 5);
+        exposed.add(filled(memory, 6));
+        exposed.getLast().asSegment();
       }
       assertThat(exposed).hasSizeGreaterThan(ROOM / 2);
       exposed.removeLast().close();

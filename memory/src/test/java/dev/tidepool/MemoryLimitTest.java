@@ -60,6 +60,34 @@ final class MemoryLimitTest {
     }
   }
 
+  @Test
+  void aLimitThatIsOneByteTooLowRefuses() {
+    try (UnifiedMemoryManager memory = limited(3 * MIB - 1);
+        UnifiedBuffer<byte[]> _ = memory.allocate(ElementType.BYTE, 2 * MIB)) {
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, MIB))
+          .isInstanceOf(OutOfDeviceMemoryException.class);
+      memory.limit(3 * MIB);
+      memory.allocate(ElementType.BYTE, MIB).close();
+      assertThat(memory.statistics().reservedBytes()).isEqualTo(3 * MIB);
+    }
+  }
+
+  @Test
+  void theFiveLargestTagsAreNamed() {
+    try (UnifiedMemoryManager memory = limited(MIB)) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      for (int i = 1; i <= 6; i++) {
+        Allocation tagged = Allocation.at(MemoryLocation.DEVICE).tag("tag " + i);
+        buffers.add(memory.allocate(ElementType.BYTE, i * 1000, tagged));
+      }
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, MIB))
+          .message()
+          .containsSubsequence("'tag 6'", "'tag 5'", "'tag 4'", "'tag 3'", "'tag 2'")
+          .doesNotContain("'tag 1'");
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
   /** No buffer is moved to files for a request that cannot be served. */
   @Test
   void aRequestBeyondTheLimitIsRefusedAtOnce(@TempDir Path directory) {

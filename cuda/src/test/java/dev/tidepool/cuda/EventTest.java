@@ -65,6 +65,20 @@ class EventTest {
   }
 
   @Test
+  void aQueueDoesNotWaitForItsOwnCommandsNorForOnesThatHaveEnded() {
+    try (Queue other = device.createQueue();
+        Event event = queue.fill(block, 0, SIZE, (byte) 1)) {
+      simulated.fail(QUERY, 1, UNKNOWN);
+      queue.after(event);
+      assertThat(simulated.calls("cuStreamWaitEvent")).isZero();
+      event.await();
+      simulated.forget();
+      other.after(event);
+      assertThat(simulated.calls("cuStreamWaitEvent")).isZero();
+    }
+  }
+
+  @Test
   void aWaitThatIsRefusedIsTriedAgain() {
     try (Event event = queue.fill(block, 0, SIZE, (byte) 1)) {
       simulated.fail(QUERY, 1, UNKNOWN);

@@ -229,11 +229,23 @@ class DLPackTensorTest {
   }
 
   @Test
+  void aTensorTellsThatItIsACopy() {
+    long address = bytes(new long[] {100}, null, 0);
+    Peer.get().setFlags(address, 2);
+    try (DLPackTensor tensor = DLPack.open(memory, address)) {
+      assertThat(tensor.isCopied()).isTrue();
+      assertThat(tensor.isReadOnly()).isFalse();
+      tensor.buffer().fill((byte) 0);
+    }
+  }
+
+  @Test
   void aReadOnlyTensorRefusesWrites() {
     long address = bytes(new long[] {100}, null, 0);
     Peer.get().setFlags(address, 1);
     try (DLPackTensor tensor = DLPack.open(memory, address)) {
       assertThat(tensor.isReadOnly()).isTrue();
+      assertThat(tensor.isCopied()).isFalse();
       UnifiedBuffer<byte[]> buffer = tensor.buffer(ElementType.BYTE);
       assertThatThrownBy(() -> buffer.fill((byte) 0))
           .isInstanceOf(UnsupportedOperationException.class);

@@ -37,7 +37,7 @@ final class OpenClDevice implements Device {
   private final Context context;
   private final DeviceMemory memory;
   private final long service;
-  private final ScatterKernel scatterKernel = new ScatterKernel(this);
+  private final ScatterKernel scatterKernel;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private OpenClDevice(
@@ -50,6 +50,7 @@ final class OpenClDevice implements Device {
     this.properties = properties;
     this.context = context;
     this.memory = new DeviceMemory(id, properties, context, settings);
+    this.scatterKernel = new ScatterKernel(this, properties.isCpu());
     this.info =
         new DeviceInfo(
             id,

@@ -46,11 +46,18 @@ final class ScatterKernel implements AutoCloseable {
   private static final long LANES = 64;
 
   private final OpenClDevice device;
+  private final boolean isCpu;
   private boolean tried;
   private @Nullable CompiledKernel compiled;
 
-  ScatterKernel(OpenClDevice device) {
+  /**
+   * Creates the kernel of a device, which is not compiled yet.
+   *
+   * @param isCpu whether the device is a processor of the host
+   */
+  ScatterKernel(OpenClDevice device, boolean isCpu) {
     this.device = device;
+    this.isCpu = isCpu;
   }
 
   /** Returns the kernel; empty if the driver refuses it. */
@@ -72,12 +79,12 @@ final class ScatterKernel implements AutoCloseable {
 
   /** Returns the work items of one group: a processor's core copies a row alone. */
   long lanes(CompiledKernel kernel) {
-    return device.properties().isCpu() ? 1 : Math.min(LANES, kernel.maxGroup());
+    return isCpu ? 1 : Math.min(LANES, kernel.maxGroup());
   }
 
   /** Returns whether staged bytes need no copy on the device. */
   boolean reachesHostMemory() {
-    return device.properties().isCpu();
+    return isCpu;
   }
 
   @Override

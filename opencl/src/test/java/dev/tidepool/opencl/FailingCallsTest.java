@@ -108,6 +108,16 @@ class FailingCallsTest {
   }
 
   @Test
+  void aQueueIsFinishedBeforeItIsReleasedAlsoIfThatFails() {
+    try (Device device = Pocl.device(Map.of())) {
+      opencl.fail("clFinish", 1, ErrorCodes.CL_OUT_OF_HOST_MEMORY);
+      device.createQueue().close();
+      assertThat(opencl.calls("clFinish")).isOne();
+      assertThat(opencl.calls("clReleaseCommandQueue")).isOne();
+    }
+  }
+
+  @Test
   void aWaitThatIsRefusedIsTriedAgainUntilTheCommandHasEnded() throws Exception {
     try (Device device = Pocl.device(Map.of())) {
       Context context = ((OpenClDevice) device).context();

@@ -18,6 +18,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CyclicBarrier;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -50,6 +52,16 @@ class ScatterTest {
   }
 
   private static void scatterAndCheck(Queue queue, List<Block> blocks, long seed, int count) {
+    scatterAndCheck(queue, queue::scatter, queue::gather, blocks, seed, count);
+  }
+
+  private static void scatterAndCheck(
+      Queue queue,
+      BiFunction<MemorySegment, List<Piece>, Event> scattering,
+      BiFunction<List<Piece>, MemorySegment, Event> gathering,
+      List<Block> blocks,
+      long seed,
+      int count) {
     Random random = new Random(seed);
     List<Piece> pieces = pieces(random, blocks, count);
     long staged = pieces.stream().mapToLong(piece -> piece.from() + piece.bytes()).max().orElse(0);
@@ -70,7 +82,7 @@ class ScatterTest {
     }
     try (Arena arena = Arena.ofConfined();
         Event done =
-            queue.scatter(arena.allocateFrom(JAVA_BYTE, bytes).asSlice(0, staged), pieces)) {
+            scattering.apply(arena.allocateFrom(JAVA_BYTE, bytes).asSlice(0, staged), pieces)) {
       done.await();
       assertThat(done.isDone()).isTrue();
     }
@@ -79,14 +91,18 @@ class ScatterTest {
           .as("block %d, seed %d", i, seed)
           .isEqualTo(models.get(i));
     }
-    gatherAndCheck(queue, pieces, bytes, seed);
+    gatherAndCheck(gathering, pieces, bytes, seed);
   }
 
   /** Fetches pieces from where they were scattered to. */
-  private static void gatherAndCheck(Queue queue, List<Piece> pieces, byte[] sent, long seed) {
+  private static void gatherAndCheck(
+      BiFunction<List<Piece>, MemorySegment, Event> gathering,
+      List<Piece> pieces,
+      byte[] sent,
+      long seed) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment staged = arena.allocate(Math.max(1, sent.length), 64).asSlice(0, sent.length);
-      Bytes.await(queue.gather(pieces, staged));
+      Bytes.await(gathering.apply(pieces, staged));
       for (Piece piece : pieces) {
         int from = (int) piece.from();
         int to = from + (int) piece.bytes();
@@ -113,6 +129,44 @@ class ScatterTest {
       }
       blocks.forEach(Block::free);
     }
+  }
+
+  /** As on a graphics card: what is staged is copied to a buffer, and 64 items copy a row. */
+  @Test
+  void aDeviceThatIsNoProcessorOfTheHostGetsACopyOfWhatIsStaged() {
+    try (OpenClDevice device = (OpenClDevice) MemoryMode.DISCRETE.open();
+        Queue queue = device.createQueue();
+        ScatterKernel kernel = new ScatterKernel(device, false);
+        Scatter scatter = new Scatter(kernel, device.context())) {
+      List<Block> blocks = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        blocks.add(device.allocate(SIZE, 64, BlockKind.DEVICE));
+      }
+      // The last needs more room than those before it.
+      for (int count : new int[] {1000, 33, 4, 1}) {
+        scatterAndCheck(
+            queue,
+            (staged, pieces) -> submitted(device, queue, to -> scatter.scatter(to, staged, pieces)),
+            (pieces, staged) -> submitted(device, queue, to -> scatter.gather(to, pieces, staged)),
+            blocks,
+            count,
+            count);
+      }
+      blocks.forEach(Block::free);
+    }
+  }
+
+  /** Submits commands, one operation at a time, because PoCL runs kernels alone. */
+  private static Event submitted(OpenClDevice device, Queue queue, Consumer<Submission> commands) {
+    return SerialCommands.alone(
+        () -> {
+          try (Submission submission = new Submission(device.context(), queue.handle())) {
+            commands.accept(submission);
+            OpenClEvent event = submission.end();
+            event.await();
+            return event;
+          }
+        });
   }
 
   @Test

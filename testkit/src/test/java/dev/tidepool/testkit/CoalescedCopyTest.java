@@ -165,6 +165,25 @@ class CoalescedCopyTest {
     assertThat(ledger().calls(SpiCall.WRITE)).isEqualTo(50);
   }
 
+  @Test
+  void onePlainMoveAmongPinnedOnesNamesTheWayOfAll() {
+    open(SimulatedHardware.discrete().withoutScatter());
+    Block block = device.allocate(BLOCK, 64, BlockKind.DEVICE);
+    Block pinned = device.allocate(BLOCK, 64, BlockKind.PINNED);
+    try (Arena arena = Arena.ofShared()) {
+      List<Move> moves = new ArrayList<>();
+      for (MemorySegment memory : List.of(pinned.segment(), arena.allocate(1000))) {
+        HostRegion source = new HostRegion.Segment(memory.asSlice(0, 1000), true);
+        moves.add(new Move(source, block, 1000L * moves.size()));
+      }
+      assertThat(link.coalesced().upload(moves)).isEqualTo(TransferWay.PLAIN_DIRECT);
+      assertThat(ledger().calls(SpiCall.WRITE)).isEqualTo(2);
+    } finally {
+      block.free();
+      pinned.free();
+    }
+  }
+
   /** Fetches parts of a block in random order, and compares each; answers the way. */
   private TransferWay fetched(Sources targets, int count, int most) {
     Block block = device.allocate(BLOCK, 64, BlockKind.DEVICE);

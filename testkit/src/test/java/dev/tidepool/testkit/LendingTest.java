@@ -40,6 +40,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -592,6 +593,21 @@ class LendingTest {
     rig.memory().synchronize();
     y.fill(new int[] {6});
     assertThat(valueOf(y)).isEqualTo(6);
+  }
+
+  @Test
+  void anEndThatCannotBeMarkedComesWhenTheCommandsHaveEnded() throws InterruptedException {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    NativeAccess access = rig.memory().lend(NativeUse.readWrite(y));
+    rig.device().pause();
+    rig.add(access.queue(), access.handle(y), 1);
+    rig.faults().fail(SpiCall.MARK, 1, Failure.REFUSED);
+    Thread closing = Thread.ofPlatform().start(access::close);
+    assertThat(closing.join(Duration.ofMillis(100))).as("closed while a command runs").isFalse();
+    rig.device().resume();
+    closing.join();
+    rig.memory().synchronize();
   }
 
   @Test

@@ -95,6 +95,18 @@ class LimitedDeviceTest {
   }
 
   @Test
+  void secondCopiesAreGivenUpForMemoryOfTheHostToo() {
+    List<UnifiedBuffer<byte[]>> buffers = fill(4);
+    buffers.forEach(UnifiedBuffer::synchronize);
+    memory.trimExcess();
+    assertThat(memory.statistics().reservedBytes()).isEqualTo(LIMIT);
+    buffers.add(memory.allocate(ElementType.BYTE, MEBIBYTE, MemoryLocation.HOST));
+    assertThat(memory.statistics().evictions()).isOne();
+    assertThat(memory.statistics().reservedBytes()).isEqualTo(LIMIT);
+    buffers.forEach(UnifiedBuffer::close);
+  }
+
+  @Test
   void everyKindOfMemoryCountsInOneLimit() {
     List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
     for (MemoryLocation location : MemoryLocation.values()) {
@@ -106,6 +118,22 @@ class LimitedDeviceTest {
           .hasMessageContaining("8 MiB used of the memory-limit of 8 MiB");
     }
     buffers.forEach(UnifiedBuffer::close);
+  }
+
+  @Test
+  void whatTheDriverRefusesDoesNotCount() {
+    SimulatedProvider small =
+        new SimulatedProvider(
+            SimulatedHardware.discrete().withMemory(4L * MEBIBYTE).withMaximumAllocation(LIMIT));
+    MemoryOptions options = MemoryOptions.builder().memoryLimit(LIMIT).build();
+    try (Tidepool limited = Discovery.using(List.of(small), () -> Tidepool.open(options))) {
+      for (int i = 0; i < 3; i++) {
+        assertThatThrownBy(() -> limited.memory().allocate(ElementType.BYTE, 6 * MEBIBYTE))
+            .isInstanceOf(OutOfDeviceMemoryException.class)
+            .hasMessageContaining("0 bytes used of the memory-limit of 8 MiB");
+      }
+      limited.memory().allocate(ElementType.BYTE, 3 * MEBIBYTE).close();
+    }
   }
 
   @Test

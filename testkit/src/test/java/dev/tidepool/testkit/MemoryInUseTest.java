@@ -1,6 +1,7 @@
 package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Arguments;
@@ -16,6 +17,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.NativeAccess;
 import dev.tidepool.NativeUse;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -272,6 +274,39 @@ class MemoryInUseTest {
             request.assertServed();
           }
         });
+  }
+
+  @Test
+  void whatIsExportedFromTheDeviceIsNotEvictedBeforeTheExportEnds() {
+    on(MemoryOptions.builder(), this::assertStaysWhileExported);
+  }
+
+  @Test
+  void whatIsExportedFromTheDeviceIsNotSpilledBeforeTheExportEnds() {
+    on(
+        MemoryOptions.builder().memoryLimit(4 * MEBIBYTE).spillDirectory(spilled),
+        this::assertStaysWhileExported);
+  }
+
+  private void assertStaysWhileExported(UnifiedMemoryManager memory) {
+    try (UnifiedBuffer<byte[]> exported = memory.allocate(ElementType.BYTE, 2 * MEBIBYTE)) {
+      exported.fill((byte) 7);
+      try (DLPackExport _ = DLPack.exportReadOnly(exported)) {
+        assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 3 * MEBIBYTE))
+            .isInstanceOf(OutOfDeviceMemoryException.class);
+        assertThat(exported.state()).isEqualTo(BufferState.DEVICE_ONLY);
+        assertThat(moves(memory)).isZero();
+      }
+      memory.allocate(ElementType.BYTE, 3 * MEBIBYTE).close();
+      assertThat(moves(memory)).isOne();
+      byte[] seen = new byte[2 * MEBIBYTE];
+      exported.copyTo(seen);
+      assertThat(seen).containsOnly(7);
+    }
+  }
+
+  private static long moves(UnifiedMemoryManager memory) {
+    return memory.statistics().evictions() + memory.statistics().spills();
   }
 
   @Test

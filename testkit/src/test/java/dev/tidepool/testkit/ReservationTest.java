@@ -2,6 +2,7 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
@@ -15,6 +16,7 @@ import dev.tidepool.diagnostics.DiagnosticReport;
 import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.diagnostics.UnclosedReservationReport;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
@@ -22,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -123,6 +126,34 @@ class ReservationTest {
     job.close();
     limited.reserve(8L * MEBIBYTE, NO_WAIT).close();
     limited.close();
+  }
+
+  @Test
+  void whatIsJustBeingAllocatedIsNotReservedToo() {
+    FaultInjector faults =
+        new FaultInjector(
+            new SimulatedProvider(
+                SimulatedHardware.discrete()
+                    .withMemory(8 * MEBIBYTE)
+                    .withMaximumAllocation(8 * MEBIBYTE)));
+    try (Tidepool held = Discovery.using(List.of(faults), () -> Tidepool.open())) {
+      UnifiedMemoryManager manager = held.memory();
+      CountDownLatch allocated = new CountDownLatch(1);
+      faults.hold(SpiCall.ALLOCATE, allocated);
+      CompletableFuture<UnifiedBuffer<float[]>> buffer =
+          CompletableFuture.supplyAsync(
+              () -> manager.allocate(ElementType.FLOAT, 4 * FLOATS),
+              task -> Thread.ofPlatform().daemon().start(task));
+      await().until(() -> !faults.holdsNext());
+      try {
+        assertThatThrownBy(() -> manager.reserve(6L * MEBIBYTE, NO_WAIT))
+            .isInstanceOf(OutOfDeviceMemoryException.class);
+      } finally {
+        allocated.countDown();
+      }
+      buffer.join().close();
+      manager.reserve(6L * MEBIBYTE, NO_WAIT).close();
+    }
   }
 
   @Test

@@ -14,6 +14,10 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.storage.SpillFile;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageSpill;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
@@ -25,6 +29,7 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -125,6 +130,26 @@ class SpillingDeviceTest {
       Patterns.assertEqual(seen, Patterns.array(ElementType.FLOAT, FLOATS, 0), "the oldest");
       assertThat(memory.statistics().unspills()).isEqualTo(unspills + 1);
       buffers.forEach(UnifiedBuffer::close);
+    }
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  @Test
+  void whatTheDeviceHasNewerGoesToTheFileAlthoughTheHostHasACopy() {
+    SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = open(simulated, limited(12 * MEBIBYTE))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      Kernel increment = memory.compile(KernelSource.elementwise("y = y + 1"));
+      try (UnifiedBuffer<float[]> y = filled(memory, 1, MemoryLocation.HOST).getFirst()) {
+        increment.execute(Arguments.of("y", y));
+        assertThat(y.state()).isEqualTo(BufferState.DEVICE_DIRTY);
+        Storage storage = ((BufferHandle<?>) y).storage();
+        // The device's copy is usually given up first, so this is called directly.
+        SpillFile file = Objects.requireNonNull(storage.context().spilling());
+        assertThat(new StorageSpill(storage).spill(file)).isTrue();
+        assertThat(y.state()).isEqualTo(BufferState.HOST_ONLY);
+        verify(List.of(y), 1);
+      }
     }
     assertThat(simulated.violations()).isEmpty();
   }

@@ -17,10 +17,12 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferEngine;
 import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferReport;
 import dev.tidepool.transfer.TransferWay;
 import dev.tidepool.transfer.WayStatistics;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -119,6 +121,88 @@ class TransferOptionsTest {
         assertThat(engine.statistics().way(TransferWay.PINNED_DIRECT).transfers())
             .isEqualTo(pinned ? 1 : 0);
       }
+    }
+  }
+
+  /** Arrays that together have the expected bytes, each with its part of the buffer. */
+  private static List<Transfer<?>> parts(byte[] expected, UnifiedBuffer<byte[]> buffer, int bytes) {
+    List<Transfer<?>> pairs = new ArrayList<>();
+    for (int at = 0; at < expected.length; at += bytes) {
+      pairs.add(Transfer.of(Arrays.copyOfRange(expected, at, at + bytes), buffer.slice(at, bytes)));
+    }
+    return pairs;
+  }
+
+  private long writes() {
+    return device().ledger().calls(SpiCall.WRITE) + device().ledger().calls(SpiCall.SCATTER);
+  }
+
+  /** Copies an array by a list of equal parts; returns how many commands that took. */
+  private long commands(
+      UnifiedMemoryManager memory, int count, int bytes, TransferOptions options) {
+    byte[] expected = Patterns.array(ElementType.BYTE, count * bytes, 1);
+    try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, count * bytes)) {
+      long before = writes();
+      memory.transfers().transfer(parts(expected, buffer, bytes), options).orThrow();
+      long commands = writes() - before;
+      byte[] back = new byte[count * bytes];
+      buffer.copyTo(back);
+      Patterns.assertEqual(back, expected, "what came back");
+      return commands;
+    }
+  }
+
+  /** Checks how many of four parts the device gets before the first has arrived. */
+  private void assertSubmittedAtOnce(
+      UnifiedMemoryManager memory, TransferOptions options, int count) throws InterruptedException {
+    byte[] expected = Patterns.array(ElementType.BYTE, 4 * TOO_LARGE_FOR_A_BATCH, 1);
+    try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, expected.length)) {
+      long before = writes();
+      device().pause();
+      CompletableFuture<TransferReport> report =
+          memory.transfers().transferAsync(parts(expected, buffer, TOO_LARGE_FOR_A_BATCH), options);
+      try {
+        await(options.toString()).until(() -> writes() - before == count);
+        Thread.sleep(100);
+        assertThat(writes() - before).as(options.toString()).isEqualTo(count);
+      } finally {
+        device().resume();
+      }
+      TransferReport all = report.join().orThrow();
+      assertThat(writes() - before).isEqualTo(4);
+      assertThat(all.outcomes())
+          .allSatisfy(
+              each -> assertThat(each.duration()).isBetween(Duration.ofNanos(1), all.elapsed()));
+    }
+  }
+
+  @Test
+  void partsOfABufferOverlapUnlessAnOptionIsAboutEachOfThem() throws InterruptedException {
+    try (Tidepool tidepool = open(MemoryOptions.defaults())) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      assertSubmittedAtOnce(memory, TransferOptions.defaults(), 4);
+      for (TransferOptions each :
+          List.of(
+              TransferOptions.builder().chunkSize(1024 * KIB).build(),
+              TransferOptions.builder().pipelining(false).build(),
+              TransferOptions.builder().maxConcurrency(1).build(),
+              TransferOptions.builder().progress((_, _) -> {}).build())) {
+        assertSubmittedAtOnce(memory, each, 1);
+        assertThat(commands(memory, 16, KIB, each)).as("small ones, " + each).isOne();
+      }
+      TransferOptions chunks = TransferOptions.builder().chunkSize(32 * KIB).build();
+      assertThat(commands(memory, 4, 128 * KIB, chunks)).isEqualTo(16);
+    }
+  }
+
+  @Test
+  void smallTransfersThatMayNotUsePageLockedMemoryGoOneByOne() {
+    try (Tidepool tidepool = open(MemoryOptions.defaults())) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      TransferOptions plain = TransferOptions.builder().pinned(false).build();
+      assertThat(commands(memory, 16, KIB, plain)).isEqualTo(16);
+      assertThat(memory.transfers().statistics().way(TransferWay.STAGED_PLAIN).transfers())
+          .isEqualTo(16);
     }
   }
 }

@@ -244,6 +244,22 @@ class MemoryPoolTest {
   }
 
   @Test
+  void aBlockThatIsLeasedAgainAndAgainIsNotTheLeastRecentlyUsed() {
+    MemoryPool pool = pool(11 * MIB / 2, GIB, 0);
+    List<Lease> leases = new ArrayList<>();
+    for (long bytes : new long[] {MIB, 2 * MIB, MIB / 2, 3 * MIB}) {
+      leases.add(pool.acquire(bytes, 1));
+    }
+    List<CountedBlock> blocks = leases.stream().map(lease -> (CountedBlock) lease.block()).toList();
+    leases.subList(0, 3).forEach(Lease::release);
+    pool.acquire(MIB, 1).release();
+    leases.get(3).release();
+    pool.drain();
+    assertThat(blocks.stream().map(block -> block.freed.get()))
+        .containsExactly(false, true, false, false);
+  }
+
+  @Test
   void withATimeToLiveTrimmingGoesByTheTimeOfAllocation() {
     MemoryPool pool =
         new MemoryPool(

@@ -1,12 +1,14 @@
 package dev.tidepool.pool.block;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -114,6 +116,42 @@ class SlabTest {
   }
 
   @Test
+  void slabsAreSmallAgainAfterThoseOfTheirClassWentBack() {
+    MemoryPool pool = pool(4 * GIB, 0);
+    acquire(pool, 100_000, 4 * KIB).forEach(Lease::release);
+    pool.trim();
+    assertThat(memory.live).hasValue(0);
+    // A slab of another class ends the growth from one slab to the next.
+    pool.acquire(1 * KIB, 1);
+    long before = memory.liveBytes.get();
+    pool.acquire(4 * KIB, 1);
+    assertThat(memory.liveBytes.get() - before).isEqualTo(64 * KIB);
+  }
+
+  private static List<WeakReference<Block>> released(MemoryPool pool) {
+    List<WeakReference<Block>> parts = new ArrayList<>();
+    for (Lease lease : acquire(pool, 200, 4 * KIB)) {
+      parts.add(new WeakReference<>(lease.block()));
+      lease.release();
+    }
+    return parts;
+  }
+
+  @Test
+  void nothingOfASlabThatWentBackStaysInTheHeap() {
+    MemoryPool pool = pool(GIB, 0);
+    List<WeakReference<Block>> parts = released(pool);
+    pool.trim();
+    assertThat(memory.live).hasValue(0);
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return parts.stream().allMatch(part -> part.refersTo(null));
+            });
+  }
+
+  @Test
   void aDiscardedPartIsNeverLeasedAgainAndGoesWithItsSlab() {
     MemoryPool pool = pool(GIB, 0);
     acquire(pool, 1, 4 * KIB).forEach(Lease::release);
@@ -166,6 +204,9 @@ class SlabTest {
     pool.drain();
     assertThat(pool.idleBytes()).isLessThanOrEqualTo(MIB);
     assertThat(memory.liveBytes.get()).isEqualTo(pool.idleBytes());
+    assertThat(pool.statistics().evictions())
+        .isPositive()
+        .isEqualTo(memory.allocations.get() - memory.live.get());
   }
 
   @Test

@@ -123,6 +123,31 @@ class JournalTest {
   }
 
   @Test
+  void aLineThatIsDamagedCountsForNothingNorDoThoseBehindIt() throws IOException {
+    try (Journal journal = begun()) {
+      assertThat(note(journal, new Range(0, 1024), new Range(1024, 1024), new Range(2048, 1024)))
+          .hasSize(3);
+    }
+    String text = Files.readString(file);
+    int at = text.indexOf("1024 1024");
+    Files.writeString(file, text.substring(0, at) + "1024 2024" + text.substring(at + 9));
+    try (Journal journal = Journal.open(target)) {
+      assertThat(journal.left(4096)).containsExactly(new Range(1024, 3072));
+    }
+  }
+
+  @Test
+  void rangesThatOverlapCountAsFarAsTheyReach() {
+    try (Journal journal = begun()) {
+      assertThat(note(journal, new Range(0, 4096), new Range(0, 1024), new Range(1024, 1024)))
+          .hasSize(3);
+    }
+    try (Journal journal = Journal.open(target)) {
+      assertThat(journal.left(5000)).containsExactly(new Range(4096, 904));
+    }
+  }
+
+  @Test
   void whatHasChangedIsNamed() {
     begun().close();
     try (Journal journal = Journal.open(target)) {

@@ -58,6 +58,8 @@ public abstract class AccountingConformance extends Topic {
     assertThat(memory().trimExcess()).isEqualTo(pooled);
     assertThat(memory().statistics().totalPooled()).isZero();
     assertThat(memory().trimExcess()).isZero();
+    assertThat(memory().fragmentation().isEstimate())
+        .isEqualTo(memory().accelerator().memory().freeIsEstimate());
   }
 
   @Test
