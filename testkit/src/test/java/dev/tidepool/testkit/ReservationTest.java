@@ -96,6 +96,20 @@ class ReservationTest {
   }
 
   @Test
+  void thePeakOfReservedBytesStaysWhenAReservationEnds() {
+    try (Reservation job = memory.reserve("job", 5L * MEBIBYTE, NO_WAIT);
+        var buffer = job.allocate(ElementType.FLOAT, FLOATS)) {
+      buffer.fill((byte) 1);
+    }
+    long peak = memory.statistics().peakReserved();
+    assertThat(peak).isGreaterThanOrEqualTo(MEBIBYTE);
+    for (int i = 0; i < 3; i++) {
+      memory.reserve("next", 5L * MEBIBYTE, NO_WAIT).close();
+      assertThat(memory.statistics().peakReserved()).isEqualTo(peak);
+    }
+  }
+
+  @Test
   void whatIsOpenWhenItsManagerClosesIsReported() {
     List<DiagnosticReport> reports = new CopyOnWriteArrayList<>();
     UnifiedMemoryManager manager =

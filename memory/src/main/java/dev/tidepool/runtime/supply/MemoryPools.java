@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
@@ -69,6 +70,8 @@ public final class MemoryPools implements AutoCloseable {
 
   // Pools of blocks of reservations, until the reservation is closed and they are freed.
   private final Map<Reserved, MemoryPool> reserved = new ConcurrentHashMap<>();
+
+  private final AtomicLong peakReserved = new AtomicLong();
 
   private volatile boolean closed;
 
@@ -212,6 +215,7 @@ public final class MemoryPools implements AutoCloseable {
             entry -> {
               boolean ended = entry.getKey().reservation().hasEnded();
               if (ended) {
+                var _ = peakReservedBytes();
                 own.remove(entry.getValue());
               }
               return ended;
@@ -376,9 +380,9 @@ public final class MemoryPools implements AutoCloseable {
         reserved.values().stream());
   }
 
-  /** Returns the sum of the peaks of all pools. */
+  /** Returns the largest sum so far of the peaks of all pools that existed together. */
   public long peakReservedBytes() {
-    return sum(MemoryPool::peakReservedBytes);
+    return peakReserved.accumulateAndGet(sum(MemoryPool::peakReservedBytes), Math::max);
   }
 
   /** Returns the sum of a figure over all pools; after the close, only over own pools. */
