@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
@@ -200,6 +201,24 @@ class PipelineTest {
     assertThatThrownBy(() -> pipeline.run(SMALL))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("'s' is known when all elements were read");
+  }
+
+  @Test
+  void anErrorShowsTheExpressionWithItsReductions() {
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of(3L), NpyFiles.counting(3)))
+            .through("d = 2 * x")
+            .through("low = min(d); h = histogram(d & 3, 3, 0, 15)")
+            .on(memory);
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageEndingWith(
+            """
+            at column 31
+              low = min(d); h = histogram(d & 3, 3, 0, 15)
+                                            ^\
+            """);
   }
 
   @Test
