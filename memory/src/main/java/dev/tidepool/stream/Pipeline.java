@@ -39,7 +39,7 @@ import java.util.stream.Stream;
  *     .with("a", 2.5)
  *     .to("z", Path.of("z.npy"))
  *     .on(tidepool.memory())
- *     .run(StreamOptions.defaults());
+ *     .run();
  * }
  *
  * <p>All arrays have the same length, and all files the same shape, which is also that of results.
@@ -268,6 +268,11 @@ public final class Pipeline {
   public Pipeline on(UnifiedMemoryManager... managers) {
     memories.addAll(List.of(managers));
     return this;
+  }
+
+  /** Runs the pipeline with default options, as {@link #run(StreamOptions)} does. */
+  public Outcome run() {
+    return run(StreamOptions.defaults());
   }
 
   /**

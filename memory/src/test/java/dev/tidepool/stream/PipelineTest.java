@@ -66,7 +66,7 @@ class PipelineTest {
             .with("bins", 2)
             .to("y", path("y"))
             .on(memory)
-            .run(StreamOptions.defaults());
+            .run();
 
     float[] expected = new float[700];
     double total = 0;
