@@ -27,6 +27,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class PipelineTest {
@@ -174,6 +175,20 @@ class PipelineTest {
 
     assertThatThrownBy(() -> pipeline.run(SMALL)).isSameAs(enough);
     assertThat(folder).isDirectoryNotContaining(file -> !file.equals(path("x")));
+  }
+
+  @Test
+  @Timeout(60)
+  void aConsumerCannotRunItsOwnPipeline() {
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of((long) LENGTH), NpyFiles.counting(LENGTH)))
+            .through("y = x")
+            .on(memory);
+    pipeline.to("y", ElementType.FLOAT, (_, _) -> pipeline.run(SMALL));
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("runs already");
   }
 
   @Test
