@@ -247,7 +247,7 @@ public final class ChunkedPipeline {
   private void tellProgress() {
     try {
       progress.moved(chunks.completed() * bytesPerElement, totalBytes());
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) { // Other languages throw checked exceptions, too.
       chunks.fail(e);
     }
   }
