@@ -403,6 +403,9 @@ public final class ChunkedPipeline {
     }
 
     private void checkLength(String name, long count) {
+      if (count < 0) {
+        throw new IllegalArgumentException("'" + name + "' has " + count + " elements");
+      }
       if (length >= 0 && count != length) {
         throw new IllegalArgumentException(
             "'" + name + "' has " + count + " elements, the arrays before it have " + length);

@@ -646,6 +646,16 @@ class ChunkedPipelineTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("'z' has 9 elements")
         .hasMessageContaining("10");
+    ElementSource negative =
+        new Delegating(ints) {
+          @Override
+          public long length() {
+            return -5;
+          }
+        };
+    assertThatThrownBy(() -> doubling(negative, ints))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'x' has -5 elements");
     assertThatThrownBy(() -> builder.source("x", ints)).hasMessageContaining("'x' is given twice");
     assertThatThrownBy(() -> builder.sink("y", ints)).hasMessageContaining("'y' is given twice");
     assertThatThrownBy(() -> builder.scalar("a", 1)).hasMessageContaining("'a' is given twice");
