@@ -147,6 +147,10 @@ final class Evaluation {
           : new WrongArguments(e);
     } catch (NpyFormatException | ArithmeticException e) {
       throw new WrongArguments(e);
+    } catch (ExpressionException e) {
+      // The condition is the last line.
+      boolean isCondition = text.chars().filter(c -> c == '\n').count() == e.line() - 1;
+      throw where != null && isCondition ? conditionError(e, mask) : e;
     }
   }
 
@@ -168,21 +172,26 @@ final class Evaluation {
   }
 
   private static Expression condition(String name, String where) {
-    String before = name + " = ";
     Expression condition;
     try {
-      condition = Expression.parseReducing(before + where);
+      condition = Expression.parseReducing(name + " = " + where);
     } catch (ExpressionException e) {
-      String told =
-          Failures.firstLine(FailureText.of(e))
-              .replace(" column " + e.column(), " column " + (e.column() - before.length()));
-      throw new WrongArguments("--where: " + told, e);
+      throw conditionError(e, name);
     }
     if (!condition.reductions().isEmpty()) {
       throw new WrongArguments(
           "--where: '" + where + "' is one value of all elements; give a condition for each");
     }
     return condition;
+  }
+
+  /** Returns the error of a condition that is assigned to a name, with the place in the option. */
+  private static WrongArguments conditionError(ExpressionException e, String name) {
+    int column = e.column() - (name + " = ").length();
+    String told =
+        Failures.firstLine(FailureText.of(e))
+            .replaceFirst(" column \\d+( of line \\d+)?$", " column " + column);
+    return new WrongArguments("--where: " + told, e);
   }
 
   private static @Nullable Integer axis(@Nullable String text) {

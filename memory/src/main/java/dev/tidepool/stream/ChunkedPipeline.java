@@ -247,7 +247,7 @@ public final class ChunkedPipeline {
   private void tellProgress() {
     try {
       progress.moved(chunks.completed() * bytesPerElement, totalBytes());
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) { // Other languages throw checked exceptions, too.
       chunks.fail(e);
     }
   }
@@ -403,6 +403,9 @@ public final class ChunkedPipeline {
     }
 
     private void checkLength(String name, long count) {
+      if (count < 0) {
+        throw new IllegalArgumentException("'" + name + "' has " + count + " elements");
+      }
       if (length >= 0 && count != length) {
         throw new IllegalArgumentException(
             "'" + name + "' has " + count + " elements, but other arrays have " + length);

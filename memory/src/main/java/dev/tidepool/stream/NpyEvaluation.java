@@ -55,8 +55,8 @@ public final class NpyEvaluation implements AutoCloseable {
    * @param axis the axis of reductions, counted from the end if negative; their results are then
    *     arrays, which are written to files. Null to reduce all elements to one value
    * @param mask the name of an assignment of booleans that select elements: the others are left out
-   *     of reductions and of files, whose results then have one dimension. Empty to select all
-   *     elements
+   *     of reductions and of files, whose results then have one dimension. It goes to no file.
+   *     Empty to select all elements
    */
   public record Request(
       String expression,
@@ -183,7 +183,15 @@ public final class NpyEvaluation implements AutoCloseable {
       throw new IllegalArgumentException(
           "an axis is given, but nothing is reduced; assign sum, mean, min or max of something");
     }
+    if (request.outputs().containsKey(request.mask())) {
+      throw new IllegalArgumentException(
+          "'" + request.mask() + "' is the mask and goes to no file; assign it to a second name");
+    }
     for (Reduction reduction : reductions) {
+      if (reduction.name().equals(request.mask())) {
+        throw new IllegalArgumentException(
+            "'" + reduction.name() + "' is one value of all elements and can be no mask");
+      }
       boolean file = request.outputs().containsKey(reduction.name());
       if (request.axis() != null && !file) {
         throw new IllegalArgumentException(

@@ -7,6 +7,7 @@ import dev.tidepool.stream.file.AtomicFile;
 import dev.tidepool.stream.pipeline.Journal;
 import dev.tidepool.stream.pipeline.Journal.Trait;
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -181,6 +182,9 @@ final class NpyOutputs implements AutoCloseable {
     Map<String, String> partials = new LinkedHashMap<>();
     targets.keySet().forEach(name -> partials.put(name, AtomicFile.newPartialName()));
     try {
+      if (!found.isBegun()) {
+        targets.values().forEach(NpyOutputs::checkUnfinished);
+      }
       found.begin(work, partials);
       targets.forEach(
           (name, target) ->
@@ -196,6 +200,17 @@ final class NpyOutputs implements AutoCloseable {
       throw e;
     }
     left = found.left(length);
+  }
+
+  /** Without a journal, a result that exists is one that was completed, or is of other work. */
+  private static void checkUnfinished(Target target) {
+    if (!target.overwrite() && Files.exists(target.file())) {
+      throw new TransferException(
+          target.file()
+              + " exists, and there is no unfinished run to resume: if this work made it, it is"
+              + " complete; else name another file, or allow overwriting",
+          new FileAlreadyExistsException(target.file().toString()));
+    }
   }
 
   /** What could not be begun leaves nothing. */

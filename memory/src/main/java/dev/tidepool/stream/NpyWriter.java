@@ -32,6 +32,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *
    * @param header a header that {@link NpyHeader#of} returned
    * @param overwrite whether an existing target is replaced
+   * @throws IllegalArgumentException if the header is that of a file which was written otherwise
    * @throws TransferException if the target exists and may not be replaced, is write-protected, or
    *     is neither a regular file nor a link to one; if its folder is missing or read-only; or if
    *     the disk has no room for the whole file
@@ -68,6 +69,14 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
       throw new IllegalArgumentException(
           "files are written in the platform's byte order, " + ByteOrder.nativeOrder());
+    }
+    if (header.dataOffset() != header.encode().length) {
+      throw new IllegalArgumentException(
+          "a header whose elements begin at byte "
+              + header.dataOffset()
+              + ", but files are written with "
+              + header.encode().length
+              + " bytes before them; make one with NpyHeader.of");
     }
     AtomicFile file = AtomicFile.create(target, bytes, overwrite, partialName, kept);
     NpyWriter writer = new NpyWriter(file, header);

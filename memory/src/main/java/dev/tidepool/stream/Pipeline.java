@@ -6,6 +6,7 @@ import dev.tidepool.RawFile;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.stream.UserEndpoints.UserSink;
@@ -18,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,7 +39,7 @@ import java.util.stream.Stream;
  *     .with("a", 2.5)
  *     .to("z", Path.of("z.npy"))
  *     .on(tidepool.memory())
- *     .run(StreamOptions.defaults());
+ *     .run();
  * }
  *
  * <p>All arrays have the same length, and all files the same shape, which is also that of results.
@@ -51,6 +53,8 @@ public final class Pipeline {
   private final PipelineSources sources = new PipelineSources();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
+  // Expressions as they were written, by what is left of them without their reductions.
+  private final Map<String, String> written = new HashMap<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
   private final PipelineSinks sinks = new PipelineSinks();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
@@ -179,6 +183,9 @@ public final class Pipeline {
   public Pipeline through(String expression) {
     Expression parsed = Expression.parseReducing(expression);
     reductions.addAll(parsed.reductions());
+    if (!parsed.reductions().isEmpty()) {
+      written.put(parsed.source(), expression);
+    }
     return through(KernelSource.elementwise(parsed.source()));
   }
 
@@ -263,6 +270,11 @@ public final class Pipeline {
     return this;
   }
 
+  /** Runs the pipeline with default options, as {@link #run(StreamOptions)} does. */
+  public Outcome run() {
+    return run(StreamOptions.defaults());
+  }
+
   /**
    * Runs the pipeline, and waits until everything is written.
    *
@@ -281,7 +293,12 @@ public final class Pipeline {
         new PipelineRequest(
             sources, new Computation(kernels, reductions, scalars), sinks, memories, resumable);
     request.check(options);
-    return PipelineExecution.run(request, running, options);
+    try {
+      return PipelineExecution.run(request, running, options);
+    } catch (ExpressionException e) {
+      String expression = written.get(e.source());
+      throw expression == null ? e : e.in(expression);
+    }
   }
 
   /**

@@ -14,8 +14,16 @@ final class RunningPipeline {
   // Of the last pipeline, which itself is not kept: it refers to all arrays.
   private Map<String, Throwable> dropped = Map.of();
 
-  /** Runs a pipeline; returns when it has ended. */
+  /**
+   * Runs a pipeline; returns when it has ended.
+   *
+   * @throws IllegalStateException if one runs already, as when a consumer starts its own pipeline
+   *     again, which would wait for that consumer
+   */
   void run(ChunkedPipeline pipeline) {
+    if (current != null) {
+      throw new IllegalStateException("the pipeline runs already; make another one");
+    }
     current = pipeline;
     if (cancelled) {
       pipeline.cancel();

@@ -596,8 +596,22 @@ class ChunkedPipelineTest {
 
   @Test
   void whatHearsOfProgressAndFailsEndsTheWorkWhenWorkersHaveEnded() {
-    CountDownLatch told = new CountDownLatch(1);
     RuntimeException enough = new IllegalStateException("enough");
+    assertThatThrownBy(() -> runWithListenerThatThrows(enough)).isSameAs(enough);
+    assertThat(memory.open).as("buffers of the workers").hasValue(0);
+  }
+
+  @Test
+  void whatHearsOfProgressMayThrowWhatItDoesNotDeclare() {
+    IOException lost = new IOException("lost");
+    assertThatThrownBy(() -> runWithListenerThatThrows(lost))
+        .isInstanceOf(TidepoolException.class)
+        .hasCause(lost);
+    assertThat(memory.open).as("buffers of the workers").hasValue(0);
+  }
+
+  private void runWithListenerThatThrows(Throwable thrown) {
+    CountDownLatch told = new CountDownLatch(1);
     ElementSource waiting =
         new Delegating(counting()) {
           @Override
@@ -612,11 +626,15 @@ class ChunkedPipelineTest {
                 SMALL.withProgress(
                     (_, _) -> {
                       told.countDown();
-                      throw enough;
+                      ChunkedPipelineTest.<RuntimeException>sneak(thrown);
                     }));
+    pipeline.run();
+  }
 
-    assertThatThrownBy(pipeline::run).isSameAs(enough);
-    assertThat(memory.open).as("buffers of the workers").hasValue(0);
+  /** Throws a checked exception where none is declared, as other languages do. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Throwable> void sneak(Throwable thrown) throws E {
+    throw (E) thrown;
   }
 
   @Test
@@ -628,6 +646,16 @@ class ChunkedPipelineTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("'z' has 9 elements")
         .hasMessageContaining("10");
+    ElementSource negative =
+        new Delegating(ints) {
+          @Override
+          public long length() {
+            return -5;
+          }
+        };
+    assertThatThrownBy(() -> doubling(negative, ints))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'x' has -5 elements");
     assertThatThrownBy(() -> builder.source("x", ints)).hasMessageContaining("'x' is given twice");
     assertThatThrownBy(() -> builder.sink("y", ints)).hasMessageContaining("'y' is given twice");
     assertThatThrownBy(() -> builder.scalar("a", 1)).hasMessageContaining("'a' is given twice");

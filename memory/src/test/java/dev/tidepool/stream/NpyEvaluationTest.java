@@ -67,6 +67,12 @@ class NpyEvaluationTest {
     return new NpyEvaluation.Request(expression, inputs, outputs, Map.of(), null, false, options);
   }
 
+  private NpyEvaluation.Request masked(
+      String expression, Map<String, Path> inputs, Map<String, Path> outputs, String mask) {
+    return new NpyEvaluation.Request(
+        expression, inputs, outputs, Map.of(), null, false, options, null, mask);
+  }
+
   private void run(NpyEvaluation.Request request) {
     try (NpyEvaluation evaluation = NpyEvaluation.open(request)) {
       evaluation.run(memory);
@@ -405,6 +411,12 @@ class NpyEvaluationTest {
     assertThatThrownBy(() -> run(request("z = 1", Map.of(), Map.of("z", path("z")))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("no name is given an array");
+    assertThatThrownBy(() -> run(masked("w = x > 0; m = mean(x)", x, Map.of("w", path("w")), "w")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'w' is the mask and goes to no file");
+    assertThatThrownBy(() -> run(masked("m = max(x > 0); s = sum(x)", x, Map.of(), "m")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'m' is one value of all elements and can be no mask");
     assertThatThrownBy(
             () ->
                 run(

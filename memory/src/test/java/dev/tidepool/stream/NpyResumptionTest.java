@@ -193,6 +193,17 @@ class NpyResumptionTest {
   }
 
   @Test
+  void aRunThatIsCompleteHasNothingToResume() throws IOException {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    complete(request, memory());
+
+    assertThatThrownBy(() -> NpyEvaluation.resume(request))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("no unfinished run to resume: if this work made it, it is complete");
+    NpyFiles.assertFolderHolds(folder, "x.npy", "y.npy");
+  }
+
+  @Test
   void twoRunsAreNotAtTheSameResult() {
     NpyEvaluation.Request request = request("y = 2*x", Map.of());
     try (NpyEvaluation first = NpyEvaluation.resume(request)) {

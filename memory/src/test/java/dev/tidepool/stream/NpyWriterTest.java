@@ -10,6 +10,7 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -151,6 +152,18 @@ class NpyWriterTest {
       expected[6] = 2;
       assertThat(values).isEqualTo(expected);
     }
+  }
+
+  @Test
+  void aHeaderOfAnotherFileIsRefusedIfElementsWouldBeElsewhere() throws IOException {
+    NpyHeader shorter =
+        new NpyHeader(1, NpyType.FLOAT32, ByteOrder.nativeOrder(), false, List.of(3L), 80);
+
+    assertThatThrownBy(() -> NpyWriter.create(folder.resolve("y.npy"), shorter, false))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("begin at byte 80")
+        .hasMessageContaining("128 bytes before them; make one with NpyHeader.of");
+    NpyFiles.assertFolderHolds(folder);
   }
 
   @Test

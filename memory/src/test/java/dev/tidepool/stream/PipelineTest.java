@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
@@ -26,6 +27,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class PipelineTest {
@@ -65,7 +67,7 @@ class PipelineTest {
             .with("bins", 2)
             .to("y", path("y"))
             .on(memory)
-            .run(StreamOptions.defaults());
+            .run();
 
     float[] expected = new float[700];
     double total = 0;
@@ -176,6 +178,20 @@ class PipelineTest {
   }
 
   @Test
+  @Timeout(60)
+  void aConsumerCannotRunItsOwnPipeline() {
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of((long) LENGTH), NpyFiles.counting(LENGTH)))
+            .through("y = x")
+            .on(memory);
+    pipeline.to("y", ElementType.FLOAT, (_, _) -> pipeline.run(SMALL));
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("runs already");
+  }
+
+  @Test
   void cancellingLeavesNothing() throws IOException {
     Pipeline pipeline =
         Pipeline.from("x", file("x", List.of((long) LENGTH), NpyFiles.counting(LENGTH)))
@@ -200,6 +216,24 @@ class PipelineTest {
     assertThatThrownBy(() -> pipeline.run(SMALL))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("'s' is known when all elements were read");
+  }
+
+  @Test
+  void anErrorShowsTheExpressionWithItsReductions() {
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of(3L), NpyFiles.counting(3)))
+            .through("d = 2 * x")
+            .through("low = min(d); h = histogram(d & 3, 3, 0, 15)")
+            .on(memory);
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageEndingWith(
+            """
+            at column 31
+              low = min(d); h = histogram(d & 3, 3, 0, 15)
+                                            ^\
+            """);
   }
 
   @Test

@@ -18,11 +18,18 @@ public final class ExpressionException extends KernelCompilationException {
 
   private static final String ELLIPSIS = "\u2026";
 
+  private final String source;
+  private final int position;
+  private final String problem;
   private final int line;
   private final int column;
 
-  private ExpressionException(String message, int line, int column) {
+  private ExpressionException(
+      String message, String source, int position, String problem, int line, int column) {
     super(message, "");
+    this.source = source;
+    this.position = position;
+    this.problem = problem;
     this.line = line;
     this.column = column;
   }
@@ -49,8 +56,26 @@ public final class ExpressionException extends KernelCompilationException {
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
     return new ExpressionException(
         problem + " at column " + column + where + "\n  " + text + "\n  " + indent + "^",
+        source,
+        position,
+        problem,
         line,
         column);
+  }
+
+  /**
+   * Returns the exception with an excerpt of another source, in which the position is the same,
+   * such as the one that still has its reductions.
+   */
+  public ExpressionException in(String other) {
+    ExpressionException shown = at(other, position, problem);
+    shown.setStackTrace(getStackTrace());
+    return shown;
+  }
+
+  /** Returns the source that was refused. */
+  public String source() {
+    return source;
   }
 
   /** Returns a text for a message, shortened if it is long. */
