@@ -308,10 +308,16 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
     return CompletableFuture.runAsync(this::synchronize);
   }
 
-  /** Starts copying the bytes to the device, if only the host has the newest. */
+  /**
+   * Starts copying the bytes to the device, if only the host has the newest. If the copy fails, the
+   * next operation on the buffer that is requested after the failure throws it.
+   */
   void prefetchToDevice();
 
-  /** Starts copying the bytes to the host, if only the device has the newest. */
+  /**
+   * Starts copying the bytes to the host, if only the device has the newest. Reports a failure like
+   * {@link #prefetchToDevice}.
+   */
   void prefetchToHost();
 
   /**

@@ -162,25 +162,42 @@ final class CudaQueue implements Queue {
    */
   @Override
   public Event acquire(Block block) {
-    return attach(own(block), Cuda.CU_MEM_ATTACH_HOST);
+    return attach(own(block), Cuda.CU_MEM_ATTACH_HOST, Cuda.CU_MEM_ATTACH_GLOBAL);
   }
 
   @Override
   public Event release(Block block) {
-    return attach(own(block), Cuda.CU_MEM_ATTACH_GLOBAL);
+    return attach(own(block), Cuda.CU_MEM_ATTACH_GLOBAL, Cuda.CU_MEM_ATTACH_HOST);
   }
 
-  private Event attach(CudaBlock block, int whom) {
+  private Event attach(CudaBlock block, int whom, int before) {
     return switch (block.hostAccess()) {
       case DIRECT -> marker();
-      case MAPPED ->
-          submit(
-              "cuStreamAttachMemAsync",
-              () -> Cuda.cuStreamAttachMemAsync(stream, block.allocation(), whom));
+      case MAPPED -> attachOrUndo(block.allocation(), whom, before);
       case NONE ->
           throw new IllegalArgumentException(
               "the host reaches a block of " + block.byteSize() + " bytes by copies only");
     };
+  }
+
+  /**
+   * Attaches managed memory. If this throws, the memory is attached as before: a host that keeps
+   * the memory after a failed release must not crash at the next access.
+   */
+  private Event attachOrUndo(long allocation, int whom, int before) {
+    try {
+      return submit(
+          "cuStreamAttachMemAsync", () -> Cuda.cuStreamAttachMemAsync(stream, allocation, whom));
+    } catch (RuntimeException | Error refused) {
+      Closing.surviving(
+          () ->
+              context.run(
+                  () -> {
+                    Cuda.cuStreamAttachMemAsync(stream, allocation, before);
+                    Cuda.cuStreamSynchronize(stream);
+                  }));
+      throw refused;
+    }
   }
 
   @Override

@@ -4,17 +4,33 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.BeforeEach;
@@ -132,5 +148,59 @@ class ManagedMemoryTest {
       assertThat(told(device, block, LAST_PREFETCH_LOCATION)).isEqualTo(HOST);
       block.free();
     }
+  }
+
+  /** The driver had attached the memory to the device when it refused the event. */
+  @Test
+  void theHostReachesMemoryWhoseReleaseFailed() throws IOException {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.set(0, "attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
+    try (Device device = Simulation.devices().getFirst();
+        Queue queue = device.createQueue();
+        Queue other = device.createQueue();
+        Program waiting =
+            device.compile(
+                KernelSource.cuda(
+                    "extern \"C\" __global__ void wait(volatile int* end) { while (*end == 0); }",
+                    "wait",
+                    KernelParameter.inout("end", ElementType.INT)),
+                List.of())) {
+      Block kept = allocated(device, false, false);
+      Block returned = allocated(device, false, false);
+      Bytes.await(queue.acquire(kept));
+      Bytes.await(queue.acquire(returned));
+      Bytes.await(queue.release(returned));
+      simulated.fail("cuEventRecord", 1, ErrorCodes.CUDA_ERROR_OPERATING_SYSTEM);
+      assertThatThrownBy(() -> queue.release(kept)).isInstanceOf(AcceleratorException.class);
+      Block flag = device.allocate(4, 64, BlockKind.DEVICE);
+      Bytes.await(queue.fill(flag, 0, 4, (byte) 0));
+      try (Event kernel =
+          other.launch(
+              new Launch(
+                  waiting, List.of(new KernelArgument.Array(flag, 0, 4)), LaunchRange.of(1)))) {
+        try {
+          await().until(() -> !isAccessible(returned));
+          assertThat(isAccessible(kept)).isTrue();
+        } finally {
+          Bytes.await(queue.fill(flag, 0, 4, (byte) 1));
+        }
+        kernel.await();
+      }
+      List.of(kept, returned, flag).forEach(Block::free);
+    }
+  }
+
+  /** Returns whether the host may write the block now; a write that it may not would crash. */
+  private static boolean isAccessible(Block block) throws IOException {
+    long address = Objects.requireNonNull(block.segment()).address();
+    for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {
+      int dash = line.indexOf('-');
+      int blank = line.indexOf(' ');
+      if (Long.parseUnsignedLong(line.substring(0, dash), 16) <= address
+          && address < Long.parseUnsignedLong(line.substring(dash + 1, blank), 16)) {
+        return line.startsWith("rw", blank + 1);
+      }
+    }
+    return false;
   }
 }

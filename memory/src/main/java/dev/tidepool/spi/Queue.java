@@ -114,11 +114,14 @@ public interface Queue extends NativeQueue {
 
   /**
    * Makes the segment of a {@link HostAccess#MAPPED} block usable by the host, when the event is
-   * done.
+   * done. If this throws, the block is as before.
    */
   Event acquire(Block block);
 
-  /** Ends the host's use that {@link #acquire} began. */
+  /**
+   * Ends the host's use that {@link #acquire} began. If this throws, the host may still use the
+   * segment.
+   */
   Event release(Block block);
 
   /**

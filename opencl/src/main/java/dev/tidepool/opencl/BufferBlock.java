@@ -82,8 +82,9 @@ final class BufferBlock extends OpenClBlock {
     if (pointer == null) {
       throw new IllegalStateException("a block is released that was not acquired");
     }
+    long event = OpenCL.clEnqueueUnmapMemObject(queue, buffer, pointer);
     mapped = null;
-    return OpenCL.clEnqueueUnmapMemObject(queue, buffer, pointer);
+    return event;
   }
 
   /**

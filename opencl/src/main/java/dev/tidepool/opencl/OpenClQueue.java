@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
  * An in-order command queue of one device. Every operation is flushed when it is enqueued. It
@@ -163,7 +164,9 @@ final class OpenClQueue implements Queue {
   @Override
   public Event acquire(Block block) {
     OpenClBlock mapped = own(block);
-    return mapped.hostAccess() == HostAccess.DIRECT ? marker() : submit(to -> to.add(map(mapped)));
+    return mapped.hostAccess() == HostAccess.DIRECT
+        ? marker()
+        : submitOrUndo(() -> map(mapped), () -> unmap(mapped));
   }
 
   @Override
@@ -171,7 +174,30 @@ final class OpenClQueue implements Queue {
     OpenClBlock mapped = own(block);
     return mapped.hostAccess() == HostAccess.DIRECT
         ? marker()
-        : submit(to -> to.add(unmap(mapped)));
+        : submitOrUndo(() -> unmap(mapped), () -> map(mapped));
+  }
+
+  /** Submits a command. If this throws, the command was not enqueued, or it was undone. */
+  private Event submitOrUndo(LongSupplier command, LongSupplier undo) {
+    AtomicBoolean enqueued = new AtomicBoolean();
+    try {
+      return submit(
+          to -> {
+            to.add(command.getAsLong());
+            enqueued.set(true);
+          });
+    } catch (RuntimeException | Error refused) {
+      if (enqueued.get()) {
+        Closing.surviving(
+            "the undoing of a command",
+            () -> {
+              try (Event undone = submit(to -> to.add(undo.getAsLong()))) {
+                EventWait.untilEnded(undone);
+              }
+            });
+      }
+      throw refused;
+    }
   }
 
   private long map(OpenClBlock block) {

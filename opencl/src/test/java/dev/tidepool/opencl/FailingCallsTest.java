@@ -32,6 +32,7 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -104,6 +106,44 @@ class FailingCallsTest {
         }
       }
       block.free();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "SHARED_BUFFERS, clEnqueueUnmapMemObject",
+    "SHARED_BUFFERS, clFlush",
+    "COARSE_SHARED_POINTERS, clFlush"
+  })
+  void aBlockIsReleasedAfterItsReleaseFailed(MemoryMode mode, String function) {
+    try (Device device = mode.open();
+        Queue queue = device.createQueue()) {
+      Block block = device.allocate(64, 64, BlockKind.DEVICE);
+      end(queue.acquire(block));
+      opencl.fail(function, 1, ErrorCodes.CL_OUT_OF_HOST_MEMORY);
+      assertThatThrownBy(() -> queue.release(block)).hasMessageContaining(function);
+      Objects.requireNonNull(block.segment()).fill((byte) 3);
+      end(queue.release(block));
+      block.free();
+    }
+  }
+
+  @Test
+  void anAcquireThatFailedIsUndone() {
+    try (Device device = MemoryMode.SHARED_BUFFERS.open();
+        Queue queue = device.createQueue()) {
+      Block block = device.allocate(64, 64, BlockKind.DEVICE);
+      opencl.fail("clFlush", 1, ErrorCodes.CL_OUT_OF_HOST_MEMORY);
+      assertThatThrownBy(() -> queue.acquire(block)).hasMessageContaining("clFlush");
+      assertThat(opencl.calls("clEnqueueMapBuffer")).isOne();
+      assertThat(opencl.calls("clEnqueueUnmapMemObject")).isOne();
+      block.free();
+    }
+  }
+
+  private static void end(Event event) {
+    try (event) {
+      event.await();
     }
   }
 

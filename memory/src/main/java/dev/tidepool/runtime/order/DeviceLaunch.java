@@ -96,6 +96,8 @@ public final class DeviceLaunch {
   // Written by the thread that submits or runs the operation, then by the one that awaits the end.
   private @Nullable LaunchQueue queue;
   private volatile boolean ended;
+  // Whether the host waits for the end.
+  private volatile boolean hurried;
 
   // Written only by the queue, under its monitor; `next` also without it by the awaiting thread.
   boolean hasPlace;
@@ -373,6 +375,7 @@ public final class DeviceLaunch {
 
   /** Notifies the queue, if one is chosen, that the host waits for the end. For any thread. */
   void hurry() {
+    hurried = true;
     LaunchQueue own = queue;
     if (own != null) {
       own.hurry(this);
@@ -381,7 +384,12 @@ public final class DeviceLaunch {
 
   /** Hands the launch to its queue, which waits for the end. */
   void follow() {
-    Objects.requireNonNull(queue, "it was submitted").add(this);
+    LaunchQueue own = Objects.requireNonNull(queue, "it was submitted");
+    own.add(this);
+    if (hurried) {
+      // The queue may not have known the launch then.
+      own.hurry(this);
+    }
   }
 
   /** Returns whether the command has ended; false if the driver fails to answer. For any thread. */

@@ -106,14 +106,20 @@ abstract class InPlaceAccess {
   private boolean enterLater(boolean writing) {
     boolean entered = false;
     boolean interrupted = false;
+    boolean waited = false;
     synchronized (this) {
       waiters++;
       try {
         int seen = word;
         while (!entered && allows(seen, writing)) {
-          entered = writing ? enterToWrite(seen) : enterToRead(seen);
+          // A read waits once if a write waits: reads that overlap would let no write begin. If no
+          // copy is under way and no other thread waits, no thread would wake this one.
+          boolean yields =
+              !writing && !waited && (seen & WANTED) != 0 && (isBusy(seen) || waiters > 1);
+          entered = !yields && (writing ? enterToWrite(seen) : enterToRead(seen));
           if (!entered && awaitEnd(seen, writing)) {
             interrupted |= pause();
+            waited = true;
           }
           seen = word;
         }

@@ -49,6 +49,17 @@ final class InPlaceAccessTest {
     other.join();
   }
 
+  @Test
+  void aReadDoesNotOvertakeAWriteThatWaits() throws Exception {
+    access.allow(true, true);
+    assertThat(access.enterInPlace(false)).isTrue();
+    Thread write = waiting(true);
+    Thread read = waiting(false);
+    access.leaveInPlace(false);
+    write.join();
+    read.join();
+  }
+
   /** A thread that copies once it may, which is not now. */
   private Thread waiting(boolean writing) throws InterruptedException {
     AtomicBoolean entered = new AtomicBoolean();

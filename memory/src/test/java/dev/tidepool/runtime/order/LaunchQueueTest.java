@@ -9,6 +9,7 @@ import dev.tidepool.spi.LaunchOrder;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -62,11 +63,15 @@ class LaunchQueueTest {
 
   /** Asks for a launch whose command has ended when it is submitted. */
   private CompletableFuture<Void> launch() {
+    return launch(Runnable::run);
+  }
+
+  private CompletableFuture<Void> launch(Executor executor) {
     DeviceLaunch launch = Launches.launch(queues);
     Operation operation =
         Operation.of(
                 List.of(ResourceAccess.onDevice(bytes, true)),
-                Runnable::run,
+                executor,
                 () -> launch.submit((_, _) -> new Ended()))
             .launching(launch);
     return OperationFuture.submit(operation, completer, pending, () -> {});
@@ -95,8 +100,34 @@ class LaunchQueueTest {
   @Test
   void workOfTheHostBehindALaunchEndsThePause() {
     CompletableFuture<Void> last = launchedInThePause();
-    Operation.of(List.of(ResourceAccess.read(bytes)), Runnable::run, () -> {}).perform(true);
+    read();
     await().until(last::isDone);
+  }
+
+  /** The launch has no queue yet when the host begins to wait for it. */
+  @Test
+  void workOfTheHostBehindALaunchThatIsNotSubmittedEndsThePause() throws Exception {
+    launchedInThePause();
+    Thread host = Thread.ofPlatform().daemon().unstarted(this::read);
+    AtomicReference<CompletableFuture<Void>> last = new AtomicReference<>();
+    // A virtual thread leaves the submission to the executor.
+    Thread.ofVirtual()
+        .start(
+            () ->
+                last.set(
+                    launch(
+                        task -> {
+                          host.start();
+                          await().until(() -> host.getState() == Thread.State.WAITING);
+                          task.run();
+                        })))
+        .join();
+    await().until(last.get()::isDone);
+    host.join();
+  }
+
+  private void read() {
+    Operation.of(List.of(ResourceAccess.read(bytes)), Runnable::run, () -> {}).perform(true);
   }
 
   @Test
