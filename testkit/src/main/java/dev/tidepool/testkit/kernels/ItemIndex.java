@@ -23,8 +23,13 @@ record ItemIndex(
     KernelRange range) {
   private static final List<String> LETTERS = List.of("x", "y", "z");
 
-  /** Returns a random first parameter and range. */
-  static ItemIndex of(Decisions decisions, int items) {
+  /**
+   * Returns a random first parameter and range.
+   *
+   * @param ofNeighbors determines the group size, which kernels of one program share, because PoCL
+   *     compiles a program again for each
+   */
+  static ItemIndex of(Decisions decisions, Decisions ofNeighbors, int items) {
     return switch (decisions.next(10)) {
       case 0, 1, 2 ->
           new ItemIndex(
@@ -44,15 +49,16 @@ record ItemIndex(
               List.of("i", "(int) item"),
               List.of("item"),
               KernelRange.line(items));
-      default -> ofItem(decisions, range(decisions, items));
+      default -> ofItem(decisions, range(decisions, ofNeighbors, items));
     };
   }
 
-  private static KernelRange range(Decisions decisions, int items) {
-    int dimensions = decisions.between(1, 3);
-    int group = decisions.pick(List.of(1, 2, 4, 6, 12, items));
-    KernelRange range = KernelRange.of(decisions, dimensions, items / group, group);
-    return decisions.chance(60) ? range.ungrouped() : range;
+  private static KernelRange range(Decisions decisions, Decisions ofNeighbors, int items) {
+    int groupItems = ofNeighbors.pick(List.of(2, 4, 6, 12, items));
+    long[] group = KernelRange.factors(ofNeighbors, groupItems, ofNeighbors.between(1, 3));
+    return decisions.chance(60)
+        ? KernelRange.of(decisions, decisions.between(1, 3), items, 1).ungrouped()
+        : KernelRange.of(decisions, items / groupItems, group);
   }
 
   private static ItemIndex ofItem(Decisions decisions, KernelRange range) {

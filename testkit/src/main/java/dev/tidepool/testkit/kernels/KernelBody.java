@@ -32,6 +32,9 @@ record KernelBody(
     ItemIndex index,
     List<StoredArray> stored,
     Passing passing) {
+  /** About how many kernels are in one program. */
+  private static final int NEIGHBORS = 50;
+
   /** The scalar parameters of a kernel without doubles; the index is {@code i} or {@code item}. */
   private static final String SCALARS = "byte pb, short ps, int pi, long pl, float pf, boolean pz";
 
@@ -49,7 +52,8 @@ record KernelBody(
       Helper helper = helper(decisions, method(seed) + "h" + i, helpers, source);
       helpers.add(helper);
     }
-    ItemIndex index = ItemIndex.of(decisions, KernelData.ITEMS);
+    Decisions ofNeighbors = new Decisions(seed / NEIGHBORS, Set.of(), kinds);
+    ItemIndex index = ItemIndex.of(decisions, ofNeighbors, KernelData.ITEMS);
     List<StoredArray> stored = new ArrayList<>();
     for (Kind kind : StoredArray.KINDS) {
       stored.add(StoredArray.of(decisions, kind, index, stride == 1));

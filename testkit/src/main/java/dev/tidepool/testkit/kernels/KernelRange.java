@@ -19,15 +19,20 @@ record KernelRange(LaunchRange launch) {
    * @param groupItems the number of items in a group
    */
   static KernelRange of(Decisions decisions, int dimensions, int groups, int groupItems) {
-    long[] group = factors(decisions, groupItems, dimensions);
-    long[] global = factors(decisions, groups, dimensions);
-    for (int i = 0; i < dimensions; i++) {
+    return of(decisions, groups, factors(decisions, groupItems, dimensions));
+  }
+
+  /** Returns a range of a number of groups, of random sizes in each dimension. */
+  static KernelRange of(Decisions decisions, int groups, long[] group) {
+    long[] global = factors(decisions, groups, group.length);
+    for (int i = 0; i < group.length; i++) {
       global[i] *= group[i];
     }
     return new KernelRange(LaunchRange.of(global).inGroupsOf(group));
   }
 
-  private static long[] factors(Decisions decisions, int product, int count) {
+  /** Returns random numbers with a product. */
+  static long[] factors(Decisions decisions, int product, int count) {
     long[] factors = new long[count];
     int left = product;
     for (int i = 0; i < count - 1; i++) {
