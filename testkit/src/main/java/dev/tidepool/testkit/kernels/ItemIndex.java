@@ -26,8 +26,8 @@ record ItemIndex(
   /**
    * Returns a random first parameter and range.
    *
-   * @param ofNeighbors determines the group size, which kernels of one program share, because PoCL
-   *     compiles a program again for each
+   * @param ofNeighbors determines the group size, if any. Kernels of one program share it, because
+   *     PoCL compiles a program again for each
    */
   static ItemIndex of(Decisions decisions, Decisions ofNeighbors, int items) {
     return switch (decisions.next(10)) {
@@ -56,7 +56,7 @@ record ItemIndex(
   private static KernelRange range(Decisions decisions, Decisions ofNeighbors, int items) {
     int groupItems = ofNeighbors.pick(List.of(2, 4, 6, 12, items));
     long[] group = KernelRange.factors(ofNeighbors, groupItems, ofNeighbors.between(1, 3));
-    return decisions.chance(60)
+    return ofNeighbors.chance(60)
         ? KernelRange.of(decisions, decisions.between(1, 3), items, 1).ungrouped()
         : KernelRange.of(decisions, items / groupItems, group);
   }
