@@ -20,8 +20,13 @@ import org.jspecify.annotations.Nullable;
  * Random kernels written as Java methods. Their results on an accelerator are compared, bit for
  * bit, with those of calling the methods. The kernels have nested loops, switches, labelled jumps,
  * calls, casts, integers that wrap, and floats and doubles with the operations that are exact
- * everywhere. Accelerators without doubles get kernels without them. If a method throws for an
- * item, the kernel must throw the same exception with the same line.
+ * everywhere. Ranges have one to three dimensions. Accelerators without doubles get kernels without
+ * them. If a method throws for an item, the kernel must throw the same exception with the same
+ * line.
+ *
+ * <p>Kernels store to some arrays without loading them. In some kernels every item stores to its
+ * own element, in others only some items do, or to other elements, or the range has not the array's
+ * length. The arguments are arrays, buffers or slices, and one of them may be passed twice.
  *
  * <p>Other kernels have {@linkplain #withBarriers barriers} and group memory. Their methods run in
  * plain Java with one thread for each item of a group. Barriers occur in straight code, loops and
@@ -247,9 +252,10 @@ public final class RandomKernels {
     return batch.faulting();
   }
 
-  private static boolean isTooLong(RuntimeException e) {
+  private static boolean isTooLong(@Nullable Throwable e) {
     return e instanceof KernelCompilationException
-        && String.valueOf(e.getMessage()).contains("divide it into several kernels");
+        && (String.valueOf(e.getMessage()).contains("divide it into several kernels")
+            || isTooLong(e.getCause()));
   }
 
   private String source(long wrong, UnifiedMemoryManager memory) {

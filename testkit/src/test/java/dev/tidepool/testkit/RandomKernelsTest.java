@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -16,8 +18,18 @@ class RandomKernelsTest {
   @Test
   void kernelsEqualTheirMethods() {
     try (Tidepool tidepool = Discovery.using(List.of(), Tidepool::open)) {
-      assertThat(new RandomKernels(tidepool, "cpu:0").kernels(19_250).run()).isPositive();
+      assertThat(new RandomKernels(tidepool, "cpu:0").kernels(18_500).run()).isPositive();
     }
+  }
+
+  /** The contents of arrays that are not brought to the device are lost only there. */
+  @Test
+  void kernelsOnADeviceWithItsOwnMemoryEqualTheirMethods() {
+    SimulatedProvider provider = new SimulatedProvider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = Discovery.using(List.of(provider), Tidepool::open)) {
+      assertThat(new RandomKernels(tidepool, "simulated:0").kernels(750).run()).isPositive();
+    }
+    assertThat(provider.violations()).isEmpty();
   }
 
   @Test

@@ -73,9 +73,19 @@ final class BodyWriter {
 
   /** Writes all statements. */
   void statements() {
-    while (left > 0) {
-      statement(0);
+    while (hasMore()) {
+      statement();
     }
+  }
+
+  /** Returns whether there are statements to write. */
+  boolean hasMore() {
+    return left > 0;
+  }
+
+  /** Writes one statement with the statements inside of it. */
+  void statement() {
+    statement(0);
   }
 
   void line(String line) {
@@ -176,6 +186,11 @@ final class BodyWriter {
   }
 
   private void store() {
+    if (!scope.stored().isEmpty() && decisions.chance(10)) {
+      StoredArray array = decisions.pick(scope.stored());
+      line(array.name() + "[i] = " + expressions.of(array.kind(), depth()) + ";");
+      return;
+    }
     Kind kind;
     String element;
     if ((!scope.arrays().isEmpty() && decisions.chance(40)) || !scope.hasArguments()) {
@@ -327,13 +342,17 @@ final class BodyWriter {
   }
 
   private void loop(int nesting) {
+    if (decisions.chance(12)) {
+      forEach(nesting);
+      return;
+    }
     int count = decisions.between(1, 6);
     if (steps * count > MOST_STEPS) {
       store();
       return;
     }
-    String label = decisions.chance(30) ? name("loop") : "";
-    String start = label.isEmpty() ? "" : label + ": ";
+    String label = label();
+    String start = start(label);
     int[] mark = scope.mark();
     String end = "}";
     String exit = "";
@@ -355,6 +374,59 @@ final class BodyWriter {
       }
       default -> line(start + counted(count));
     }
+    rounds(nesting, count, label, exit);
+    line(end);
+    scope.backTo(mark);
+  }
+
+  /** Writes a loop over an array that no item writes, or over one of the item's own. */
+  private void forEach(int nesting) {
+    List<OwnArray> own = scope.arrays();
+    Kind kind;
+    String array;
+    int count;
+    if (scope.hasArguments() && (own.isEmpty() || decisions.chance(50))) {
+      kind = decisions.pick(decisions.kinds().elements());
+      array = "r" + kind.letter();
+      count = Scope.MOST_LENGTH;
+    } else if (own.isEmpty()) {
+      store();
+      return;
+    } else {
+      OwnArray chosen = decisions.pick(own);
+      kind = chosen.kind();
+      array = chosen.name();
+      count = chosen.length();
+    }
+    if (steps * count > MOST_STEPS) {
+      store();
+      return;
+    }
+    String label = label();
+    String element = name(String.valueOf(kind.letter()));
+    int[] mark = scope.mark();
+    line(start(label) + "for (" + kind.keyword() + " " + element + " : " + array + ") {");
+    scope.add(new Variable(element, kind, true));
+    rounds(nesting, count, label, "");
+    line("}");
+    scope.backTo(mark);
+  }
+
+  private String label() {
+    return decisions.chance(30) ? name("loop") : "";
+  }
+
+  private static String start(String label) {
+    return label.isEmpty() ? "" : label + ": ";
+  }
+
+  /**
+   * Writes the body of a loop.
+   *
+   * @param count the largest number of rounds
+   * @param exit the head of a condition that ends the loop; empty without one
+   */
+  private void rounds(int nesting, int count, String label, String exit) {
     steps *= count;
     mostSteps = Math.max(mostSteps, steps);
     expressions.limitCalls(MOST_STEPS / steps);
@@ -369,8 +441,6 @@ final class BodyWriter {
     targets.removeLast();
     steps /= count;
     expressions.limitCalls(MOST_STEPS / steps);
-    line(end);
-    scope.backTo(mark);
   }
 
   private String fuel() {

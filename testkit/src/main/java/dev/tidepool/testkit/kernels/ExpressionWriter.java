@@ -141,6 +141,9 @@ final class ExpressionWriter {
     if (kind == Kind.INT && decisions.chance(5)) {
       return length();
     }
+    if (scope.hasItem() && (kind == Kind.INT || kind == Kind.LONG) && decisions.chance(40)) {
+      return (kind == Kind.INT ? "((int) " : "(") + itemNumber() + ")";
+    }
     return switch (kind) {
       case BOOLEAN -> decisions.chance(50) ? "READ_BOOLEAN" : "(i > " + decisions.next(24) + ")";
       case BYTE, SHORT, CHAR -> "((" + kind.keyword() + ") " + decisions.pick(INTS) + ")";
@@ -152,6 +155,12 @@ final class ExpressionWriter {
       case DOUBLE ->
           decisions.chance(60) ? decisions.pick(DOUBLES) : (decisions.next(4000) / 512d) + "d";
     };
+  }
+
+  private String itemNumber() {
+    String number =
+        decisions.pick(List.of("globalId", "localId", "groupId", "globalSize", "groupSize"));
+    return "item." + number + "(" + decisions.next(3) + ")";
   }
 
   private String length() {
@@ -200,7 +209,9 @@ final class ExpressionWriter {
       return affine();
     }
     if (choice < 40) {
-      return "i";
+      return scope.hasItem() && decisions.chance(30)
+          ? coordinate() + " * " + decisions.between(1, 6)
+          : "i";
     }
     if (choice < 47) {
       return "Math.floorMod(" + of(Kind.INT, depth) + ", " + array + ".length)";
@@ -222,7 +233,7 @@ final class ExpressionWriter {
    */
   private String affine() {
     String counter = decisions.pick(scope.counters());
-    return switch (decisions.next(12)) {
+    return switch (decisions.next(scope.hasItem() ? 16 : 11)) {
       case 0, 1, 2 -> counter;
       case 3, 4 -> "i + " + counter;
       case 5 -> counter + " * " + decisions.between(1, 4) + " + " + decisions.between(0, 3);
@@ -231,8 +242,15 @@ final class ExpressionWriter {
       case 8 -> "(" + counter + " << " + decisions.between(0, 2) + ") + i";
       case 9 -> "pi % 8 + 8 + " + counter;
       case 10 -> counter + " * 0x40000000 + " + counter;
+      case 11, 12 -> coordinate() + " + " + counter;
+      case 13, 14 -> coordinate() + " * " + decisions.between(2, 6) + " + " + counter;
       default -> "16 - " + counter;
     };
+  }
+
+  /** Returns the item's index in one dimension. */
+  private String coordinate() {
+    return "(int) item.globalId(" + decisions.next(3) + ")";
   }
 
   /** Returns an element that belongs to the item, of an array that the kernel writes. */

@@ -4,7 +4,6 @@ import dev.tidepool.Arguments;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelSource;
-import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -124,17 +123,14 @@ public final class GroupBatch {
     int[] expectedOut = out.clone();
     Method method = compiled.method(body.method());
     List<Throwable> faults =
-        GroupReference.run(
-            method, GroupBody.ITEMS, body.group(), n, in, expectedCounts, expectedOut);
+        GroupReference.run(method, body.range(), n, in, expectedCounts, expectedOut);
     if (!faults.isEmpty()) {
       faulting.add(body.seed());
     }
     String wrong = "";
     @Nullable Throwable cause = null;
     try {
-      kernel.execute(
-          Arguments.inOrder(n, in, counts, out),
-          LaunchRange.of(GroupBody.ITEMS).inGroupsOf(body.group()));
+      kernel.execute(Arguments.inOrder(n, in, counts, out), body.range().launch());
       if (!faults.isEmpty()) {
         wrong = "it does not throw " + faults.getFirst();
       } else if (!Arrays.equals(out, expectedOut) || !Arrays.equals(counts, expectedCounts)) {

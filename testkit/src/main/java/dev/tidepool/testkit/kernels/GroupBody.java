@@ -14,9 +14,9 @@ import java.util.function.Supplier;
  * @param seed determines the method
  * @param source the Java declaration of the method
  * @param parts the number of parts that can be omitted
- * @param group the number of items in a group
+ * @param range the items and their groups
  */
-record GroupBody(long seed, String source, int parts, int group) {
+record GroupBody(long seed, String source, int parts, KernelRange range) {
   /** The number of items of a launch. */
   static final int ITEMS = 16;
 
@@ -49,13 +49,16 @@ record GroupBody(long seed, String source, int parts, int group) {
   static GroupBody of(long seed, Set<Integer> leftOut) {
     Decisions decisions = new Decisions(seed, leftOut, Kinds.ALL);
     // Two are rare, because PoCL refuses groups of two items.
-    Writer writer = new Writer(decisions, decisions.chance(8) ? 2 : 4 << decisions.next(3));
+    int group = decisions.chance(8) ? 2 : 4 << decisions.next(3);
+    int dimensions = decisions.chance(40) ? 1 : decisions.between(2, 3);
+    KernelRange range = KernelRange.of(decisions, dimensions, ITEMS / group, group);
+    Writer writer = new Writer(decisions, group);
     String source =
         """
 
           static void %s(dev.tidepool.WorkItem item, int n, int[] in, int[] counts, int[] out) {
-            int i = (int) item.globalId(0);
-            int l = (int) item.localId(0);
+            int i = %s;
+            int l = %s;
             int v = l;
             int r = n & 3;
             int[] own = new int[4];
@@ -68,8 +71,23 @@ record GroupBody(long seed, String source, int parts, int group) {
         %s    out[i] += v;
           }
         """
-            .formatted(method(seed), writer.group, writer.body().indent(4));
-    return new GroupBody(seed, source, decisions.parts(), writer.group);
+            .formatted(
+                method(seed),
+                number("global", dimensions),
+                number("local", dimensions),
+                group,
+                writer.body().indent(4));
+    return new GroupBody(seed, source, decisions.parts(), range);
+  }
+
+  /** Returns the number of an item in the range or its group, counted along dimension 0 first. */
+  private static String number(String of, int dimensions) {
+    String number = "item." + of + "Id(" + (dimensions - 1) + ")";
+    String size = of.equals("local") ? "item.groupSize" : "item.globalSize";
+    for (int i = dimensions - 2; i >= 0; i--) {
+      number = "(%s) * %s(%s) + item.%sId(%s)".formatted(number, size, i, of, i);
+    }
+    return dimensions == 1 ? "(int) " + number : "(int) (" + number + ")";
   }
 
   /** Returns the name of the method. */
@@ -251,7 +269,7 @@ record GroupBody(long seed, String source, int parts, int group) {
             """
             shared[l] = v & 255;
             item.barrier();
-            for (int step = (int) item.groupSize(0) / 2; step > 0; step /= 2) {
+            for (int step = (int) (%s) / 2; step > 0; step /= 2) {
               if (l < step) {
                 shared[l] += shared[l + step];
               }
@@ -259,7 +277,8 @@ record GroupBody(long seed, String source, int parts, int group) {
             }
             v ^= shared[0];
             item.barrier();
-            """;
+            """
+                .formatted("item.groupSize(0) * item.groupSize(1) * item.groupSize(2)");
         case 4 ->
             """
             item.barrier();
@@ -331,7 +350,13 @@ record GroupBody(long seed, String source, int parts, int group) {
     private String itemReturns() {
       return decisions.pick(
           List.of(
-              "i == 2", "in[i] > 70", "out[i] == 7", "i > n || l > 2", "!(i < n + 3 && l < 3)"));
+              "i == 2",
+              "item.localId(1) == 1",
+              "item.globalId(2) > n",
+              "in[i] > 70",
+              "out[i] == 7",
+              "i > n || l > 2",
+              "!(i < n + 3 && l < 3)"));
     }
 
     private String sameForAll() {
@@ -343,8 +368,11 @@ record GroupBody(long seed, String source, int parts, int group) {
               "n > 2 && in[1] > 30",
               "n < 0 || in[2] > 10",
               "(int) item.groupId(0) == 0",
+              "item.groupId(1) > item.groupId(2)",
+              "item.globalSize(1) > 2 || in[5] > 60",
               "r == 1",
               "in[(int) item.groupId(0)] > 50",
+              "in[(int) item.groupId(1)] > 50",
               "in[n] % 3 == 1",
               "r / (n + 1) == 0 || in[3] > 60",
               fails ? "in[n + 11] > 40" : "in[n + 1] > 40",
@@ -357,6 +385,8 @@ record GroupBody(long seed, String source, int parts, int group) {
               "(out[i] & 1) == 0",
               "l == 1",
               "i > 3",
+              "item.localId(1) == 0 && item.globalId(0) > 1",
+              "item.localId(2) < item.localId(0)",
               "in[i] > 50",
               "(out[i] & 2) == 0 || in[(i + 1) & 15] > 40",
               "l < 2 && in[l] > 20",

@@ -1,7 +1,5 @@
 package dev.tidepool.testkit.kernels;
 
-import dev.tidepool.WorkItem;
-import java.lang.foreign.MemorySegment;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -22,18 +20,17 @@ final class GroupReference {
   /**
    * Calls a method for all items.
    *
-   * @param group the number of items in a group
    * @param arguments the arguments after the item
    * @return the exceptions of items
    */
-  static List<Throwable> run(Method method, int items, int group, Object... arguments) {
+  static List<Throwable> run(Method method, KernelRange range, Object... arguments) {
     Queue<Throwable> faults = new ConcurrentLinkedQueue<>();
-    for (int first = 0; first < items; first += group) {
-      Phaser barrier = new Phaser(group);
+    for (int group = 0; group < range.groups(); group++) {
+      Phaser barrier = new Phaser(range.groupItems());
       Map<Integer, int[]> shared = new ConcurrentHashMap<>();
       List<Thread> threads = new ArrayList<>();
-      for (int local = 0; local < group; local++) {
-        Item item = new Item(first + local, group, items, barrier, shared);
+      for (int local = 0; local < range.groupItems(); local++) {
+        Item item = new Item(range, group, local, barrier, shared);
         threads.add(
             Thread.ofVirtual()
                 .start(
@@ -72,46 +69,16 @@ final class GroupReference {
     }
   }
 
-  /** An item of a range with one dimension. */
-  private static final class Item implements WorkItem {
-    private final int id;
-    private final int group;
-    private final int items;
+  /** An item that waits for the others of its group. */
+  private static final class Item extends RangeItem {
     private final Phaser barrier;
     private final Map<Integer, int[]> shared;
     private int arrays;
 
-    Item(int id, int group, int items, Phaser barrier, Map<Integer, int[]> shared) {
-      this.id = id;
-      this.group = group;
-      this.items = items;
+    Item(KernelRange range, int group, int local, Phaser barrier, Map<Integer, int[]> shared) {
+      super(range, group, local);
       this.barrier = barrier;
       this.shared = shared;
-    }
-
-    @Override
-    public long globalId(int dimension) {
-      return id;
-    }
-
-    @Override
-    public long localId(int dimension) {
-      return id % group;
-    }
-
-    @Override
-    public long groupId(int dimension) {
-      return id / group;
-    }
-
-    @Override
-    public long globalSize(int dimension) {
-      return items;
-    }
-
-    @Override
-    public long groupSize(int dimension) {
-      return group;
     }
 
     @Override
@@ -123,26 +90,6 @@ final class GroupReference {
     @Override
     public int[] localInts(int length) {
       return shared.computeIfAbsent(arrays++, _ -> new int[length]);
-    }
-
-    @Override
-    public MemorySegment array(int index) {
-      throw new UnsupportedOperationException("arrays are parameters of the method");
-    }
-
-    @Override
-    public double scalar(int index) {
-      throw new UnsupportedOperationException("scalars are parameters of the method");
-    }
-
-    @Override
-    public long integer(int index) {
-      throw new UnsupportedOperationException("scalars are parameters of the method");
-    }
-
-    @Override
-    public MemorySegment localMemory() {
-      throw new UnsupportedOperationException("memory of the group is an array");
     }
   }
 }

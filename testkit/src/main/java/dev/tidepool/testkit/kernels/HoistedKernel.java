@@ -5,6 +5,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.RangeChecks;
 import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.jvm.GroupGrid;
 import dev.tidepool.methods.jvm.JvmKernel;
 import dev.tidepool.methods.tree.KernelTree;
 import java.lang.foreign.Arena;
@@ -37,7 +38,7 @@ final class HoistedKernel {
   }
 
   /** Runs all items. */
-  void run(Object[] arguments) {
+  void run(Object[] arguments, LaunchRange range) {
     @Nullable MemorySegment[] arrays = new MemorySegment[arguments.length];
     @Nullable Object[] scalars = new Object[arguments.length];
     try (Arena arena = Arena.ofConfined()) {
@@ -45,12 +46,14 @@ final class HoistedKernel {
       for (int i = 0; i < arguments.length; i++) {
         Optional<ElementType<?>> elements = ElementType.ofArray(arguments[i].getClass());
         if (elements.isPresent()) {
-          arrays[i] = copied(elements.get(), arguments[i], arena, copiesBack);
+          int first = List.of(arguments).indexOf(arguments[i]);
+          arrays[i] =
+              first < i ? arrays[first] : copied(elements.get(), arguments[i], arena, copiesBack);
         } else {
           scalars[i] = arguments[i];
         }
       }
-      kernel.run(false, arrays, scalars, LaunchRange.of(KernelData.ITEMS), 0, KernelData.ITEMS);
+      kernel.run(false, arrays, scalars, range, 0, new GroupGrid(range).groups());
       copiesBack.forEach(Runnable::run);
     }
   }

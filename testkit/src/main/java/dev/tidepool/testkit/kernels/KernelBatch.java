@@ -1,9 +1,7 @@
 package dev.tidepool.testkit.kernels;
 
-import dev.tidepool.Arguments;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
-import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -70,34 +68,36 @@ public final class KernelBatch {
       Object[] expected = KernelData.copy(arguments);
       List<Throwable> faults = plainly(body, expected);
       faulting += faults.isEmpty() ? 0 : 1;
-      Plain plain = new Plain(body.seed(), List.of(expected), faults);
+      Plain plain = new Plain(body, List.of(expected), faults);
       Object[] actual = KernelData.copy(arguments);
       if (all != null) {
-        Object[] bound = behind(i, actual);
-        mismatch(plain, actual, () -> execute(all, bound)).ifPresent(mismatches::add);
+        List<Object> which = List.of(i);
+        mismatch(plain, actual, () -> body.execute(all, memory, which, actual))
+            .ifPresent(mismatches::add);
         continue;
       }
       KernelSource.Method source = KernelSource.method(compiled.lookup(), body.method());
-      mismatch(plain, actual, () -> execute(memory.compile(source), actual))
+      mismatch(plain, actual, () -> body.execute(memory.compile(source), memory, List.of(), actual))
           .or(() -> mismatchOfHoisted(plain, source, arguments))
           .ifPresent(mismatches::add);
     }
     return mismatches;
   }
 
-  private static void execute(Kernel kernel, Object[] arguments) {
-    kernel.execute(Arguments.inOrder(arguments), LaunchRange.of(KernelData.ITEMS));
-  }
-
   private Optional<Mismatch> mismatchOfHoisted(
       Plain plain, KernelSource.Method source, Object[] arguments) {
     return HoistedKernel.of(source)
-        .flatMap(kernel -> mismatch(plain, arguments, () -> kernel.run(arguments)))
+        .flatMap(
+            kernel ->
+                mismatch(
+                    plain,
+                    arguments,
+                    () -> kernel.run(arguments, plain.body().index().range().launch())))
         .map(found -> new Mismatch(found.seed(), "hoisted, " + found.what(), found.cause()));
   }
 
   /** The arguments after calls of a method, and the exceptions of items. */
-  private record Plain(long seed, List<Object> arguments, List<Throwable> faults) {}
+  private record Plain(KernelBody body, List<Object> arguments, List<Throwable> faults) {}
 
   /** Runs a kernel, and compares its arguments or exception with the expected ones. */
   private Optional<Mismatch> mismatch(Plain plain, Object[] arguments, Runnable kernel) {
@@ -106,11 +106,11 @@ public final class KernelBatch {
       kernel.run();
       String wrong =
           faults.isEmpty()
-              ? KernelData.difference(plain.arguments().toArray(), arguments)
+              ? KernelData.difference(plain.body(), plain.arguments().toArray(), arguments)
               : "it does not throw " + faults.getFirst();
       return wrong.isEmpty()
           ? Optional.empty()
-          : Optional.of(new Mismatch(plain.seed(), wrong, null));
+          : Optional.of(new Mismatch(plain.body().seed(), wrong, null));
     } catch (RuntimeException thrown) {
       Class<?> owner = compiled.lookup().lookupClass();
       if (faults.stream().anyMatch(fault -> Mismatch.isSameFault(fault, thrown, owner))) {
@@ -119,25 +119,23 @@ public final class KernelBatch {
       String instead = faults.isEmpty() ? "" : " instead of one of " + faults;
       // The message for an invalid class file contains the whole class.
       String shown = thrown.toString().lines().findFirst().orElse("");
-      return Optional.of(new Mismatch(plain.seed(), "it throws " + shown + instead, thrown));
+      return Optional.of(new Mismatch(plain.body().seed(), "it throws " + shown + instead, thrown));
     }
-  }
-
-  private static Object[] behind(int which, Object[] arguments) {
-    Object[] all = new Object[arguments.length + 1];
-    all[0] = which;
-    System.arraycopy(arguments, 0, all, 1, arguments.length);
-    return all;
   }
 
   /** Calls the method for each item; returns the exceptions of items. */
   private List<Throwable> plainly(KernelBody body, Object[] arguments) {
     List<Throwable> faults = new ArrayList<>();
     Method method = compiled.method(body.method());
-    boolean isLong = method.getParameterTypes()[0] == long.class;
-    Object[] all = behind(0, arguments);
-    for (int item = 0; item < KernelData.ITEMS; item++) {
-      all[0] = isLong ? (Object) (long) item : (Object) item;
+    Class<?> first = method.getParameterTypes()[0];
+    Object[] all = new Object[arguments.length + 1];
+    System.arraycopy(arguments, 0, all, 1, arguments.length);
+    for (RangeItem item : body.index().range().items()) {
+      if (first == int.class) {
+        all[0] = (int) item.globalId(0);
+      } else {
+        all[0] = first == long.class ? (Object) item.globalId(0) : item;
+      }
       try {
         method.invoke(null, all);
       } catch (InvocationTargetException e) {

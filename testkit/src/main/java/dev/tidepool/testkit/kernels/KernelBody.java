@@ -1,5 +1,8 @@
 package dev.tidepool.testkit.kernels;
 
+import dev.tidepool.Arguments;
+import dev.tidepool.Kernel;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.kernels.Scope.Helper;
 import dev.tidepool.testkit.kernels.Scope.OwnArray;
 import dev.tidepool.testkit.kernels.Scope.Variable;
@@ -16,8 +19,22 @@ import java.util.Set;
  * @param source the Java declarations of the methods
  * @param parts the number of parts that can be omitted
  * @param stride the number of elements of each written array that belong to an item
+ * @param index the first parameter, and the items of a launch
+ * @param stored the arrays in front of the others
+ * @param passing how the arrays are passed
  */
-record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) {
+record KernelBody(
+    long seed,
+    Kinds kinds,
+    String source,
+    int parts,
+    int stride,
+    ItemIndex index,
+    List<StoredArray> stored,
+    Passing passing) {
+  /** About how many kernels are in one program. */
+  private static final int NEIGHBORS = 50;
+
   /** The scalar parameters of a kernel without doubles; the index is {@code i} or {@code item}. */
   private static final String SCALARS = "byte pb, short ps, int pi, long pl, float pf, boolean pz";
 
@@ -35,32 +52,82 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
       Helper helper = helper(decisions, method(seed) + "h" + i, helpers, source);
       helpers.add(helper);
     }
-    Scope scope = new Scope(true, stride);
-    scope.add(new Variable("i", Kind.INT, false));
-    for (Kind kind : kinds.elements()) {
-      scope.add(new Variable("p" + kind.letter(), kind, kind != Kind.INT));
+    Decisions ofNeighbors = new Decisions(seed / NEIGHBORS, Set.of(), kinds);
+    ItemIndex index = ItemIndex.of(decisions, ofNeighbors, KernelData.ITEMS);
+    List<StoredArray> stored = new ArrayList<>();
+    for (Kind kind : StoredArray.KINDS) {
+      stored.add(StoredArray.of(decisions, kind, index, stride == 1));
     }
+    Scope scope = scope(kinds, stride, index, stored);
     BodyWriter body =
         new BodyWriter(decisions, scope, helpers, "v", "void", decisions.between(3, 12));
-    String index = decisions.chance(50) ? "int i" : "long item";
-    if (index.startsWith("long")) {
-      body.line("int i = (int) item;");
-    }
-    body.statements();
+    index.lines().forEach(body::line);
+    statements(decisions, index, stored, body);
     showVariables(scope, body);
-    source.append("\n  static void ").append(method(seed)).append("(").append(index);
+    source.append("\n  static void ").append(method(seed)).append("(");
     source
+        .append(index.parameter())
         .append(", ")
         .append(parameters(kinds))
         .append(") {\n")
         .append(body.text())
         .append("  }\n");
-    return new KernelBody(seed, kinds, source.toString(), decisions.parts(), stride);
+    return new KernelBody(
+        seed,
+        kinds,
+        source.toString(),
+        decisions.parts(),
+        stride,
+        index,
+        List.copyOf(stored),
+        Passing.of(decisions, stored.stream().anyMatch(StoredArray::isShared)));
+  }
+
+  private static Scope scope(Kinds kinds, int stride, ItemIndex index, List<StoredArray> stored) {
+    Scope scope = new Scope(true, stride);
+    scope.add(new Variable("i", Kind.INT, false));
+    for (String coordinate : index.coordinates()) {
+      scope.add(new Variable(coordinate, Kind.INT, false));
+    }
+    if (index.hasItem()) {
+      scope.addItem();
+    }
+    for (Kind kind : kinds.elements()) {
+      scope.add(new Variable("p" + kind.letter(), kind, kind != Kind.INT));
+    }
+    stored.stream().filter(StoredArray::isOwn).forEach(scope::addStored);
+    return scope;
+  }
+
+  /** Writes the statements, with the stores to each array in front of one of them. */
+  private static void statements(
+      Decisions decisions, ItemIndex index, List<StoredArray> stored, BodyWriter body) {
+    StoredArrayWriter writer = new StoredArrayWriter(decisions, index, stored, body);
+    List<StoredArray> left = new ArrayList<>(stored);
+    left.removeIf(
+        array -> {
+          boolean isFirst = decisions.chance(40);
+          if (isFirst) {
+            writer.write(array);
+          }
+          return isFirst;
+        });
+    while (body.hasMore()) {
+      body.statement();
+      if (!left.isEmpty() && decisions.chance(30)) {
+        writer.write(left.removeLast());
+      }
+    }
+    left.forEach(writer::write);
   }
 
   /** Returns the parameters after the index. */
   static String parameters(Kinds kinds) {
     StringBuilder parameters = new StringBuilder(kinds.doubles() ? WITH_DOUBLE : SCALARS);
+    // In front of the others: an array that is passed twice is first brought for the first of two.
+    for (Kind kind : StoredArray.KINDS) {
+      parameters.append(", ").append(kind.keyword()).append("[] o").append(kind.letter());
+    }
     for (String prefix : List.of("r", "w")) {
       for (Kind kind : kinds.elements()) {
         parameters.append(", ").append(kind.keyword()).append("[] ");
@@ -68,6 +135,34 @@ record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) 
       }
     }
     return parameters.toString();
+  }
+
+  /** Returns the names of the parameters after the index. */
+  static List<String> names(Kinds kinds) {
+    return List.of(parameters(kinds).replaceAll("[a-z]+(\\[\\])? (\\w+)", "$2").split(", "));
+  }
+
+  /** Returns how many elements the array of a parameter has. */
+  int arrayLength(StoredArray array) {
+    return array.length() + (array.isShared() ? passing.elementsBehind() : 0);
+  }
+
+  /**
+   * Runs a kernel with arguments, and copies results to their arrays.
+   *
+   * @param first further arguments in front of the others
+   */
+  void execute(Kernel kernel, UnifiedMemoryManager memory, List<Object> first, Object[] arguments) {
+    passing.launch(
+        memory,
+        arguments,
+        kinds.elements().size(),
+        stored.stream().map(StoredArray::length).toList(),
+        passed -> {
+          List<Object> all = new ArrayList<>(first);
+          all.addAll(List.of(passed));
+          kernel.execute(Arguments.inOrder(all.toArray()), index.range().launch());
+        });
   }
 
   /** Returns the name of the method. */

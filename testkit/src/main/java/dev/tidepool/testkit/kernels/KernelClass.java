@@ -69,14 +69,20 @@ final class KernelClass {
     StringBuilder source = new StringBuilder();
     StringBuilder all = new StringBuilder();
     String parameters = KernelBody.parameters(bodies.getFirst().kinds());
-    String arguments = parameters.replaceAll("[a-z]+(\\[\\])? (\\w+)", "$2");
+    String arguments = String.join(", ", KernelBody.names(bodies.getFirst().kinds()));
     for (int i = 0; i < bodies.size(); i++) {
       source.append(bodies.get(i).source());
       all.append("      case ").append(i).append(": ").append(bodies.get(i).method());
-      all.append("(i, ").append(arguments).append("); break;\n");
+      all.append("(").append(bodies.get(i).index().argument()).append(", ");
+      all.append(arguments).append("); break;\n");
     }
-    source.append("\n  static void all(int i, int which, ").append(parameters);
-    source.append(") {\n    switch (which) {\n").append(all).append("    }\n  }\n");
+    source.append(StoredArrayWriter.HELPERS);
+    source.append("\n  static void all(dev.tidepool.WorkItem item, int which, ");
+    source
+        .append(parameters)
+        .append(") {\n    switch (which) {\n")
+        .append(all)
+        .append("    }\n  }\n");
     return source(source.toString());
   }
 

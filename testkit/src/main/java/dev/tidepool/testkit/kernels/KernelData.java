@@ -3,8 +3,8 @@ package dev.tidepool.testkit.kernels;
 import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Random;
 
@@ -50,7 +50,7 @@ final class KernelData {
   /** Returns all arguments after the index, in order. */
   static Object[] of(KernelBody body) {
     Random random = new Random(~body.seed());
-    int[] lengths = {Scope.LEAST_LENGTH, Scope.LEAST_LENGTH + 1, 40, 64};
+    int[] lengths = {Scope.LEAST_LENGTH, Scope.LEAST_LENGTH + 1, 40, Scope.MOST_LENGTH};
     List<Kind> elements = body.kinds().elements();
     List<Object> arguments = new ArrayList<>();
     arguments.add((byte) random.nextInt());
@@ -63,12 +63,21 @@ final class KernelData {
       arguments.add(doubled);
     }
     arguments.add(random.nextBoolean());
+    List<Object> read = new ArrayList<>();
     List<Object> written = new ArrayList<>();
     for (Kind kind : elements) {
       int length = lengths[random.nextInt(lengths.length)];
-      arguments.add(array(kind, length, random));
+      read.add(array(kind, length, random));
       written.add(array(kind, ITEMS * body.stride(), random));
     }
+    for (StoredArray stored : body.stored()) {
+      Object array = array(stored.kind(), body.arrayLength(stored), random);
+      if (stored.isShared()) {
+        written.set(elements.indexOf(stored.kind()), array);
+      }
+      arguments.add(array);
+    }
+    arguments.addAll(read);
     arguments.addAll(written);
     return arguments.toArray();
   }
@@ -110,39 +119,41 @@ final class KernelData {
     return array;
   }
 
-  /** Returns a copy of the arguments, with copies of their arrays. */
+  /** Returns a copy of the arguments, with a copy of each array, also if it is passed twice. */
   static Object[] copy(Object[] arguments) {
+    IdentityHashMap<Object, Object> copies = new IdentityHashMap<>();
     Object[] copy = arguments.clone();
     for (int i = 0; i < copy.length; i++) {
       if (copy[i].getClass().isArray()) {
-        int length = Array.getLength(copy[i]);
-        Object array = Array.newInstance(copy[i].getClass().getComponentType(), length);
-        System.arraycopy(copy[i], 0, array, 0, length);
-        copy[i] = array;
+        copy[i] = copies.computeIfAbsent(copy[i], KernelData::copy);
       }
     }
     return copy;
   }
 
+  private static Object copy(Object array) {
+    int length = Array.getLength(array);
+    Object copy = Array.newInstance(array.getClass().getComponentType(), length);
+    System.arraycopy(array, 0, copy, 0, length);
+    return copy;
+  }
+
   /** Returns the first difference between two lists of arguments; empty if none. NaNs are equal. */
-  static String difference(Object[] expected, Object[] actual) {
+  static String difference(KernelBody body, Object[] expected, Object[] actual) {
     for (int i = 0; i < expected.length; i++) {
       if (!Arrays.deepEquals(new Object[] {expected[i]}, new Object[] {actual[i]})) {
-        return inArray(i, expected.length, expected[i], actual[i]);
+        String name = KernelBody.names(body.kinds()).get(i);
+        return inArray(name, expected[i], actual[i]);
       }
     }
     return "";
   }
 
-  private static String inArray(int argument, int arguments, Object expected, Object actual) {
+  private static String inArray(String name, Object expected, Object actual) {
     for (int at = 0; at < Array.getLength(expected); at++) {
       Object right = Array.get(expected, at);
       Object wrong = Array.get(actual, at);
       if (!Objects.equals(right, wrong)) {
-        // One third of the arguments are scalars, one third arrays that are read.
-        String prefix = argument < 2 * arguments / 3 ? "r" : "w";
-        String type = expected.getClass().componentType().getName();
-        String name = prefix + Kind.valueOf(type.toUpperCase(Locale.ROOT)).letter();
         return name + "[" + at + "] is " + wrong + " instead of " + right;
       }
     }

@@ -24,11 +24,16 @@ final class Scope {
   /** The least length of array arguments that no item writes. */
   static final int LEAST_LENGTH = 32;
 
+  /** The greatest length of these arrays. */
+  static final int MOST_LENGTH = 64;
+
   private final List<Variable> variables = new ArrayList<>();
   private final List<String> counters = new ArrayList<>();
   private final List<OwnArray> arrays = new ArrayList<>();
   private final boolean hasArguments;
   private final int stride;
+  private final List<StoredArray> stored = new ArrayList<>();
+  private boolean hasItem;
 
   /**
    * Creates a scope.
@@ -48,6 +53,24 @@ final class Scope {
 
   int stride() {
     return stride;
+  }
+
+  /** Makes the numbers of the work item visible. */
+  void addItem() {
+    hasItem = true;
+  }
+
+  boolean hasItem() {
+    return hasItem;
+  }
+
+  /** Makes an array visible to which items store at {@code i}, and which they do not load. */
+  void addStored(StoredArray array) {
+    stored.add(array);
+  }
+
+  List<StoredArray> stored() {
+    return stored;
   }
 
   void add(Variable variable) {
