@@ -14,7 +14,7 @@ class RandomKernelsTest {
   void kernelsEqualTheirMethods() {
     Simulation.with(1);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(new RandomKernels(tidepool, "cuda:0").kernels(250).inPrograms().run())
+      assertThat(new RandomKernels(tidepool, "cuda:0").kernels(175).inPrograms().run())
           .isPositive();
     }
   }
