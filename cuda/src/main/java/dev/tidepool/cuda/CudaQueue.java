@@ -185,6 +185,8 @@ final class CudaQueue implements Queue {
    * the memory after a failed release must not crash at the next access.
    */
   private Event attachOrUndo(long allocation, int whom, int before) {
+    // On a closed queue there is nothing to undo, and its stream may be destroyed.
+    requireOpen();
     try {
       return submit(
           "cuStreamAttachMemAsync", () -> Cuda.cuStreamAttachMemAsync(stream, allocation, whom));

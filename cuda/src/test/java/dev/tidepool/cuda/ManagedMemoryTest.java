@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -146,6 +147,27 @@ class ManagedMemoryTest {
       assertThat(told(device, block, LAST_PREFETCH_LOCATION)).isEqualTo(DEVICE);
       Bytes.await(Objects.requireNonNull(queue.prefetch(block, 0, BYTES, false)));
       assertThat(told(device, block, LAST_PREFETCH_LOCATION)).isEqualTo(HOST);
+      block.free();
+    }
+  }
+
+  /** The stream of a closed queue is destroyed, so the driver must not get its handle. */
+  @Test
+  void aClosedQueueAttachesNothing() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.set(0, "attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
+    try (Device device = Simulation.devices().getFirst()) {
+      Block block = allocated(device, false, false);
+      Queue queue = device.createQueue();
+      queue.close();
+      long before = simulated.calls("cuStreamAttachMemAsync");
+      assertThatIllegalStateException()
+          .isThrownBy(() -> queue.acquire(block))
+          .withMessageContaining("used after close");
+      assertThatIllegalStateException()
+          .isThrownBy(() -> queue.release(block))
+          .withMessageContaining("used after close");
+      assertThat(simulated.calls("cuStreamAttachMemAsync")).isEqualTo(before);
       block.free();
     }
   }

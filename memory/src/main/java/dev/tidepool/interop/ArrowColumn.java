@@ -30,6 +30,7 @@ public final class ArrowColumn implements AutoCloseable {
   private final String name;
   private final String format;
   private final UnifiedBuffer<?> data;
+  private final long length;
   private final @Nullable UnifiedBuffer<byte[]> validity;
   private final int validityOffset;
   private final long nullCount;
@@ -44,6 +45,7 @@ public final class ArrowColumn implements AutoCloseable {
     this.name = name;
     this.format = format;
     this.data = data;
+    this.length = data.length();
     this.validity = validity;
     this.validityOffset = validityOffset;
     this.nullCount = nullCount;
@@ -351,7 +353,8 @@ public final class ArrowColumn implements AutoCloseable {
 
   @Override
   public String toString() {
-    return data.elementType() + "[" + data.length() + "] of Arrow, " + nullCount + " nulls";
+    ElementType<?> type = ArrowFormat.elementType(format);
+    return type + "[" + length + "] of Arrow, " + nullCount + " nulls";
   }
 
   /**

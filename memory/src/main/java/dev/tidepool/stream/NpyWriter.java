@@ -32,7 +32,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *
    * @param header a header that {@link NpyHeader#of} returned
    * @param overwrite whether an existing target is replaced
-   * @throws IllegalArgumentException if the header is that of a file which was written otherwise
+   * @throws IllegalArgumentException if the header was read from a file with another byte order, or
+   *     whose elements begin at another byte than in a file of this class
    * @throws TransferException if the target exists and may not be replaced, is write-protected, or
    *     is neither a regular file nor a link to one; if its folder is missing or read-only; or if
    *     the disk has no room for the whole file

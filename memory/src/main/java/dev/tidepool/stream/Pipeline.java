@@ -278,7 +278,8 @@ public final class Pipeline {
   /**
    * Runs the pipeline, and waits until everything is written.
    *
-   * @throws IllegalStateException if the pipeline reads a Java stream, and ran before
+   * @throws IllegalStateException if the pipeline reads a Java stream, and ran before, or if it
+   *     runs already
    * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names,
    *     types or lengths do not match, results would overwrite each other or elements that are
    *     still to be read, or the memory limit is too small

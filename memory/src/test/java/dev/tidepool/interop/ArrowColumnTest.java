@@ -75,9 +75,11 @@ class ArrowColumnTest {
   }
 
   @Test
-  void aColumnIsShownWithItsTypeAndLength() {
+  void aColumnIsShownWithItsTypeAndLengthEvenIfItIsClosed() {
     try (ArrowExport export = ArrowC.export(buffer);
         ArrowColumn column = ArrowC.open(memory, export.array(), export.schema())) {
+      assertThat(column).hasToString("FLOAT[2] of Arrow, 0 nulls");
+      column.close();
       assertThat(column).hasToString("FLOAT[2] of Arrow, 0 nulls");
     }
   }

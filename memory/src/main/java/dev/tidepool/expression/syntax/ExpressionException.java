@@ -70,6 +70,9 @@ public final class ExpressionException extends KernelCompilationException {
   public ExpressionException in(String other) {
     ExpressionException shown = at(other, position, problem);
     shown.setStackTrace(getStackTrace());
+    for (Throwable each : getSuppressed()) {
+      shown.addSuppressed(each);
+    }
     return shown;
   }
 

@@ -93,10 +93,12 @@ public final class DeviceLaunch {
   // Set before the operation is submitted.
   private @Nullable LaunchedOperation operation;
 
-  // Written by the thread that submits or runs the operation, then by the one that awaits the end.
-  private @Nullable LaunchQueue queue;
+  // Written by the thread that submits or runs the operation. Volatile: either the thread that sets
+  // `hurried` sees the queue, or the thread that submits sees that `hurried` is set.
+  private volatile @Nullable LaunchQueue queue;
+  // Written by the thread that awaits the end.
   private volatile boolean ended;
-  // Whether the host waits for the end.
+  // Whether the host has begun to wait for the end.
   private volatile boolean hurried;
 
   // Written only by the queue, under its monitor; `next` also without it by the awaiting thread.
@@ -373,7 +375,10 @@ public final class DeviceLaunch {
     return holders > 0;
   }
 
-  /** Notifies the queue, if one is chosen, that the host waits for the end. For any thread. */
+  /**
+   * Notifies the queue that the host waits for the end; if no queue is chosen, {@link #follow} does
+   * so. For any thread.
+   */
   void hurry() {
     hurried = true;
     LaunchQueue own = queue;

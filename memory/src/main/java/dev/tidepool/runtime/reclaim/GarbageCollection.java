@@ -5,6 +5,7 @@ import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs the garbage collector for requests that found no memory. Many requests of a busy process may
@@ -82,10 +83,9 @@ final class GarbageCollection {
     System.gc();
     long collected = System.nanoTime();
     try {
-      return queue.remove(COLLECTOR_WAIT_MILLIS) == null ? 0 : System.nanoTime() - collected;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return 0;
+      // Not interruptible: other requests that share the run need the result, too.
+      @Nullable Reference<?> first = Uninterruptibly.get(() -> queue.remove(COLLECTOR_WAIT_MILLIS));
+      return first == null ? 0 : System.nanoTime() - collected;
     } finally {
       Reference.reachabilityFence(sentinel);
     }

@@ -49,6 +49,18 @@ class ReductionTest {
     assertThat(expression.source()).isEqualTo("sum =    (x); mean =     (x)");
   }
 
+  @Test
+  void anErrorThatShowsAnotherSourceKeepsItsSuppressedExceptions() {
+    ExpressionException refused = ExpressionException.at("s =    (x & 3)", 10, "no integers");
+    IllegalStateException closing = new IllegalStateException("a file could not be closed");
+    refused.addSuppressed(closing);
+
+    ExpressionException shown = refused.in("s = sum(x & 3)");
+
+    assertThat(shown).hasMessageStartingWith("no integers at column 11\n  s = sum(x & 3)\n");
+    assertThat(shown.getSuppressed()).containsExactly(closing);
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -82,6 +82,16 @@ class GarbageCollectionTest {
     assertThat(collection.run()).isEqualTo(2);
   }
 
+  /** The requests that share the run wait as long as its first reference was late. */
+  @Test
+  void anInterruptDoesNotEndTheWaitForTheFirstReference() {
+    for (int i = 0; i < 20; i++) {
+      Thread.currentThread().interrupt();
+      assertThat(GarbageCollection.SHARED.run()).isPositive();
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
+
   private static void awaitWaiting(Thread thread) throws InterruptedException {
     while (thread.getState() != Thread.State.WAITING) {
       Thread.sleep(1);
