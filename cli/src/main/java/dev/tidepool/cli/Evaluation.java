@@ -188,10 +188,7 @@ final class Evaluation {
   /** Returns the error of a condition that is assigned to a name, with the place in the option. */
   private static WrongArguments conditionError(ExpressionException e, String name) {
     int column = e.column() - (name + " = ").length();
-    String told =
-        Failures.firstLine(FailureText.of(e))
-            .replaceFirst(" column \\d+( of line \\d+)?$", " column " + column);
-    return new WrongArguments("--where: " + told, e);
+    return new WrongArguments("--where: " + e.problem() + " at column " + column, e);
   }
 
   private static @Nullable Integer axis(@Nullable String text) {

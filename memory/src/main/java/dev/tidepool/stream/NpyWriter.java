@@ -71,12 +71,13 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       throw new IllegalArgumentException(
           "files are written in the platform's byte order, " + ByteOrder.nativeOrder());
     }
-    if (header.dataOffset() != header.encode().length) {
+    int headerBytes = header.encode().length;
+    if (header.dataOffset() != headerBytes) {
       throw new IllegalArgumentException(
           "a header whose elements begin at byte "
               + header.dataOffset()
               + ", but files are written with "
-              + header.encode().length
+              + headerBytes
               + " bytes before them; make one with NpyHeader.of");
     }
     AtomicFile file = AtomicFile.create(target, bytes, overwrite, partialName, kept);

@@ -76,6 +76,11 @@ public final class ExpressionException extends KernelCompilationException {
     return shown;
   }
 
+  /** Returns what is wrong, without the place. */
+  public String problem() {
+    return problem;
+  }
+
   /** Returns the source that was refused. */
   public String source() {
     return source;
