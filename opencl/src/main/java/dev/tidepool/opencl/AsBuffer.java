@@ -15,7 +15,8 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
   static AsBuffer of(OpenClBlock block) {
     return switch (block) {
       case BufferBlock own -> new AsBuffer(own.buffer(), false);
-      case SharedPointerBlock pointer -> new AsBuffer(pointer.asBuffer(), true);
+      case SharedPointerBlock pointer ->
+          over(pointer.context(), pointer.bytes(0, pointer.byteSize()));
       case PinnedBlock pinned ->
           throw new IllegalArgumentException(
               "pinned memory of " + pinned.byteSize() + " bytes is no memory of the device");

@@ -262,7 +262,7 @@ final class DeviceMemory {
     long flags = OpenCL.CL_MEM_READ_WRITE | (fine ? SvmFunctions.CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
     long spare = spare(alignment);
     requireFits(bytes, device.maxAllocation() - spare);
-    Optional<MemorySegment> allocation = svm.clSVMAlloc(context.handle(), flags, bytes + spare, 0);
+    Optional<MemorySegment> allocation = svm.clSVMAlloc(context.handle(), flags, bytes + spare);
     if (allocation.isEmpty()) {
       throw outOfMemory(bytes, "clSVMAlloc answered NULL");
     }

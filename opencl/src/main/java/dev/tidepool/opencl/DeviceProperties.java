@@ -106,9 +106,9 @@ record DeviceProperties(
         value(device, CL_DEVICE_GLOBAL_MEM_SIZE),
         value(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         Math.max(1, value(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / Byte.SIZE),
-        valueOr(device, CL_DEVICE_HOST_UNIFIED_MEMORY, 0) != 0,
-        version >= 20 ? valueOr(device, CL_DEVICE_SVM_CAPABILITIES, 0) : 0,
-        valueOr(device, CL_DEVICE_DOUBLE_FP_CONFIG, 0) != 0,
+        valueOrZero(device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+        version >= 20 ? valueOrZero(device, CL_DEVICE_SVM_CAPABILITIES) : 0,
+        valueOrZero(device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
         (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_DENORM) != 0,
         (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0,
         extensions(device)
@@ -228,14 +228,12 @@ record DeviceProperties(
     return number(OpenCL.clGetDeviceInfo(device, parameter));
   }
 
-  /**
-   * Returns a value, or a fallback if the driver does not know it or has dropped it as deprecated.
-   */
-  private static long valueOr(long device, int parameter, long fallback) {
+  /** Returns a value; 0 if the driver does not know it or has dropped it as deprecated. */
+  private static long valueOrZero(long device, int parameter) {
     try {
       return value(device, parameter);
     } catch (AcceleratorException unknownParameter) {
-      return fallback;
+      return 0;
     }
   }
 

@@ -130,7 +130,7 @@ final class OpenClDevice implements Device {
   public Queue createQueue() {
     requireOpen();
     return new OpenClQueue(
-        this, context, OpenCL.clCreateCommandQueue(context.handle(), properties.handle()));
+        this, OpenCL.clCreateCommandQueue(context.handle(), properties.handle()));
   }
 
   @Override

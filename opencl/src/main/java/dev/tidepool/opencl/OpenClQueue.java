@@ -31,9 +31,9 @@ final class OpenClQueue implements Queue {
   private final Scatter scatter;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  OpenClQueue(OpenClDevice device, Context context, long queue) {
+  OpenClQueue(OpenClDevice device, long queue) {
     this.device = device;
-    this.context = context;
+    this.context = device.context();
     this.queue = queue;
     this.scatter = new Scatter(device.scatterKernel(), context);
   }

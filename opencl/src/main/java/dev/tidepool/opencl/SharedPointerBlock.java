@@ -56,18 +56,6 @@ final class SharedPointerBlock extends OpenClBlock {
     return memory.asSlice(offset, count);
   }
 
-  /**
-   * Returns a buffer object over the same bytes, for copies from and to buffer objects. The caller
-   * releases the object as soon as its commands are enqueued.
-   */
-  long asBuffer() {
-    return OpenCL.clCreateBuffer(
-        context().handle(),
-        OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_USE_HOST_PTR,
-        memory.byteSize(),
-        memory);
-  }
-
   @Override
   void release() {
     if (allocation != null) {

@@ -15,16 +15,12 @@ final class Submission implements AutoCloseable {
   private long[] events = new long[1];
   private int count;
 
-  Submission(Context context, long queue) {
-    this(context, queue, new long[0]);
-  }
-
   /**
    * Creates a submission to a queue.
    *
    * @param waits the events for which its kernels wait; the kernels fail if these events fail
    */
-  Submission(Context context, long queue, long[] waits) {
+  Submission(Context context, long queue, long... waits) {
     this.context = context;
     this.queue = queue;
     this.waits = waits;

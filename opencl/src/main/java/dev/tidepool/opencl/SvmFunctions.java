@@ -59,11 +59,11 @@ final class SvmFunctions {
   }
 
   /** Returns memory of the requested size, without a scope; empty if the driver has none left. */
-  Optional<MemorySegment> clSVMAlloc(long context, long flags, long byteSize, int alignment) {
+  Optional<MemorySegment> clSVMAlloc(long context, long flags, long byteSize) {
     NativeCall.requireRunning("clSVMAlloc");
     MemorySegment memory;
     try {
-      memory = (MemorySegment) SVM_ALLOC.invokeExact(context, flags, byteSize, alignment);
+      memory = (MemorySegment) SVM_ALLOC.invokeExact(context, flags, byteSize, 0);
     } catch (Throwable unexpected) {
       throw DriverCall.unexpected("clSVMAlloc", unexpected);
     }
