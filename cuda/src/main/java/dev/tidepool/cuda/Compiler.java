@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.host.CacheFolder;
 import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.CompilerLog;
 import java.nio.ByteBuffer;
@@ -25,17 +26,15 @@ import java.util.stream.Stream;
  * compiled again.
  */
 final class Compiler {
-  private static final String FILE = "kernel.cu";
-
   private final int architecture;
-  private final KernelCache cache;
+  private final CacheFolder cache;
 
   /**
    * Creates a compiler.
    *
    * @param architecture the device's compute capability: 90 for 9.0
    */
-  Compiler(int architecture, KernelCache cache) {
+  Compiler(int architecture, CacheFolder cache) {
     this.architecture = architecture;
     this.cache = cache;
   }
@@ -138,7 +137,7 @@ final class Compiler {
   private static byte[] compiled(
       String kernel, String source, List<String> options, String target, boolean ownCode) {
     List<String> all = Stream.concat(options.stream(), Stream.of(target)).toList();
-    long program = Nvrtc.nvrtcCreateProgram(source, FILE);
+    long program = Nvrtc.nvrtcCreateProgram(source);
     try {
       if (!Nvrtc.nvrtcCompileProgram(program, all)) {
         String log = CompilerLog.of(() -> Nvrtc.nvrtcGetProgramLog(program));

@@ -587,11 +587,7 @@ final class Cuda {
 
   /** Returns the context that a stream belongs to. */
   static long cuStreamGetCtx(long stream) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment context = arena.allocate(HANDLE);
-      call("cuStreamGetCtx", () -> (int) STREAM_GET_CTX.invokeExact(stream, context));
-      return context.get(HANDLE, 0);
-    }
+    return get("cuStreamGetCtx", context -> (int) STREAM_GET_CTX.invokeExact(stream, context));
   }
 
   static void cuStreamSynchronize(long stream) {

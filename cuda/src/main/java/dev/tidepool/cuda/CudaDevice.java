@@ -184,13 +184,8 @@ final class CudaDevice implements Device {
   private Queue createQueue(int priority) {
     requireOpen();
     return adoptedStream.isPresent()
-        ? new CudaQueue(this, context, events, adoptedStream.getAsLong(), false)
-        : new CudaQueue(
-            this,
-            context,
-            events,
-            context.call(() -> Cuda.cuStreamCreateWithPriority(priority)),
-            true);
+        ? new CudaQueue(this, adoptedStream.getAsLong(), false)
+        : new CudaQueue(this, context.call(() -> Cuda.cuStreamCreateWithPriority(priority)), true);
   }
 
   @Override
@@ -240,7 +235,7 @@ final class CudaDevice implements Device {
   @Override
   public NativeQueue foreignQueue(long handle) {
     requireOpen();
-    return ForeignStream.of(this, context, events, handle);
+    return ForeignStream.of(this, handle);
   }
 
   @Override
@@ -322,6 +317,10 @@ final class CudaDevice implements Device {
 
   DeviceProperties properties() {
     return properties;
+  }
+
+  EventPool events() {
+    return events;
   }
 
   Compiler compiler() {

@@ -33,10 +33,10 @@ final class CudaQueue implements Queue {
    *
    * @param ownsStream whether closing the queue destroys the stream
    */
-  CudaQueue(CudaDevice device, Context context, EventPool events, long stream, boolean ownsStream) {
+  CudaQueue(CudaDevice device, long stream, boolean ownsStream) {
     this.device = device;
-    this.context = context;
-    this.events = events;
+    this.context = device.context();
+    this.events = device.events();
     this.stream = stream;
     this.ownsStream = ownsStream;
   }
@@ -72,14 +72,7 @@ final class CudaQueue implements Queue {
     StagedCopies copies = device.stagedCopies();
     return submit(
         copies.command(staged, pieces.size(), toDevice),
-        submission ->
-            copies.submit(
-                submission,
-                staged,
-                pieces,
-                piece -> address(piece.block()) + piece.offset(),
-                toDevice,
-                stream));
+        submission -> copies.submit(submission, staged, pieces, toDevice, stream));
   }
 
   @Override
@@ -218,11 +211,11 @@ final class CudaQueue implements Queue {
   @Override
   public void after(Event event) {
     requireOpen();
-    after(device, context, stream, event);
+    after(device, stream, event);
   }
 
   /** Makes commands that are submitted to a stream from now on wait for a command. */
-  static void after(CudaDevice device, Context context, long stream, Event event) {
+  static void after(CudaDevice device, long stream, Event event) {
     if (!(event instanceof CudaEvent awaited)) {
       throw new IllegalArgumentException(
           "an event of another backend cannot be awaited by a queue of " + device.info().id());
@@ -230,7 +223,7 @@ final class CudaQueue implements Queue {
     // A stream keeps its own order. An event that is done delays nothing; a failed one would fail
     // the commands after it.
     if (!awaited.isOf(stream) && !awaited.isDone()) {
-      context.run(() -> awaited.holdUp(stream));
+      device.context().run(() -> awaited.holdUp(stream));
     }
   }
 

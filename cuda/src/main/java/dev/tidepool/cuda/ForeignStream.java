@@ -22,10 +22,10 @@ final class ForeignStream implements NativeQueue {
   private final EventPool events;
   private final long stream;
 
-  private ForeignStream(CudaDevice device, Context context, EventPool events, long stream) {
+  private ForeignStream(CudaDevice device, long stream) {
     this.device = device;
-    this.context = context;
-    this.events = events;
+    this.context = device.context();
+    this.events = device.events();
     this.stream = stream;
   }
 
@@ -37,7 +37,7 @@ final class ForeignStream implements NativeQueue {
   }
 
   /** Returns a queue over the handle of a stream, which must belong to the device's context. */
-  static ForeignStream of(CudaDevice device, Context context, EventPool events, long stream) {
+  static ForeignStream of(CudaDevice device, long stream) {
     if (isDefault(stream)) {
       throw new IllegalArgumentException(
           "the default stream of "
@@ -47,19 +47,19 @@ final class ForeignStream implements NativeQueue {
     }
     long owner;
     try {
-      owner = context.call(() -> Cuda.cuStreamGetCtx(stream));
+      owner = device.context().call(() -> Cuda.cuStreamGetCtx(stream));
     } catch (AcceleratorException refused) {
       throw new IllegalArgumentException(
           "%#x is no stream of %s: %s".formatted(stream, device.info().id(), refused.getMessage()),
           refused);
     }
-    if (owner != context.handle()) {
+    if (owner != device.context().handle()) {
       throw new IllegalArgumentException(
           "the stream is of another context than that of "
               + device.info().id()
               + "; create it while NativeAccess.context() is current");
     }
-    return new ForeignStream(device, context, events, stream);
+    return new ForeignStream(device, stream);
   }
 
   @Override
@@ -69,7 +69,7 @@ final class ForeignStream implements NativeQueue {
 
   @Override
   public void after(Event event) {
-    CudaQueue.after(device, context, stream, event);
+    CudaQueue.after(device, stream, event);
   }
 
   @Override

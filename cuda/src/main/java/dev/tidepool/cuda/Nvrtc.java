@@ -143,11 +143,11 @@ final class Nvrtc {
   }
 
   /** Returns a program of one file, which {@link #nvrtcDestroyProgram} destroys. */
-  static long nvrtcCreateProgram(String source, String fileName) {
+  static long nvrtcCreateProgram(String source) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment program = arena.allocate(JAVA_LONG);
       MemorySegment text = arena.allocateFrom(source, StandardCharsets.UTF_8);
-      MemorySegment name = arena.allocateFrom(fileName);
+      MemorySegment name = arena.allocateFrom("kernel.cu");
       call(
           "nvrtcCreateProgram",
           () -> (int) CREATE_PROGRAM.invokeExact(program, text, name, 0, NULL, NULL));

@@ -2,6 +2,7 @@ package dev.tidepool.cuda;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -182,7 +183,7 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     List<Path> found = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder, glob)) {
       entries.forEach(found::add);
-    } catch (IOException | java.nio.file.DirectoryIteratorException unreadable) {
+    } catch (IOException | DirectoryIteratorException unreadable) {
       return List.of();
     }
     found.sort(Comparator.naturalOrder());

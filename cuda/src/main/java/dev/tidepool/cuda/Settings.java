@@ -1,5 +1,6 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.ByteSize;
 import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.support.Setting;
 import java.nio.file.Path;
@@ -74,7 +75,7 @@ record Settings(
   private static long bytes(String property, List<String> notes) {
     Optional<String> set = Setting.text(property);
     try {
-      return Math.max(0, set.map(dev.tidepool.ByteSize::parse).orElse(0L));
+      return Math.max(0, set.map(ByteSize::parse).orElse(0L));
     } catch (IllegalArgumentException wrong) {
       notes.add(property + "=" + set.orElseThrow() + " is ignored: " + wrong.getMessage());
       return 0;

@@ -10,7 +10,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,16 +61,11 @@ final class StagedCopies {
         : toDevice ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyDtoHAsync_v2";
   }
 
-  /**
-   * Submits the copies; the device's context is current.
-   *
-   * @param address returns the address of a piece on the device
-   */
+  /** Submits the copies; the device's context is current. */
   void submit(
       Submission submission,
       MemorySegment staged,
       List<Piece> pieces,
-      ToLongFunction<Piece> address,
       boolean toDevice,
       long stream) {
     List<Piece> left = new ArrayList<>(pieces);
@@ -80,14 +74,14 @@ final class StagedCopies {
       List<Piece> batch = left.subList(0, Math.min(left.size(), MOST_IN_A_BATCH));
       // Copies of a refused batch may have started.
       submission.mayHaveBegun();
-      if (!accepts(staged, batch, address, toDevice, stream)) {
+      if (!accepts(staged, batch, toDevice, stream)) {
         break;
       }
       batch.clear();
     }
     for (Piece piece : left) {
       MemorySegment host = staged.asSlice(piece.from(), piece.bytes());
-      long there = address.applyAsLong(piece);
+      long there = address(piece);
       submission.add(
           toDevice
               ? () -> Cuda.cuMemcpyHtoDAsync(there, host, stream)
@@ -120,12 +114,7 @@ final class StagedCopies {
     return known;
   }
 
-  private boolean accepts(
-      MemorySegment staged,
-      List<Piece> batch,
-      ToLongFunction<Piece> address,
-      boolean toDevice,
-      long stream) {
+  private boolean accepts(MemorySegment staged, List<Piece> batch, boolean toDevice, long stream) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment here = arena.allocate(JAVA_LONG, batch.size());
       MemorySegment there = arena.allocate(JAVA_LONG, batch.size());
@@ -133,7 +122,7 @@ final class StagedCopies {
       for (int i = 0; i < batch.size(); i++) {
         Piece piece = batch.get(i);
         here.setAtIndex(JAVA_LONG, i, staged.asSlice(piece.from(), piece.bytes()).address());
-        there.setAtIndex(JAVA_LONG, i, address.applyAsLong(piece));
+        there.setAtIndex(JAVA_LONG, i, address(piece));
         sizes.setAtIndex(JAVA_LONG, i, piece.bytes());
       }
       int code =
@@ -146,6 +135,11 @@ final class StagedCopies {
       }
       return true;
     }
+  }
+
+  /** Returns the address of a piece on the device. */
+  private static long address(Piece piece) {
+    return ((CudaBlock) piece.block()).requireDevices().address() + piece.offset();
   }
 
   private void without(AcceleratorException refused) {

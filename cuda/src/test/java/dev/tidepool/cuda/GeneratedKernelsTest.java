@@ -10,6 +10,7 @@ import dev.tidepool.expression.c.CGenerator;
 import dev.tidepool.expression.c.Dialect;
 import dev.tidepool.expression.types.DeviceTraits;
 import dev.tidepool.expression.types.TypedProgram;
+import dev.tidepool.host.CacheFolder;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * NvccTest} compiles the same expressions where there is only the toolkit's nvcc.
  */
 class GeneratedKernelsTest {
-  private static final KernelCache NONE = new KernelCache(null);
+  private static final CacheFolder NONE = new CacheFolder(null);
 
   @BeforeEach
   void compilerIsThere() {

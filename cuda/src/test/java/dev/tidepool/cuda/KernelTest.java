@@ -15,6 +15,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.WorkItem;
+import dev.tidepool.host.CacheFolder;
 import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.c.CudaC;
 import dev.tidepool.methods.c.MethodGenerator;
@@ -520,7 +521,7 @@ class KernelTest {
   void ptxRunsAsItIsWritten() {
     SimulatedCuda simulated = Simulation.with(1);
     // For a device that the compiler does not know it makes the text.
-    byte[] text = new Compiler(81, new KernelCache(null)).compile("trace", TRACE, List.of());
+    byte[] text = new Compiler(81, new CacheFolder(null)).compile("trace", TRACE, List.of());
     String ptx = new String(text, StandardCharsets.ISO_8859_1);
     assertThat(ptx).contains(".version", ".target sm_80");
     simulated.forget();
@@ -603,7 +604,7 @@ class KernelTest {
     try (Device older = devices.get(0);
         Device newer = devices.get(1)) {
       older.compile(source, AXPY).close();
-      assertThat(KernelCache.ofThisUser().folder()).isNotNull().isNotEmptyDirectory();
+      assertThat(KernelCache.ofThisUser().path()).isNotNull().isNotEmptyDirectory();
       assertThat(simulated.calls("nvrtcCompileProgram")).isOne();
       older.compile(source, AXPY).close();
       assertThat(simulated.calls("nvrtcCompileProgram")).isOne();
@@ -620,7 +621,7 @@ class KernelTest {
   void whateverTheCompilerFailsAtIsNamedAndNothingIsLeftOrKept(@TempDir Path folder)
       throws IOException {
     SimulatedCuda simulated = Simulation.with(1);
-    Compiler compiler = new Compiler(80, new KernelCache(folder));
+    Compiler compiler = new Compiler(80, new CacheFolder(folder));
     for (String function :
         List.of(
             "nvrtcVersion",
@@ -648,7 +649,7 @@ class KernelTest {
   @ValueSource(strings = {"nvrtcGetProgramLogSize", "nvrtcGetProgramLog"})
   void aSourceIsRefusedAlsoWhereTheLogCannotBeRead(String function, @TempDir Path folder) {
     SimulatedCuda simulated = Simulation.with(1);
-    Compiler compiler = new Compiler(80, new KernelCache(folder));
+    Compiler compiler = new Compiler(80, new CacheFolder(folder));
     String wrong = "extern \"C\" __global__ void f() { missing(); }";
     simulated.fail(function, 1, 1);
     assertThatThrownBy(() -> compiler.compile("f", wrong, List.of()))

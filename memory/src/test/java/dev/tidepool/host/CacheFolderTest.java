@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tidepool.host.system.OperatingSystem;
 import java.io.File;
@@ -8,17 +9,20 @@ import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a cache deletes, and what it takes for its own. */
+/** What a cache keeps and deletes, and what it takes for its own. */
 final class CacheFolderTest {
   private static final int MOST = 2000;
 
@@ -33,6 +37,18 @@ final class CacheFolderTest {
     cache.put("newest", new byte[] {1});
   }
 
+  private static byte[] code(int length) {
+    byte[] code = new byte[length];
+    for (int i = 0; i < length; i++) {
+      code[i] = (byte) (i * 31);
+    }
+    return code;
+  }
+
+  private Path file(String key) {
+    return folder.resolve(key + ".kept");
+  }
+
   private List<Path> many(String ending) throws Exception {
     List<Path> files = new ArrayList<>();
     for (int i = 0; i < MOST; i++) {
@@ -41,6 +57,69 @@ final class CacheFolderTest {
       files.add(file);
     }
     return files;
+  }
+
+  @Test
+  void whatIsKeptIsFoundAgain() {
+    cache.put("a", code(1000));
+    cache.put("b", code(0));
+    assertThat(cache.get("a")).hasValue(code(1000));
+    assertThat(cache.get("b")).hasValue(new byte[0]);
+    assertThat(cache.get("c")).isEmpty();
+  }
+
+  @Test
+  void onlyItsOwnerMayEnter() throws Exception {
+    assumeThat(folder.getFileSystem().supportedFileAttributeViews()).contains("posix");
+    cache.put("a", code(10));
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)))
+        .isEqualTo("rwx------");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file("a"))))
+        .isEqualTo("rw-------");
+  }
+
+  @Test
+  void aFolderThatOthersMayWriteIsNotTrusted() throws Exception {
+    assumeThat(folder.getFileSystem().supportedFileAttributeViews()).contains("posix");
+    cache.put("a", code(10));
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrwx"));
+    assertThat(cache.get("a")).isEmpty();
+    cache.put("b", code(10));
+    assertThat(file("b")).doesNotExist();
+  }
+
+  @Test
+  void manyWritersLeaveWholeFilesOnly() throws Exception {
+    List<Thread> writers =
+        IntStream.range(0, 8)
+            .mapToObj(
+                w ->
+                    Thread.ofPlatform()
+                        .start(
+                            () -> {
+                              for (int i = 0; i < 50; i++) {
+                                cache.put("same", code(5000));
+                                cache
+                                    .get("same")
+                                    .ifPresent(found -> assertThat(found).isEqualTo(code(5000)));
+                              }
+                            }))
+            .toList();
+    for (Thread writer : writers) {
+      writer.join();
+    }
+    assertThat(cache.get("same")).hasValue(code(5000));
+    try (Stream<Path> files = Files.list(folder)) {
+      assertThat(files).hasSize(2);
+    }
+  }
+
+  @Test
+  void aFolderThatCannotBeMadeKeepsNothingAndIsNoError() throws Exception {
+    Path file = Files.writeString(parent.resolve("file"), "where a folder should be");
+    CacheFolder impossible = new CacheFolder(file.resolve("cache"));
+    impossible.put("a", code(10));
+    assertThat(impossible.get("a")).isEmpty();
   }
 
   @Test
