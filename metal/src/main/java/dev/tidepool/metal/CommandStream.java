@@ -47,6 +47,11 @@ final class CommandStream {
    *
    * @param command its name, for messages
    */
+  MetalEvent submit(String command, Consumer<Commands> encoding) {
+    return submit(command, encoding, null);
+  }
+
+  /** Like {@link #submit(String, Consumer)}, with a last step on the host. */
   MetalEvent submit(
       String command, Consumer<Commands> encoding, MetalEvent.@Nullable LastStep lastStep) {
     requireOpen();
@@ -103,7 +108,7 @@ final class CommandStream {
     } finally {
       lock.unlock();
     }
-    submit("encodeWaitForEvent:value:", _ -> {}, null).close();
+    submit("encodeWaitForEvent:value:", _ -> {}).close();
   }
 
   /**
@@ -119,7 +124,7 @@ final class CommandStream {
   }
 
   MetalEvent mark() {
-    return submit("commit", _ -> {}, null);
+    return submit("commit", _ -> {});
   }
 
   /** Waits until all commands have ended. */

@@ -195,8 +195,7 @@ final class DeviceMemory {
 
   /** Returns a block over a buffer of other code, which is retained until the block is freed. */
   MetalBlock adopt(long buffer, long bytes) {
-    Foundation.retain(buffer);
-    ObjectKind.LIVE.created(ObjectKind.BUFFER);
+    NativeCall.retain(ObjectKind.BUFFER, buffer);
     return blockOf(
         buffer,
         () ->

@@ -28,8 +28,7 @@ final class ForeignQueue implements NativeQueue {
               + "; create it with NativeAccess.device()");
     }
     ForeignQueue foreign = new ForeignQueue(new CommandStream(device, queue));
-    Foundation.retain(queue);
-    ObjectKind.LIVE.created(ObjectKind.QUEUE);
+    NativeCall.retain(ObjectKind.QUEUE, queue);
     return foreign;
   }
 

@@ -47,8 +47,7 @@ record Installed(List<Long> devices, String system, List<String> notes) {
     if (all != 0) {
       for (long device : Foundation.elements(all)) {
         if (device != preferred) {
-          Foundation.retain(device);
-          ObjectKind.LIVE.created(ObjectKind.DEVICE);
+          NativeCall.retain(ObjectKind.DEVICE, device);
           devices.add(device);
         }
       }

@@ -183,14 +183,11 @@ final class Metal {
 
   /** Returns the default device, owned; 0 if this session has none. */
   static long createSystemDefaultDevice() {
-    long device =
+    return counted(
+        ObjectKind.DEVICE,
         NativeCall.answer(
             "MTLCreateSystemDefaultDevice",
-            () -> (long) CREATE_SYSTEM_DEFAULT_DEVICE.handle().invokeExact());
-    if (device != 0) {
-      ObjectKind.LIVE.created(ObjectKind.DEVICE);
-    }
-    return device;
+            () -> (long) CREATE_SYSTEM_DEFAULT_DEVICE.handle().invokeExact()));
   }
 
   /** Returns a list of all devices, which the caller releases; 0 is an empty list. */

@@ -103,10 +103,9 @@ final class MetalQueue implements Queue {
         new MetalEvent.LastStep(
             () -> destination.copyFrom(contents),
             () -> NativeCall.release(ObjectKind.BUFFER, staging));
-    Foundation.retain(staging);
-    ObjectKind.LIVE.created(ObjectKind.BUFFER);
+    NativeCall.retain(ObjectKind.BUFFER, staging);
     try {
-      return submit(
+      return stream.submit(
           COPY, to -> copy(to, bytesOf(source, offset), new Bytes(staging, 0), bytes), lastStep);
     } catch (RuntimeException | Error refused) {
       lastStep.release().run();
@@ -151,7 +150,7 @@ final class MetalQueue implements Queue {
   }
 
   private Event copy(Bytes source, Bytes target, long bytes) {
-    return submit(COPY, to -> copy(to, source, target, bytes), null);
+    return stream.submit(COPY, to -> copy(to, source, target, bytes));
   }
 
   private void copy(Commands to, Bytes source, Bytes target, long bytes) {
@@ -205,7 +204,7 @@ final class MetalQueue implements Queue {
 
   private Event submitPieces(List<Piece> pieces, PieceCopy copy) {
     pieces.forEach(piece -> own(piece.block()));
-    return submit(COPY, to -> pieces.forEach(piece -> copy.encode(to, piece)), null);
+    return stream.submit(COPY, to -> pieces.forEach(piece -> copy.encode(to, piece)));
   }
 
   @Override
@@ -218,10 +217,8 @@ final class MetalQueue implements Queue {
     MetalBlock target = own(block);
     return bytes == 0
         ? mark()
-        : submit(
-            FILL,
-            to -> device.bytes().fill(to, target.buffer(), target.at(offset), bytes, value),
-            null);
+        : stream.submit(
+            FILL, to -> device.bytes().fill(to, target.buffer(), target.at(offset), bytes, value));
   }
 
   @Override
@@ -232,13 +229,12 @@ final class MetalQueue implements Queue {
     }
     return bytes == 0
         ? mark()
-        : submit(
+        : stream.submit(
             DISPATCH,
             to ->
                 device
                     .bytes()
-                    .fillWords(to, target.buffer(), target.at(offset), bytes, width, word),
-            null);
+                    .fillWords(to, target.buffer(), target.at(offset), bytes, width, word));
   }
 
   @Override
@@ -263,13 +259,12 @@ final class MetalQueue implements Queue {
           waits.add(wait);
         }
       }
-      return submit(
+      return stream.submit(
           DISPATCH,
           to -> {
             to.waitFor(waits);
             program.encode(to, launch);
-          },
-          null);
+          });
     } finally {
       waits.forEach(MetalEvent.Wait::close);
     }
@@ -307,11 +302,6 @@ final class MetalQueue implements Queue {
   @Override
   public Event mark() {
     return stream.mark();
-  }
-
-  private MetalEvent submit(
-      String command, Consumer<Commands> encoding, MetalEvent.@Nullable LastStep lastStep) {
-    return stream.submit(command, encoding, lastStep);
   }
 
   private MetalBlock own(Block block) {

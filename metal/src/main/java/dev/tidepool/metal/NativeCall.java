@@ -15,12 +15,6 @@ final class NativeCall {
     long invoke() throws Throwable;
   }
 
-  /** A call that returns a truth value, in the lowest byte. */
-  @FunctionalInterface
-  interface Truth {
-    byte invoke() throws Throwable;
-  }
-
   /** A call without a result. */
   @FunctionalInterface
   interface Command {
@@ -38,22 +32,18 @@ final class NativeCall {
     }
   }
 
-  static boolean truth(String name, Truth call) {
-    DriverCall.requireRunning(name, "Metal framework");
-    try {
-      return call.invoke() != 0;
-    } catch (Throwable thrown) {
-      throw DriverCall.unexpected(name, thrown);
-    }
+  static boolean truth(String name, Answer call) {
+    return answer(name, call) != 0;
   }
 
   static void run(String name, Command call) {
-    DriverCall.requireRunning(name, "Metal framework");
-    try {
-      call.invoke();
-    } catch (Throwable thrown) {
-      throw DriverCall.unexpected(name, thrown);
-    }
+    var _ =
+        answer(
+            name,
+            () -> {
+              call.invoke();
+              return 0;
+            });
   }
 
   /**
@@ -78,6 +68,12 @@ final class NativeCall {
         "nil",
         "Metal made no such object and does not say why; close buffers and try again",
         AcceleratorException.Kind.TRANSIENT);
+  }
+
+  /** Retains an object, which the caller then owns. */
+  static void retain(ObjectKind kind, long object) {
+    Foundation.retain(object);
+    ObjectKind.LIVE.created(kind);
   }
 
   /** Releases an owned object; during shutdown this does nothing. */
