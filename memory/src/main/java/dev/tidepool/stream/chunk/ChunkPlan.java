@@ -68,7 +68,7 @@ public record ChunkPlan(int workers, long chunk) {
     long wanted = Math.max(SMALLEST_CHUNK, bytes / work.widest());
     // Little work is divided evenly, in whole smallest chunks, rather than left to one worker.
     wanted =
-        Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_WORKERS, workers - spare))));
+        Math.min(wanted, roundUp(Math.ceilDiv(length, Math.max(FEWEST_WORKERS, workers - spare))));
 
     long affordable = wishes.memoryLimit() / work.accelerators() / work.footprint();
     if (length <= Math.min(wanted, affordable)) {
@@ -80,7 +80,7 @@ public record ChunkPlan(int workers, long chunk) {
     workers = Math.min(workers, affordable / SMALLEST_CHUNK);
     long chunk = Math.min(wanted, affordable / workers);
     chunk -= chunk % SMALLEST_CHUNK;
-    return new ChunkPlan((int) Math.min(workers, ceilDivide(length, chunk)), chunk);
+    return new ChunkPlan((int) Math.min(workers, Math.ceilDiv(length, chunk)), chunk);
   }
 
   private static IllegalArgumentException tooSmall(Work work, long length, long limit) {
@@ -100,11 +100,7 @@ public record ChunkPlan(int workers, long chunk) {
             + " bytes");
   }
 
-  private static long ceilDivide(long amount, long by) {
-    return (amount - 1) / by + 1;
-  }
-
   private static long roundUp(long elements) {
-    return ceilDivide(elements, SMALLEST_CHUNK) * SMALLEST_CHUNK;
+    return Math.ceilDiv(elements, SMALLEST_CHUNK) * SMALLEST_CHUNK;
   }
 }
