@@ -18,9 +18,9 @@ final class EvaluationTargets {
   private final ReducedResults reduced;
 
   /**
-   * Creates them for a run that has its inputs.
+   * Creates the targets of a run whose inputs are open.
    *
-   * @param reduced which is told the types of what is reduced
+   * @param reduced receives the types of the reduced arrays
    */
   EvaluationTargets(
       NpyEvaluation.Request request,
@@ -36,7 +36,7 @@ final class EvaluationTargets {
   /**
    * Returns the files of the results, by name.
    *
-   * @throws dev.tidepool.KernelCompilationException if the expression does not fit what it is given
+   * @throws dev.tidepool.KernelCompilationException if the expression does not match its arguments
    * @throws IllegalArgumentException if a name is given but not used, a scalar does not fit, or the
    *     mask is no truth value
    */

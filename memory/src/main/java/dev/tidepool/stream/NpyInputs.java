@@ -19,11 +19,13 @@ import java.util.Map;
 
 /**
  * The {@code .npy} files that a pipeline reads, all of one shape. Results have that shape, and the
- * order of the files: if these disagree, C order, and files in Fortran order are turned while they
- * are read.
+ * order of the files: if these differ, C order, and files in Fortran order are transposed while
+ * they are read.
  */
 final class NpyInputs implements AutoCloseable {
-  /** Bytes of a chunk that is worth turning: the more rows it has, the longer are the reads. */
+  /**
+   * The bytes of a chunk if files are transposed: the more rows it has, the longer the reads are.
+   */
   private static final long TURNING_CHUNK_BYTES = 16L << 20;
 
   private final Map<String, NpyReader> readers = new LinkedHashMap<>();
@@ -33,10 +35,10 @@ final class NpyInputs implements AutoCloseable {
   private NpyInputs() {}
 
   /**
-   * Opens files; none is a legal number, but then there is no shape and no length.
+   * Opens the files. There may be none; then there is no shape and no length.
    *
    * @throws IllegalArgumentException if shapes differ
-   * @throws NpyFormatException if one is no file that is read
+   * @throws NpyFormatException if one is not a supported {@code .npy} file
    * @throws dev.tidepool.TransferException if one cannot be opened
    */
   static NpyInputs open(Map<String, Path> files) {
@@ -77,7 +79,7 @@ final class NpyInputs implements AutoCloseable {
     return readers.values().iterator().next();
   }
 
-  /** Lets elements come in C order, whatever the order of the files. */
+  /** Makes elements come in C order, independent of the order of the files. */
   void inCOrder() {
     anyC = true;
   }
@@ -87,7 +89,7 @@ final class NpyInputs implements AutoCloseable {
     return readers;
   }
 
-  /** Returns the shape of all. */
+  /** Returns the shape of all files. */
   List<Long> shape() {
     return first().header().shape();
   }
@@ -97,7 +99,7 @@ final class NpyInputs implements AutoCloseable {
     readers.values().forEach(NpyReader::allowCriticalCalls);
   }
 
-  /** Elements of each. */
+  /** Returns the number of elements of each file. */
   long length() {
     return first().length();
   }
@@ -106,12 +108,14 @@ final class NpyInputs implements AutoCloseable {
     return anyFortran && !anyC;
   }
 
-  /** Returns whether some files are turned while they are read. */
+  /** Returns whether some files are transposed while they are read. */
   private boolean isAnyTurned() {
     return anyFortran && anyC;
   }
 
-  /** Returns the options, with large chunks if some files are turned and no size is asked for. */
+  /**
+   * Returns the options, with large chunks if some files are transposed and no size is requested.
+   */
   StreamOptions fitting(StreamOptions options) {
     return isAnyTurned() && options.chunkBytes() == 0
         ? options.withChunkBytes(TURNING_CHUNK_BYTES)
@@ -134,7 +138,7 @@ final class NpyInputs implements AutoCloseable {
     return turned ? new TransposedSource(source, reader.header().shape(), reader.whole()) : source;
   }
 
-  /** Returns what tells that the files are the same as in an earlier run. */
+  /** Returns traits that show whether the files are the same as in an earlier run. */
   List<Journal.Trait> traits() {
     List<Journal.Trait> traits = new ArrayList<>();
     for (Map.Entry<String, NpyReader> input : readers.entrySet()) {
@@ -173,7 +177,10 @@ final class NpyInputs implements AutoCloseable {
     closeAll(readers.values());
   }
 
-  /** Closes all, whatever fails; throws the first failure, with the others attached. */
+  /**
+   * Closes all files, also if some fail. Throws the first failure, with the others as suppressed
+   * exceptions.
+   */
   static void closeAll(Collection<? extends AutoCloseable> files) {
     TidepoolException failure = null;
     for (AutoCloseable file : files) {

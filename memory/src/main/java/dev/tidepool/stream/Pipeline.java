@@ -53,7 +53,7 @@ public final class Pipeline {
   private final PipelineSources sources = new PipelineSources();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
-  // Expressions as they were written, by what is left of them without their reductions.
+  // The texts of expressions with reductions, by their texts without these.
   private final Map<String, String> written = new HashMap<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
   private final PipelineSinks sinks = new PipelineSinks();
@@ -311,7 +311,7 @@ public final class Pipeline {
   }
 
   /**
-   * Hands every chunk to a consumer, one at a time, in arrays of its own.
+   * Passes every chunk to a consumer, one at a time, in a new array.
    *
    * @param <A> the array that carries elements
    */
@@ -322,7 +322,7 @@ public final class Pipeline {
       int count = Math.toIntExact(elementType.elements(source.byteSize()));
       A elements = elementType.newArray(count);
       elementType.read(source, 0, elements, 0, count);
-      // The consumer is the caller's: its own lock, which nothing else of the library ever takes.
+      // No other code of the library takes the lock of the caller's object.
       synchronized (consumer) {
         consumer.accept(elementOffset, elements);
       }

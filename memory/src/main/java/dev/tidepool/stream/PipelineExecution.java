@@ -19,8 +19,8 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 
 /**
- * Executes a {@link PipelineRequest} once: gives types to what its kernels make, creates its files,
- * and streams its arrays through a {@link PipelineRun}.
+ * Executes a {@link PipelineRequest} once: determines the types of the arrays, creates the files,
+ * and streams the arrays through a {@link PipelineRun}.
  */
 final class PipelineExecution {
   /** The bytes of a stream's arrays that are gathered before they are computed. */
@@ -44,7 +44,7 @@ final class PipelineExecution {
   /**
    * Opens what the request reads, computes, and puts the files in their places.
    *
-   * @param running what other threads cancel
+   * @param running lets other threads cancel the run
    */
   static Pipeline.Outcome run(
       PipelineRequest request, RunningPipeline running, StreamOptions options) {
@@ -94,7 +94,7 @@ final class PipelineExecution {
     StagePlan plan =
         StagePlan.of(
             computation.kernels(), known, computation.scalars(), wanted, request.sources().paths());
-    // Before any file is begun, or what an earlier run has left would be lost.
+    // Checked before a file is created, which would delete the files of an earlier run.
     StagePlan.checkUse(
         computation.kernels(), read.keySet(), computation.kernelScalars().keySet(), wanted);
     return plan.arrays();

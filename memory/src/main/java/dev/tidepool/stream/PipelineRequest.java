@@ -8,10 +8,10 @@ import dev.tidepool.stream.pipeline.StagePlan;
 import java.util.List;
 
 /**
- * What a {@link Pipeline} is asked for.
+ * The request of a {@link Pipeline}.
  *
- * @param memories of the accelerators that compute
- * @param resumable whether output files outlive a run that does not come to its end
+ * @param memories the managers of the accelerators that compute
+ * @param resumable whether output files are kept if the run does not complete
  */
 record PipelineRequest(
     PipelineSources sources,
@@ -22,7 +22,7 @@ record PipelineRequest(
   /**
    * Checks what can be checked before a file is opened.
    *
-   * @throws IllegalArgumentException if something is missing, or cannot be had with something else
+   * @throws IllegalArgumentException if a part is missing, or two parts exclude each other
    */
   void check(StreamOptions options) {
     checkComplete();
@@ -71,7 +71,7 @@ record PipelineRequest(
     }
   }
 
-  /** Refuses what no later run could go on with. */
+  /** Checks that a later run could continue. */
   private void checkResumable() {
     sources.checkResumable();
     sinks.checkResumable();

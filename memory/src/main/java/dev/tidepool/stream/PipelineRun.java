@@ -33,10 +33,10 @@ final class PipelineRun implements AutoCloseable {
   }
 
   /**
-   * Opens the files that are read; none is a legal number.
+   * Opens the files that are read, if any.
    *
    * @throws IllegalArgumentException if shapes differ
-   * @throws NpyFormatException if one is no file that is read
+   * @throws NpyFormatException if one is not a supported {@code .npy} file
    * @throws dev.tidepool.TransferException if one cannot be opened
    */
   static PipelineRun open(
@@ -55,7 +55,7 @@ final class PipelineRun implements AutoCloseable {
   }
 
   /**
-   * Creates the files that are written; none is a legal number.
+   * Creates the files that are written, if any.
    *
    * @throws dev.tidepool.TransferException as {@link NpyWriter#create} does
    */
@@ -67,7 +67,7 @@ final class PipelineRun implements AutoCloseable {
    * Reopens the files that an earlier run of the same work left, or else creates them.
    *
    * @param targets at least one
-   * @param kernels what tells that the kernels are those of the earlier run
+   * @param kernels traits that show whether the kernels are those of the earlier run
    * @throws dev.tidepool.TransferException as {@link NpyWriter#create} does, or if another run is
    *     at the same work
    */
@@ -83,12 +83,14 @@ final class PipelineRun implements AutoCloseable {
     return outputs.writers();
   }
 
-  /** Returns what came of an earlier run, for people to read; empty if there was none. */
+  /** Returns a text for users about an earlier run; empty if there was none. */
   String resumption() {
     return outputs.resumption();
   }
 
-  /** Begins a pipeline of the kernels on accelerators, at least one, without arrays so far. */
+  /**
+   * Returns a builder of the kernels' pipeline on at least one accelerator, still without arrays.
+   */
   ChunkedPipeline.Builder on(List<UnifiedMemoryManager> memories) {
     List<KernelSource> kernels = computation.kernels();
     UnifiedMemoryManager first = memories.getFirst();
@@ -103,10 +105,10 @@ final class PipelineRun implements AutoCloseable {
   }
 
   /**
-   * Streams what the run has not written so far; returns when all was written.
+   * Streams the elements that are not written yet. Returns when all are written.
    *
    * @param builder a pipeline of {@link #on} with its sources and sinks
-   * @return the accelerators that failed while others went on, by id, with what failed
+   * @return the accelerators that failed while others continued, by id, with their failures
    * @throws IllegalArgumentException if the arrays, the scalars or the options do not fit; the
    *     message says what works
    * @throws java.util.concurrent.CancellationException if it was cancelled
@@ -122,7 +124,7 @@ final class PipelineRun implements AutoCloseable {
   /**
    * Checks what was read and puts all files in their places, or none if one cannot be put there.
    *
-   * @param completing completes what else the run makes, before the first file appears
+   * @param completing completes the other results of the run, before the first file appears
    * @throws dev.tidepool.TransferException if the checksum of an input is wrong, or a file cannot
    *     be put in its place
    */

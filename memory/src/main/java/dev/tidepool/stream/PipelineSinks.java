@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.LongFunction;
 
-/** The names that a pipeline writes, with where each goes to. Not thread-safe. */
+/** The names that a pipeline writes, with their sinks. Not thread-safe. */
 final class PipelineSinks {
   private final Map<String, Path> files = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
@@ -52,12 +52,12 @@ final class PipelineSinks {
     }
   }
 
-  /** Lets the file of a name replace the one that exists. */
+  /** Lets the file of a name replace an existing one. */
   void replacing(String name) {
     replaced.add(name);
   }
 
-  /** Lets all files replace those that exist. */
+  /** Lets all files replace existing ones. */
   void overwriting() {
     overwrite = true;
   }
@@ -86,7 +86,7 @@ final class PipelineSinks {
    * Takes the length of a stream from the sinks that have one.
    *
    * @param length whether something else than the sinks needs the length
-   * @throws IllegalArgumentException if they have another one, or it is needed and not known
+   * @throws IllegalArgumentException if the lengths differ, or the length is needed and unknown
    */
   void fit(StreamedArrays<?> arrays, boolean length) {
     arrays.fit(others);
@@ -106,11 +106,12 @@ final class PipelineSinks {
   }
 
   /**
-   * Returns what the {@code .npy} files will be: like those that are read, or of one dimension.
+   * Returns the {@code .npy} files to create. Their shape is that of the files that are read;
+   * without these they have one dimension.
    *
-   * @param types of what the kernels make
-   * @param length elements of each
-   * @throws IllegalArgumentException if no kernel makes what goes to one
+   * @param types the types of all arrays
+   * @param length the number of elements of each
+   * @throws IllegalArgumentException if no kernel writes the array of a file
    */
   Map<String, NpyOutputs.Target> targets(
       Map<String, ElementType<?>> types, NpyInputs inputs, long length) {
@@ -126,9 +127,9 @@ final class PipelineSinks {
   }
 
   /**
-   * Refuses names that no kernel has.
+   * Checks that each name is in a kernel.
    *
-   * @throws IllegalArgumentException that tells the first one
+   * @throws IllegalArgumentException if one is not
    */
   void checkMade(List<KernelSource> kernels) {
     Set<String> unmade = new LinkedHashSet<>(names);
@@ -140,7 +141,7 @@ final class PipelineSinks {
   }
 
   /**
-   * Refuses sinks that keep nothing for a later run.
+   * Checks that a later run could continue all sinks.
    *
    * @throws IllegalArgumentException if one is no {@code .npy} file
    */

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The names that a pipeline reads, with where each comes from. Not thread-safe. */
+/** The names that a pipeline reads, with their sources. Not thread-safe. */
 final class PipelineSources {
   private final Map<String, Path> files = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
@@ -72,7 +72,7 @@ final class PipelineSources {
   }
 
   /**
-   * Returns all sources of a run, by name; of a stream its window.
+   * Returns all sources of a run, by name; for a stream, its window.
    *
    * @param inputs the {@code .npy} files, open
    * @param opened the raw files, open
@@ -88,7 +88,7 @@ final class PipelineSources {
   }
 
   /**
-   * Refuses sources that a later run could not compare with those of an earlier one.
+   * Checks that a later run could compare all sources with those of this one.
    *
    * @throws IllegalArgumentException if one is no {@code .npy} file
    */

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads the Python literal that heads a {@code .npy} file: strings, integers, {@code True}, {@code
- * False}, {@code None}, tuples, lists and dicts of them. A dict becomes a {@link Map}, a list a
- * {@link List}, a tuple a {@link Tuple}, an integer a {@link BigInteger}, {@code None} the constant
- * {@link #NONE}.
+ * Parses the Python literal at the start of a {@code .npy} file: strings, integers, {@code True},
+ * {@code False}, {@code None}, tuples, lists and dicts of them. A dict becomes a {@link Map}, a
+ * list a {@link List}, a tuple a {@link Tuple}, an integer a {@link BigInteger}, {@code None} the
+ * constant {@link #NONE}.
  *
- * <p>Whatever the text, the only exception is {@link NpyFormatException}: nesting is bounded, and
- * so is the number of values, each of which takes many times the memory of its two characters.
+ * <p>For any text, the only exception is {@link NpyFormatException}: nesting is bounded, and so is
+ * the number of values, each of which takes many times the memory of its two characters.
  */
 final class PythonLiteralParser {
   /** A Python tuple, which a list is not. */
@@ -152,7 +152,7 @@ final class PythonLiteralParser {
         char escaped = peek();
         at++;
         if (escaped != '\\' && escaped != '\'' && escaped != '"') {
-          // What other escapes mean matters to no key and no type that is read.
+          // Other escapes occur in no supported key or type.
           string.append('\\');
         }
         next = escaped;
@@ -181,7 +181,7 @@ final class PythonLiteralParser {
   }
 
   private BigInteger integer(String word, int start) {
-    // Python 2 marked its long integers so.
+    // Python 2 marked long integers in this way.
     String digits = word.endsWith("L") ? word.substring(0, word.length() - 1) : word;
     int first = digits.startsWith("-") || digits.startsWith("+") ? 1 : 0;
     boolean legal = digits.length() > first && digits.length() <= LONGEST_INTEGER;

@@ -22,7 +22,7 @@ import java.util.function.Predicate;
 
 /**
  * The raw files of one run of a pipeline: those that are read, and those that are written, which
- * are put in their places when all are whole.
+ * are put in their places when all are complete.
  */
 final class RawFiles implements AutoCloseable {
   private final Map<String, RawReader> readers = new LinkedHashMap<>();
@@ -38,7 +38,7 @@ final class RawFiles implements AutoCloseable {
   }
 
   /**
-   * Opens the files that are read; none is a legal number.
+   * Opens the files that are read, if any.
    *
    * @throws IllegalArgumentException if one has no whole number of elements
    * @throws TransferException if one cannot be read
@@ -58,7 +58,7 @@ final class RawFiles implements AutoCloseable {
   /**
    * Begins the files that are written.
    *
-   * @param length elements of each
+   * @param length the number of elements of each
    * @param replaces whether a name's file may replace one that exists
    * @throws TransferException as {@link NpyWriter#create} does
    */

@@ -23,8 +23,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What becomes of computed elements that are no file as they are: reductions to values, reductions
- * along an axis, and selections.
+ * The results of an evaluation that are not written as they are computed: reductions to values,
+ * reductions along an axis, and selections.
  */
 final class ReducedResults {
   private final NpyEvaluation.Request request;
@@ -40,9 +40,9 @@ final class ReducedResults {
   private List<OrderedConsumer> files = List.of();
 
   /**
-   * Creates them for arrays of a shape.
+   * Creates the results for arrays of a shape.
    *
-   * @param reductions of the expression
+   * @param reductions the reductions of the expression
    * @param fortran whether elements come in Fortran order
    * @throws IllegalArgumentException if the shape lacks the axis that is asked for, or a result
    *     needs an element and has none
@@ -101,7 +101,10 @@ final class ReducedResults {
     return shape.get(axis());
   }
 
-  /** Elements between neighbours along the axis, as they come. */
+  /**
+   * Returns the number of elements from one to its neighbour along the axis, in the order of the
+   * stream.
+   */
   private long inner() {
     return count(fortran ? shape.subList(0, axis()) : shape.subList(axis() + 1, shape.size()));
   }
@@ -116,7 +119,10 @@ final class ReducedResults {
     return reduced;
   }
 
-  /** How messages call a result along the axis, by its index as results come. */
+  /**
+   * Returns the name of a result along the axis in messages, by its index in the order of the
+   * results.
+   */
   private String place(long index) {
     List<Long> reduced = reducedShape();
     if (reduced.isEmpty()) {
@@ -132,7 +138,7 @@ final class ReducedResults {
     return "result " + (fortran ? coordinates : coordinates.reversed());
   }
 
-  /** Sets the type of what a reduction takes; each needs one before {@link #begin}. */
+  /** Sets the type of a reduction's elements, which {@link #begin} needs. */
   void reducing(Reduction reduction, ScalarType type) {
     types.put(reduction.name(), type);
   }
@@ -156,7 +162,7 @@ final class ReducedResults {
     return NpyHeader.of(asked, fortran, reducedShape());
   }
 
-  /** Returns the shape of other results; of a selection, its longest. */
+  /** Returns the shape of other results; for a selection, the largest possible one. */
   List<Long> resultShape() {
     return request.mask().isEmpty() ? shape : List.of(length);
   }
@@ -164,7 +170,7 @@ final class ReducedResults {
   /**
    * Creates the sinks; the mask is first.
    *
-   * @param writers of the files, by name
+   * @param writers the writers of the files, by name
    */
   Map<String, Sink> begin(Map<String, NpyWriter> writers) {
     Map<String, Sink> sinks = new LinkedHashMap<>();
@@ -228,7 +234,7 @@ final class ReducedResults {
     return !files.isEmpty();
   }
 
-  /** All sinks have a range. */
+  /** Drops the mask of a range that all sinks have received. */
   void written(ChunkScheduler.Range range) {
     if (mask != null) {
       mask.forget(range.from());
@@ -236,7 +242,7 @@ final class ReducedResults {
   }
 
   /**
-   * All elements came.
+   * Completes the results, after all elements.
    *
    * @throws IllegalArgumentException if a result needs an element and none is selected
    */

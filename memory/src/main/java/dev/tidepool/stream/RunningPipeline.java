@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs chunked pipelines, one after another, so that other threads can cancel the one that runs.
  *
- * <p>{@link #cancel()} is for any thread, the rest for one.
+ * <p>Any thread may call {@link #cancel()}; one thread calls the other methods.
  */
 final class RunningPipeline {
   private volatile @Nullable ChunkedPipeline current;
@@ -37,8 +37,8 @@ final class RunningPipeline {
   }
 
   /**
-   * Returns the accelerators that failed in the last pipeline while others went on, by id, with
-   * what failed.
+   * Returns the accelerators that failed in the last pipeline while others continued, by id, with
+   * their failures.
    */
   Map<String, Throwable> dropped() {
     ChunkedPipeline pipeline = current;
@@ -46,7 +46,7 @@ final class RunningPipeline {
   }
 
   /**
-   * Stops the pipeline that runs before its next chunks, and every later one at its beginning; they
+   * Stops the running pipeline before its next chunks, and every later one at its start. Their runs
    * throw.
    */
   void cancel() {

@@ -64,7 +64,7 @@ final class StreamedArrays<A> {
   }
 
   /**
-   * Begins the one run that there may be: what it has taken of the arrays is gone, however it ends.
+   * Begins the only run. There can be no second one, because a run consumes the arrays.
    *
    * @throws IllegalStateException if it began before
    */
@@ -80,18 +80,18 @@ final class StreamedArrays<A> {
     return length >= 0;
   }
 
-  /** Elements that there may be. */
+  /** Returns the most elements that there can be. */
   long room() {
     return isLengthKnown() ? length : Long.MAX_VALUE;
   }
 
-  /** Some elements in a row; none before the first {@link #next}, nor at the end. */
+  /** Returns the current elements; none before the first {@link #next}, and at the end. */
   Source window() {
     return window;
   }
 
   /**
-   * Goes on to the next elements, about {@code enough} bytes of them; whether there are any.
+   * Moves to the next elements, about {@code enough} bytes. Returns whether there are any.
    *
    * @throws IllegalArgumentException if there are more or fewer than the length
    */
@@ -107,7 +107,7 @@ final class StreamedArrays<A> {
     return window.length() > 0;
   }
 
-  /** Returns an exception that tells the position in the stream, which the window does not know. */
+  /** Returns an exception with the position in the stream, which the window does not know. */
   CancellationException cancelled(CancellationException cause) {
     CancellationException cancelled =
         new CancellationException(
@@ -133,8 +133,8 @@ final class StreamedArrays<A> {
   }
 
   /**
-   * Returns a listener that is told how far the window is, and tells how far the stream is, as much
-   * as is known of it.
+   * Returns a listener for the progress of the window that reports the progress of the stream, as
+   * far as it is known.
    */
   StreamProgress told(StreamProgress progress) {
     long before = start;
@@ -146,7 +146,7 @@ final class StreamedArrays<A> {
   }
 
   /**
-   * Some arrays, one after another, as a source.
+   * Consecutive arrays as a source.
    *
    * @param <A> the array that carries elements
    */
@@ -154,7 +154,9 @@ final class StreamedArrays<A> {
     private final ElementType<A> type;
     private final List<A> arrays = new ArrayList<>();
 
-    /** Where each array begins, which may be before these elements do, and the end of the last. */
+    /**
+     * The start of each array, which may be before the first element, and the end of the last one.
+     */
     private final List<Long> starts = new ArrayList<>();
 
     // The last arrays may have more elements, which come next.
@@ -166,9 +168,9 @@ final class StreamedArrays<A> {
     }
 
     /**
-     * Returns what comes after these: what they left over and the next arrays, until there are
-     * {@code enough} bytes or no more arrays. Unless it is all, a multiple of 1024 elements, so
-     * that what comes after begins where ranges of sinks may.
+     * Returns the elements after these: the rest of these arrays and the next ones, until there are
+     * {@code enough} bytes or no more arrays. If arrays are left, the number of elements is a
+     * multiple of 1024, because ranges of sinks begin at such multiples.
      */
     ArraySource<A> next(Iterator<? extends A> more, long enough) {
       int index = length < starts.getLast() ? holding(length) : arrays.size();

@@ -7,7 +7,8 @@
  * workers. It may use every package below it. No package uses it; {@code runtime.kernel} finds
  * {@code StreamedKernels} as a service. Files are read and written at positions through reused
  * blocks, never mapped: on a page cache that is faster than page faults, it bounds the memory that
- * stays resident, and a file that shrinks under us is an error of ours, not a fault of the machine.
+ * stays resident, and a file that shrinks causes an exception of this library, not a fault of the
+ * virtual machine.
  */
 @NullMarked
 package dev.tidepool.stream;

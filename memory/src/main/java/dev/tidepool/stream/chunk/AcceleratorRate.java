@@ -5,8 +5,8 @@ import dev.tidepool.UnifiedMemoryManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one accelerator progresses with its part of a pipeline: the chunks that fit its memory, and
- * how fast a worker of it carries them.
+ * The progress of one accelerator in a pipeline: the size of its chunks, and the speed of its
+ * workers.
  *
  * <p>Locking: everything but {@link #size} is read and written under the lock of {@link
  * ChunkScheduler}.
@@ -42,12 +42,12 @@ public final class AcceleratorRate {
     return accelerator;
   }
 
-  /** Returns whether it is this machine's processor, whatever driver it stands behind. */
+  /** Returns whether the accelerator is this machine's processor, under any driver. */
   boolean isOnThisProcessor() {
     return onThisProcessor;
   }
 
-  /** Elements of a chunk at most; they shrink when memory runs out. */
+  /** Returns the most elements of a chunk. They shrink when memory runs out. */
   public long size() {
     return size;
   }
@@ -61,7 +61,7 @@ public final class AcceleratorRate {
     return workers;
   }
 
-  /** Returns whether some worker of it still works. */
+  /** Returns whether the accelerator has workers and has not failed. */
   boolean isActive() {
     return workers > 0 && failure == null;
   }
@@ -70,17 +70,19 @@ public final class AcceleratorRate {
     return elementsPerNano > 0;
   }
 
-  /** Elements that one worker carries in a nanosecond; 0 before the first was measured. */
+  /**
+   * Returns the elements that one worker computes in a nanosecond; 0 before the first measurement.
+   */
   double workerRate() {
     return elementsPerNano;
   }
 
-  /** Elements of the largest chunk that was measured. */
+  /** Returns the elements of the largest chunk that was measured. */
   long largestMeasured() {
     return largest;
   }
 
-  /** Elements that all workers carry in a nanosecond. */
+  /** Returns the elements that all workers compute in a nanosecond. */
   double rate() {
     return elementsPerNano * workers;
   }
@@ -107,7 +109,10 @@ public final class AcceleratorRate {
     workers--;
   }
 
-  /** Why its workers stopped for good while others went on; null if they did not. */
+  /**
+   * Returns the failure that stopped this accelerator while others continued; null if there is
+   * none.
+   */
   public @Nullable Throwable failure() {
     return failure;
   }

@@ -3,7 +3,7 @@ package dev.tidepool.stream.chunk;
 import dev.tidepool.ByteSize;
 
 /**
- * How work is cut into chunks.
+ * The number of workers of an accelerator, and the size of their chunks.
  *
  * @param workers chunks in flight
  * @param chunk elements of one chunk
@@ -17,22 +17,22 @@ public record ChunkPlan(int workers, long chunk) {
 
   private static final long SHARED_CHUNK_BYTES = 1L << 20;
   private static final long DEVICE_CHUNK_BYTES = 8L << 20;
-  // One on its way there, one computed, one on its way back, and one between the host's ends.
+  // One is transferred to the device, one computed, one transferred back, one read or written.
   private static final int DEVICE_WORKERS = 4;
   // One worker waits for its file or its device while another one computes.
   private static final int FEWEST_WORKERS = 2;
-  // Beside one a processor: workers wait for each other to write to the same file.
+  // Besides one for each processor, because workers wait for each other to write to a file.
   private static final int SPARE_WORKERS = 1;
 
   /**
-   * What is to be cut.
+   * The work that is divided.
    *
    * @param length elements of every array
    * @param widest bytes of an element of the widest array
    * @param perElement bytes of an element of all arrays together
    * @param shared whether the accelerator shares the host's memory, so that there is one copy
-   * @param processors how many the machine has
-   * @param accelerators how many share the memory limit evenly, this one included
+   * @param processors the number of processors of the machine
+   * @param accelerators the number of accelerators, which share the memory limit evenly
    */
   public record Work(
       long length, long widest, long perElement, boolean shared, int processors, int accelerators) {
@@ -42,7 +42,7 @@ public record ChunkPlan(int workers, long chunk) {
   }
 
   /**
-   * What the program asks for.
+   * The numbers that the options request.
    *
    * @param workers chunks in flight; 0 to choose
    * @param chunkBytes of the widest array in one chunk; 0 to choose

@@ -11,21 +11,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is still to be done, shared by the workers of all accelerators, with how it ends: all done,
- * a failure, or a cancellation.
+ * The remaining work of a pipeline, which the workers of all accelerators share, and how it ends:
+ * completely, by a failure, or by a cancellation.
  *
  * <p><b>Shares.</b> Workers take chunks when they have nothing to do, so faster accelerators take
  * more of them. One accelerator alone takes whole chunks. Several begin with the smallest, which
  * are measured, and later take at most half of the part of what is left that is theirs by speed:
  * guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in factoring (Hummel et
- * al., 1996). So all end at nearly the same time. A worker which would still carry its chunk when
- * the others have done all the rest stands by. Of accelerators that are this machine's processor
- * under different drivers the fastest goes on alone: together they would only share its cores.
+ * al., 1996). So all end at nearly the same time. A worker that would still compute its chunk when
+ * the others have done all the rest waits. If several accelerators are this machine's processor
+ * under different drivers, only the fastest continues: together they would share its cores.
  *
  * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
  *
- * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A worker
- * that stands by waits for its condition. {@link #stopped} is also read without it.
+ * <p>Locking: one lock guards everything, and is held only for arithmetic. A waiting worker waits
+ * for the condition of the lock. {@link #stopped} is also read without the lock.
  */
 public final class ChunkScheduler {
   /** Elements {@code from} to {@code from + count}. */
@@ -54,11 +54,11 @@ public final class ChunkScheduler {
   private @Nullable Throwable failure;
 
   /**
-   * Work for some accelerators.
+   * Creates the work of some accelerators.
    *
-   * @param length elements of all
-   * @param open what of them is to be done
-   * @param workers of all accelerators together
+   * @param length the number of all elements
+   * @param open the ranges that remain to be done
+   * @param workers the workers of all accelerators together
    */
   public ChunkScheduler(
       long length, Collection<Range> open, List<AcceleratorRate> rates, int workers) {
@@ -71,8 +71,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * Returns the next chunk for a worker of an accelerator, or null if there is none or everything
-   * is to stop. Waits while others may yet leave some to it.
+   * Returns the next chunk for a worker of an accelerator, or null if there is none or the pipeline
+   * stops. Waits while others may still leave a chunk to it.
    */
   public @Nullable Range take(AcceleratorRate rate) {
     lock.lock();
@@ -88,7 +88,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Returns what {@link #take} gives if it need not wait; else null. */
+  /** Like {@link #take}, but returns null instead of waiting. */
   @Nullable Range poll(AcceleratorRate rate) {
     lock.lock();
     try {
@@ -114,14 +114,17 @@ public final class ChunkScheduler {
     return new Range(first.from(), taken);
   }
 
-  /** Returns what others carry may come back, that of a failed accelerator's workers too. */
+  /**
+   * Returns whether other accelerators have chunks in flight, which may come back, or may take open
+   * ones.
+   */
   private boolean othersAtWork(AcceleratorRate rate) {
     return rates.stream()
         .anyMatch(
             other -> other != rate && (other.isBusy() || (other.isActive() && !open.isEmpty())));
   }
 
-  /** Returns the elements that a worker should take now; 0 if it should rather stand by. */
+  /** Returns the elements that a worker should take now; 0 if it should wait. */
   private long portion(AcceleratorRate rate) {
     if (rates.size() == 1) {
       return rate.size();
@@ -134,7 +137,7 @@ public final class ChunkScheduler {
     if (!rate.isMeasured()) {
       return Math.min(ChunkPlan.SMALLEST_CHUNK, rate.size());
     }
-    // What small chunks tell of larger ones is trusted step by step.
+    // The speed that small chunks show is trusted for larger ones step by step.
     long most = Math.min(rate.size(), GROWTH * rate.largestMeasured());
     long least = Math.min(most, Math.max(ChunkPlan.SMALLEST_CHUNK, rate.size() / LEAST));
     if (rivals.stream().anyMatch(other -> outruns(other, rate))) {
@@ -155,7 +158,7 @@ public final class ChunkScheduler {
     return rate.workerRate() < fastest && lastToEnd ? 0 : count;
   }
 
-  /** Returns whether two accelerators are the same processor and the first makes more of it. */
+  /** Returns whether both accelerators are this machine's processor, and the first is faster. */
   private boolean outruns(AcceleratorRate one, AcceleratorRate other) {
     return one.isOnThisProcessor()
         && other.isOnThisProcessor()
@@ -165,15 +168,15 @@ public final class ChunkScheduler {
             || (one.rate() == other.rate() && rates.indexOf(one) < rates.indexOf(other)));
   }
 
-  /** Returns whether everything is to stop. */
+  /** Returns whether the workers must stop. */
   public boolean isStopped() {
     return stopped;
   }
 
   /**
-   * A part of what was taken was read, computed and written.
+   * Records that a part of a chunk was read, computed and written.
    *
-   * @param nanos what that took, or 0 if it tells nothing of the speed
+   * @param nanos the time that it took, or 0 if the time says nothing about the speed
    */
   public void completed(AcceleratorRate rate, long elements, long nanos) {
     lock.lock();
@@ -187,7 +190,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** All of what was taken is done, or was given up. */
+  /** Records that a chunk is done, or was given up. */
   public void ended(AcceleratorRate rate) {
     lock.lock();
     try {
@@ -198,7 +201,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Elements that are read, computed and written. */
+  /** Returns the number of elements that were read, computed and written. */
   public long completed() {
     lock.lock();
     try {
@@ -209,8 +212,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
-   * half of it. Returns whether that is worth another try.
+   * Halves the accelerator's chunks after a chunk of {@code count} elements found no memory.
+   * Returns false if chunks cannot be smaller.
    */
   public static boolean halve(AcceleratorRate rate, long count) {
     if (count <= ChunkPlan.SMALLEST_CHUNK) {
@@ -221,13 +224,13 @@ public final class ChunkScheduler {
     return true;
   }
 
-  /** What a worker does that found no memory for the smallest chunk. */
+  /** The next step of a worker that found no memory for the smallest chunk. */
   public enum WithoutMemory {
-    /** It has left its ranges to others, and ends. */
+    /** The worker has given its ranges back, and ends. */
     LEAVE,
-    /** It is the last one, but others held memory while it tried: it tries again. */
+    /** The worker is the last one, but others held memory while it tried: it tries again. */
     RETRY,
-    /** It is the last one, and held all the memory there was: it fails. */
+    /** The worker is the last one, and no other held memory: it fails. */
     FAIL
   }
 
@@ -236,7 +239,7 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A worker found no memory for the smallest chunk.
+   * Decides what a worker does that found no memory for the smallest chunk.
    *
    * @param workersBefore {@link #workersLeft} before the worker tried
    */
@@ -258,9 +261,9 @@ public final class ChunkScheduler {
   }
 
   /**
-   * An accelerator failed a worker, which leaves its ranges to the other accelerators and ends;
-   * false if there are none, and it must fail. The accelerator's other workers take no further
-   * chunk.
+   * Excludes an accelerator that failed. The worker's ranges go to the other accelerators, and its
+   * accelerator's other workers take no further chunk. Returns false if there is no other
+   * accelerator; the worker must then fail.
    */
   public boolean dropOut(AcceleratorRate rate, Collection<Range> ranges, Throwable thrown) {
     lock.lock();
@@ -283,8 +286,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A worker failed: everything stops. The first failure is the cause, others are attached to it if
-   * the heap has room for that. Does not throw, because the worker has still to leave.
+   * Stops all workers after a failure. Later failures are added to the first one as suppressed
+   * exceptions, if the heap has room. Does not throw, because the worker must still leave.
    */
   public void fail(Throwable thrown) {
     lock.lock();
@@ -300,7 +303,7 @@ public final class ChunkScheduler {
         attach(thrown);
       }
     } catch (OutOfMemoryError e) {
-      // The first failure tells enough.
+      // The first failure is sufficient.
       return;
     } finally {
       lock.unlock();
@@ -313,7 +316,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Everything stops at the next chunk. */
+  /** Stops all workers before their next chunks. */
   public void cancel() {
     lock.lock();
     try {
@@ -327,7 +330,7 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Returns whether it was cancelled before all was done. */
+  /** Returns whether the pipeline was cancelled before all elements were done. */
   public boolean isCancelled() {
     lock.lock();
     try {
@@ -348,8 +351,8 @@ public final class ChunkScheduler {
   }
 
   /**
-   * A worker found nothing more to do and ends. Returns false if a range was given back meanwhile:
-   * then the worker must go on.
+   * Removes a worker that found no further chunk. Returns false if a range was given back
+   * meanwhile; the worker must then continue.
    */
   public boolean leave(AcceleratorRate rate) {
     lock.lock();
@@ -375,7 +378,7 @@ public final class ChunkScheduler {
     return running.await(milliseconds, TimeUnit.MILLISECONDS);
   }
 
-  /** The ranges that {@code range} falls into when chunks have at most {@code count} elements. */
+  /** Divides a range into ranges of at most {@code count} elements. */
   public static List<Range> split(Range range, long count) {
     List<Range> parts = new ArrayList<>();
     for (long at = 0; at < range.count(); at += count) {

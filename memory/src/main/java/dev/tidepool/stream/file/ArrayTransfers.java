@@ -9,17 +9,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a file straight into Java arrays, or writes it from them, by critical calls. Such a call
- * copies nothing besides, but no safepoint is reached until it returns: while a slow disk answers,
- * no garbage is collected, and threads come to wait. So this is for processes that do little else.
+ * Reads a file directly into Java arrays, or writes it from them, by critical calls. Such a call
+ * makes no further copy, but no safepoint is reached until it returns: while a slow disk answers,
+ * no garbage is collected, and threads may wait. So this is for processes that do little else.
  *
  * <p>Thread-safe. The descriptor is closed after the last transfer.
  */
 final class ArrayTransfers implements AutoCloseable {
-  /** For less, a copy costs less than the call that spares it. */
+  /** A copy of fewer bytes costs less than a critical call. */
   private static final long SMALLEST = 64 << 10;
 
-  /** A longer call would hold safepoints off for longer. */
+  /** Longer calls would delay safepoints for longer. */
   private static final long LARGEST = 1 << 20;
 
   private final int descriptor;
@@ -87,7 +87,7 @@ final class ArrayTransfers implements AutoCloseable {
 
   private void leave() {
     if (users.leave()) {
-      // What was written is in the system's cache: an error of it is another call's.
+      // The bytes are in the system's cache; other calls report errors of the disk.
       var _ = LibC.closeFile(descriptor);
     }
   }

@@ -12,7 +12,7 @@ import java.util.ServiceLoader;
 
 /**
  * Recognizes compressed files and opens them with the codec of another module. The magic numbers
- * stand here, not in the codec, so that the error can name the missing module.
+ * are here, not in the codec, so that the error can name the missing module.
  */
 public final class CompressedFiles {
   private static final int LZ4_FRAME = 0x184D2204;

@@ -18,15 +18,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file that only its owner reaches, and that one run at a time has; the system takes it from a
- * process that dies.
+ * A file that only its owner can access, and that one run at a time locks. The system releases the
+ * lock of a process that dies.
  *
- * <p><b>Locks belong to the process</b>, and all of them on a file go when the process closes any
- * channel to it. So a path that this process has is not opened a second time.
+ * <p><b>Locks belong to the process</b>, and all of them on a file are released when the process
+ * closes any channel to it. So a path that this process has locked is not opened a second time.
  *
  * <p><b>The holder may delete the file</b> between the opening and the lock of another process.
- * That process then has the lock of a file that has no name. So a thread that has a lock checks
- * that the path still names the file that it named before the opening; if not, it starts again.
+ * That process then has the lock of a file without a name. So a thread that has a lock checks that
+ * the path still names the file that it named before the opening; if not, it starts again.
  */
 public final class LockedFile implements Closeable {
   private static final int LOOKS = 16;
@@ -44,10 +44,10 @@ public final class LockedFile implements Closeable {
   }
 
   /**
-   * Takes a file, which is made if there is none.
+   * Opens and locks a file. Creates it if it does not exist.
    *
-   * @param path with a folder
-   * @throws IOException if another run has it, others reach it, or the disk fails
+   * @param path a path with a folder
+   * @throws IOException if another run has locked it, other users can access it, or the disk fails
    */
   public static LockedFile open(Path path) throws IOException {
     Path folder = Objects.requireNonNull(path.getParent(), "a folder").toRealPath();
@@ -77,10 +77,13 @@ public final class LockedFile implements Closeable {
   /**
    * A file that is open and not locked yet.
    *
-   * @param key tells it from others that the path leads to at other times
+   * @param key identifies the file, because the path may name another one later
    */
   record Candidate(Path path, FileChannel channel, @Nullable Object key) {
-    /** Returns the file at a path, made if there is none; null if it is just gone. */
+    /**
+     * Returns the file at a path, and creates it if it does not exist; null if it was deleted
+     * meanwhile.
+     */
     static @Nullable Candidate at(Path path) throws IOException {
       boolean made = true;
       try {
@@ -102,7 +105,10 @@ public final class LockedFile implements Closeable {
       }
     }
 
-    /** Returns its channel, locked; null, and closed, if the path leads there no more. */
+    /**
+     * Locks the channel and returns it. If the path no longer names the file, closes the channel
+     * and returns null.
+     */
     @Nullable FileChannel lock() throws IOException {
       try {
         if (!takes()) {
@@ -112,7 +118,7 @@ public final class LockedFile implements Closeable {
           return channel;
         }
       } catch (NoSuchFileException _) {
-        // Its last user is just gone.
+        // Its last user has deleted it.
       } catch (IOException | RuntimeException | Error e) {
         channel.close();
         throw e;
@@ -134,7 +140,7 @@ public final class LockedFile implements Closeable {
     return channel;
   }
 
-  /** Deletes it before anybody else can have it. */
+  /** Deletes the file, then releases the lock. */
   public void delete() throws IOException {
     try {
       Files.deleteIfExists(path);
@@ -143,12 +149,12 @@ public final class LockedFile implements Closeable {
     }
   }
 
-  /** Lets others have it; idempotent. */
+  /** Releases the lock. Idempotent. */
   @Override
   public void close() throws IOException {
     if (ended.compareAndSet(false, true)) {
       try {
-        channel.close(); // And with it the lock.
+        channel.close(); // This also releases the lock.
       } finally {
         OURS.remove(known);
       }

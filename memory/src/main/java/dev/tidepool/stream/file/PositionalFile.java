@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Positional reads and writes of whole segments, by any number of threads.
  *
- * <p>A {@link FileChannel} closes for all threads when one is interrupted in it. This class keeps
- * the promise that interrupts stay set and harm no other thread: the interrupted thread's flag is
- * taken down for the time of the call, and a channel that closed nevertheless is opened again,
- * provided that the path still leads to the same file.
+ * <p>A {@link FileChannel} closes for all threads when one is interrupted in it. In this class, an
+ * interrupt stays set and affects no other thread: the thread's interrupt status is cleared during
+ * the call, and a channel that was closed nevertheless is opened again if the path still names the
+ * same file.
  *
  * <p>Locking: {@link #channel} and {@link #closed} change under this object's monitor; transfers
  * hold no lock.
@@ -59,14 +59,14 @@ public final class PositionalFile implements ByteSource {
     return opened(path, StandardOpenOption.READ, FileChannel.open(path, StandardOpenOption.READ));
   }
 
-  /** Makes what reads a file that was opened. */
+  /** Creates an object that reads an open file. */
   @FunctionalInterface
   public interface Opening<T> {
     T over(PositionalFile file) throws IOException;
   }
 
   /**
-   * Opens an existing file and makes what reads it. Closes the file again if that fails.
+   * Opens an existing file, and creates an object that reads it. Closes the file if that fails.
    *
    * @throws TransferException if it is no regular file, or cannot be opened or read
    */
@@ -91,9 +91,9 @@ public final class PositionalFile implements ByteSource {
   }
 
   /**
-   * Makes a new file for writes; fails if the path exists.
+   * Creates a new file for writes; fails if the path exists.
    *
-   * @param attributes that it has from the beginning
+   * @param attributes the attributes of the new file
    */
   public static PositionalFile create(Path path, FileAttribute<?>... attributes)
       throws IOException {
@@ -120,8 +120,8 @@ public final class PositionalFile implements ByteSource {
   }
 
   /**
-   * From now on Java arrays are read into, or written from, by critical calls if that is safe here:
-   * nothing is copied between, but each call holds safepoints off until the disk has answered.
+   * Lets Java arrays be read and written by critical calls, if that is safe here. Such calls make
+   * no copy, but each of them delays safepoints until the disk has answered.
    */
   public synchronized void allowCriticalCalls() throws IOException {
     // The system knows no path of another file system, such as that of a zip file.
@@ -146,7 +146,7 @@ public final class PositionalFile implements ByteSource {
     }
   }
 
-  /** Returns whether arrays are read into or written from without a copy. */
+  /** Returns whether Java arrays are read and written without a copy. */
   public boolean makesCriticalCalls() {
     return arrayTransfers != null;
   }
@@ -155,7 +155,7 @@ public final class PositionalFile implements ByteSource {
     return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
   }
 
-  /** Bytes that the file has now. */
+  /** Returns the current size in bytes. */
   @Override
   public long size() throws IOException {
     return Files.size(path);
@@ -192,7 +192,7 @@ public final class PositionalFile implements ByteSource {
       return;
     }
     ArrayTransfers arrays = arrayTransfers;
-    // How many bytes of an array went without a copy.
+    // The bytes that were transferred without a copy.
     long start = arrays == null ? 0 : arrays.transfer(position, segment);
     long end = segment.byteSize();
     if (start == end) {
@@ -255,7 +255,7 @@ public final class PositionalFile implements ByteSource {
       throw cause;
     }
     if (channel.isOpen()) {
-      return; // Another thread was here first.
+      return; // Another thread has opened it.
     }
     FileChannel fresh = FileChannel.open(path, access);
     boolean isSame = false;
@@ -272,7 +272,7 @@ public final class PositionalFile implements ByteSource {
     channel = fresh;
   }
 
-  /** Ends transfers that run with a {@link ClosedChannelException}; idempotent. */
+  /** Closes the file. Running transfers fail with a {@link ClosedChannelException}. Idempotent. */
   @Override
   public synchronized void close() throws IOException {
     closed = true;

@@ -9,11 +9,11 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * The unfinished files of this process. A virtual machine that is told to end, by Ctrl-C too,
- * deletes them on its way.
+ * The unfinished files of this process. They are deleted when the virtual machine shuts down, also
+ * after Ctrl-C.
  *
- * <p>Locking: everything under the class's monitor. A path is registered before its file is made
- * and forgotten after it was renamed or deleted, so every unfinished file will be deleted.
+ * <p>Locking: the class's monitor guards everything. A path is added before its file is created,
+ * and removed after the file was renamed or deleted, so every unfinished file is deleted.
  */
 public final class UnfinishedFiles {
   private static final Set<Path> PATHS = new HashSet<>();
@@ -24,9 +24,9 @@ public final class UnfinishedFiles {
   private UnfinishedFiles() {}
 
   /**
-   * Lets the end of the virtual machine delete a path.
+   * Adds a path, which is deleted when the virtual machine shuts down.
    *
-   * @throws IllegalStateException if it is ending already
+   * @throws IllegalStateException if it is already shutting down
    */
   public static synchronized void add(Path path) {
     if (ending) {

@@ -26,12 +26,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the threads that carry chunks of files through expressions on the CPU, in Java arrays: the
- * generated loops work on the arrays that chunks are read into and written from. Where a file does
- * not allow critical calls, a block of native memory stands between it and an array, for one array
- * at a time.
+ * A worker that computes expressions over files on the CPU, in Java arrays: the generated loops use
+ * the arrays that chunks are read into and written from. If a file does not allow critical calls,
+ * its bytes are copied through a block of native memory.
  *
- * <p>Ownership: arrays and block are made by the worker's thread and used by it alone.
+ * <p>Ownership: the worker's thread creates the arrays and the block, and only it uses them.
  */
 public final class ArrayWorker implements Runnable {
   /** Larger chunks are computed in buffers, so that the Java heap holds little. */
@@ -39,7 +38,7 @@ public final class ArrayWorker implements Runnable {
 
   private static final long BLOCK_ALIGNMENT = 4096;
 
-  /** An expression, with the names of what its loop takes, and its scalars. */
+  /** An expression as a loop, with the names of its arrays and the values of its scalars. */
   private static final class Step {
     final CpuLoop loop;
     final List<String> arrays;
@@ -52,7 +51,7 @@ public final class ArrayWorker implements Runnable {
     }
   }
 
-  /** What every worker works with. */
+  /** What all workers of an accelerator share. */
   public static final class Job {
     private final PipelineWorker.Job work;
     private final List<Step> steps = new ArrayList<>();
@@ -64,7 +63,7 @@ public final class ArrayWorker implements Runnable {
       }
     }
 
-    /** Returns the work in Java arrays; null if it is better or only done in buffers. */
+    /** Returns the job in Java arrays; null if buffers are better or necessary. */
     public static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, long memoryLimit) {
       long widest =
           work.arrays().values().stream().mapToLong(ElementType::byteSize).max().orElse(0);
@@ -108,10 +107,10 @@ public final class ArrayWorker implements Runnable {
   private final Map<String, Object> arrays = new LinkedHashMap<>();
   private final Map<String, MemorySegment> segments = new LinkedHashMap<>();
 
-  /** For each step, what its loop takes. */
+  /** The arguments of each step's loop. */
   private final List<Object[]> taken = new ArrayList<>();
 
-  /** Whether a chunk was carried: the first one pays for compilation. */
+  /** Whether a chunk was computed. The time of the first one includes compilation. */
   private boolean warm;
 
   public ArrayWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
@@ -139,7 +138,7 @@ public final class ArrayWorker implements Runnable {
     }
   }
 
-  /** Makes the arrays, and the block that stands between them and files. */
+  /** Creates the arrays. Returns the block through which files are copied. */
   private MemorySegment reserve(Arena arena) {
     int length = Math.toIntExact(Math.max(rate.size(), ChunkPlan.SMALLEST_CHUNK));
     long widest = 0;
@@ -155,7 +154,10 @@ public final class ArrayWorker implements Runnable {
     return arena.allocate(length * widest, BLOCK_ALIGNMENT);
   }
 
-  /** Plain loops: a chunk takes microseconds, and most are carried before the code is compiled. */
+  /**
+   * Uses plain loops: a chunk takes microseconds, and most are computed before this code is
+   * compiled.
+   */
   private void carry(Range range, MemorySegment block) {
     long start = System.nanoTime();
     for (Map.Entry<String, Source> source : job.work.sources().entrySet()) {

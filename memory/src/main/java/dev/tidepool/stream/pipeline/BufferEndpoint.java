@@ -24,7 +24,7 @@ public record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements Source, Sink
     buffer.copyTo(elementOffset, destination);
   }
 
-  /** By the way that the transfer engine finds from where the newest bytes are. */
+  /** Copies by the path that the transfer engine chooses for the location of the newest bytes. */
   @Override
   public boolean load(
       long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
@@ -36,7 +36,7 @@ public record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements Source, Sink
     } catch (OutOfDeviceMemoryException e) {
       throw e; // a smaller chunk may find room
     } catch (RuntimeException _) {
-      return false; // read tells whether it is the buffer's fault; if not, it was the accelerator's
+      return false; // if the buffer is the cause, read fails, too
     }
   }
 

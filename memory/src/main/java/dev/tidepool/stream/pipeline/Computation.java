@@ -9,11 +9,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a run computes of each element.
+ * The computation of a run.
  *
- * @param kernels at least one; each reads what those before it have made
- * @param reductions of names that kernels make
- * @param scalars values by name, of kernels and of the settings of reductions
+ * @param kernels at least one; each reads results of those before it
+ * @param reductions the reductions of arrays that kernels write
+ * @param scalars the values of names in kernels and in the settings of reductions
  */
 public record Computation(
     List<KernelSource> kernels, List<Reduction> reductions, Map<String, ?> scalars) {

@@ -19,26 +19,26 @@ import java.util.zip.CRC32;
 
 /**
  * Records which ranges of a computation are on disk, in a file beside its first result, so that the
- * work can go on after a crash, a kill or a power failure.
+ * work can be continued after a crash, a kill or a power failure.
  *
- * <p><b>Order.</b> A range is written down only after the bytes of its results were forced to the
- * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and
- * the chunks under way, are done again.
+ * <p><b>Order.</b> A range is recorded only after its results were forced to the disk. So what the
+ * journal says is true. At most the work of {@value #SECONDS} seconds and the chunks in flight are
+ * repeated.
  *
- * <p><b>Form.</b> Lines, each behind the checksum of its text: what the work is, then ranges, and
- * in the end the results that are put in their places. A line that a crash cut off, and all after
- * it, count for nothing. The file is its owner's alone, and locked while a process works on it; the
- * system takes the lock of one that dies.
+ * <p><b>Form.</b> The file has lines, each with the checksum of its text: a description of the
+ * work, then ranges, and at the end the results that are put in their places. A damaged line and
+ * all lines after it are ignored. Only the owner can access the file, and a process that works on
+ * it locks it.
  *
- * <p>Threads: {@link #written} is for any; of those that come together one forces the disk, and the
- * others go on at once. Nothing is forced under the monitor.
+ * <p>Threads: any thread may call {@link #written}. Of several threads, one forces the disk, and
+ * the others continue at once. Nothing is forced under the monitor.
  */
 public final class Journal implements AutoCloseable {
   /**
    * Something that the work depends on.
    *
-   * @param what how messages call it
-   * @param value what it is now
+   * @param what its name in messages
+   * @param value its current value
    */
   public record Trait(String what, String value) {
     public static Trait scalar(String name, Object value) {
@@ -50,7 +50,7 @@ public final class Journal implements AutoCloseable {
     }
   }
 
-  /** Makes everything written so far last. */
+  /** Forces everything written so far to the disk. */
   public interface Results {
     void force() throws IOException;
   }
@@ -67,7 +67,7 @@ public final class Journal implements AutoCloseable {
   private final FileChannel channel;
   private final List<String> found;
 
-  // Under the monitor.
+  // Guarded by the monitor.
   private List<Range> waiting = new ArrayList<>();
   private boolean forcing;
   private long next = System.nanoTime() + INTERVAL_NANOS;
@@ -99,7 +99,7 @@ public final class Journal implements AutoCloseable {
     }
   }
 
-  /** One result has one journal, whatever links lead there. */
+  /** Returns the path of the journal. A result has one journal, also if links lead to it. */
   private static Path beside(Path target) {
     try {
       Path file = AtomicFile.place(target);
@@ -127,7 +127,7 @@ public final class Journal implements AutoCloseable {
       lines.add(line.substring(space + 1));
       start = end + 1;
     }
-    // What is written next must not stand behind a damaged line.
+    // The next line must not follow a damaged one.
     channel.truncate(text.substring(0, start).getBytes(StandardCharsets.UTF_8).length);
     return lines;
   }
@@ -138,20 +138,17 @@ public final class Journal implements AutoCloseable {
     return Long.toHexString(sum.getValue());
   }
 
-  /** Returns whether a run began here before. */
+  /** Returns whether an earlier run has begun the journal. */
   public boolean isBegun() {
     return !found.isEmpty();
   }
 
-  /** Returns what the run that began here noted under a name; empty if there is nothing. */
+  /** Returns the note of the earlier run under a name; empty if there is none. */
   public String noted(String name) {
     return last("note " + name + " ");
   }
 
-  /**
-   * Returns what the last run noted of a result when all were put in their places; empty if none
-   * were.
-   */
+  /** Returns the last note of {@link #placing} about a result; empty if there is none. */
   public String placed(String name) {
     return last("place " + name + " ");
   }
@@ -164,7 +161,7 @@ public final class Journal implements AutoCloseable {
         .orElse("");
   }
 
-  /** Returns what is another than in the earlier run; empty if nothing is. */
+  /** Returns what differs from the earlier run; empty if nothing does. */
   public String change(List<Trait> work) {
     if (!found.getFirst().equals(FIRST)) {
       return "its journal is of another version";
@@ -195,7 +192,7 @@ public final class Journal implements AutoCloseable {
     }
   }
 
-  /** Notes something of each result; from now on they may be in their places. */
+  /** Writes a note for each result, before the first one is put in its place. */
   public void placing(Map<String, String> notes) {
     List<String> lines = new ArrayList<>();
     notes.forEach((name, value) -> lines.add("place " + name + " " + value));
@@ -206,7 +203,7 @@ public final class Journal implements AutoCloseable {
     }
   }
 
-  /** Returns what of {@code length} elements no earlier run has done, in order. */
+  /** Returns the ranges of {@code length} elements that no earlier run has done, in order. */
   public List<Range> left(long length) {
     TreeMap<Long, Long> done = new TreeMap<>();
     for (String line : found) {
@@ -229,7 +226,7 @@ public final class Journal implements AutoCloseable {
     return left;
   }
 
-  /** Notes that a range is written, and now and then makes all that are last. */
+  /** Records that a range was written. From time to time, forces the results to the disk. */
   public void written(Range range, Results results) {
     synchronized (this) {
       waiting.add(range);
@@ -241,7 +238,7 @@ public final class Journal implements AutoCloseable {
     force(results);
   }
 
-  /** Makes all ranges last that are written. */
+  /** Forces the results to the disk, and records all written ranges. */
   public void force(Results results) {
     List<Range> batch;
     synchronized (this) {
@@ -296,7 +293,7 @@ public final class Journal implements AutoCloseable {
     return FileErrors.failed("write", path, e);
   }
 
-  /** The work is done: nothing is left of the journal. */
+  /** Deletes the journal, because the work is done. */
   public void delete() {
     try {
       file.delete();
@@ -305,7 +302,7 @@ public final class Journal implements AutoCloseable {
     }
   }
 
-  /** Leaves the journal for a later run; idempotent. */
+  /** Closes the journal, which stays for a later run. Idempotent. */
   @Override
   public void close() {
     FileErrors.close(path, file);

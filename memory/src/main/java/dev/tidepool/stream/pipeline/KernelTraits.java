@@ -10,14 +10,17 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 
-/** Tells kernels from those of an earlier run, by all that their results depend on. */
+/**
+ * Describes kernels by all that their results depend on, to compare them with those of an earlier
+ * run.
+ */
 public final class KernelTraits {
   private KernelTraits() {}
 
   /**
-   * Returns one for each kernel.
+   * Returns a trait for each kernel.
    *
-   * @param first the number of the first one in its name
+   * @param first the number in the name of the first one
    */
   public static List<Journal.Trait> of(List<KernelSource> kernels, int first) {
     List<Journal.Trait> traits = new ArrayList<>();
@@ -28,7 +31,7 @@ public final class KernelTraits {
     return traits;
   }
 
-  /** Returns what a kernel's text does not tell of it. */
+  /** Returns a digest of what the text of a kernel does not contain. */
   private static String contents(KernelSource kernel) {
     return switch (kernel) {
       case KernelSource.CudaImage compiled -> digest(compiled.image());

@@ -5,9 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Refuses results that would be written over elements which are still to be read, or over each
- * other: chunks come in any order. What is written to the very bytes that it is read from is
- * updated in place, because each chunk is read before it is written.
+ * Refuses results that would overwrite elements that are still to be read, or each other, because
+ * chunks come in any order. A result may be written to exactly the bytes of a source, because each
+ * chunk is read before it is written.
  */
 public final class OverlapCheck {
   private OverlapCheck() {}

@@ -24,21 +24,21 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the threads that carry chunks through an accelerator: read, compute, write, and the next
- * one. A worker does one thing at a time; that it overlaps with the others makes the pipeline.
+ * A worker of an accelerator: reads a chunk, computes it, writes it, and takes the next one. Each
+ * worker does one step at a time; the steps of several workers overlap.
  *
- * <p>Ownership: a worker's buffers are its own, made by its thread, which closes them before it
- * leaves. Only {@link ChunkScheduler} is shared.
+ * <p>Ownership: the worker's thread allocates its buffers, and closes them before it leaves.
+ * Workers share only the {@link ChunkScheduler}.
  */
 public final class PipelineWorker implements Runnable {
   /**
    * A kernel of a pipeline, on one accelerator.
    *
-   * @param arrays the names whose buffers it takes
-   * @param scalars what it takes by value
+   * @param arrays the names of its arrays
+   * @param scalars the values of its scalars
    */
   public record Stage(Kernel kernel, Set<String> arrays, Map<String, Object> scalars) {
-    /** Copies what it is given. */
+    /** Copies the collections. */
     public Stage {
       arrays = Set.copyOf(arrays);
       scalars = Map.copyOf(scalars);
@@ -46,14 +46,14 @@ public final class PipelineWorker implements Runnable {
   }
 
   /**
-   * What every worker of an accelerator works with.
+   * What all workers of an accelerator share.
    *
-   * @param stages what is computed, one after another
+   * @param stages the kernels, in their order
    * @param arrays the buffers of a chunk, by the kernels' names
-   * @param sources what is read, by the kernels' names
-   * @param sinks what is written, by the kernels' names
+   * @param sources the sources, by the kernels' names
+   * @param sinks the sinks, by the kernels' names
    * @param locations where buffers are allocated, by the kernels' names
-   * @param written is told every range that all sinks have taken
+   * @param written receives every range that all sinks have received
    */
   public record Job(
       UnifiedMemoryManager memory,
@@ -70,10 +70,12 @@ public final class PipelineWorker implements Runnable {
   private final Map<String, UnifiedBuffer<?>> buffers = new LinkedHashMap<>();
   private long capacity;
 
-  /** What the kernels take for a chunk that fills the buffers, as all but the last do. */
+  /**
+   * The arguments of the kernels for a chunk that fills the buffers, as all chunks but the last do.
+   */
   private List<Arguments> full = List.of();
 
-  /** What is at work, and the cause if it fails. */
+  /** The part that works now, and is the cause of a failure. */
   private enum Phase {
     ACCELERATOR,
     SOURCE,
@@ -82,7 +84,9 @@ public final class PipelineWorker implements Runnable {
 
   private Phase phase = Phase.ACCELERATOR;
 
-  /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
+  /**
+   * Whether a chunk was computed. The time of the first one includes compilation and fresh memory.
+   */
   private boolean warm;
 
   public PipelineWorker(Job job, AcceleratorRate rate, ChunkScheduler chunks) {
@@ -117,7 +121,7 @@ public final class PipelineWorker implements Runnable {
     }
   }
 
-  /** Carries a range through, in parts where memory runs out; false if this worker gave up. */
+  /** Computes a range, in parts if memory runs out. Returns false if this worker gave up. */
   private boolean carry(Range range) {
     ArrayDeque<Range> open = new ArrayDeque<>();
     open.add(range);
@@ -198,8 +202,8 @@ public final class PipelineWorker implements Runnable {
   }
 
   /**
-   * All results are fetched before any is written, and nothing that fails behind that is left to
-   * another worker, so that no sink gets a range twice.
+   * Fetches all results before it writes any. A range that fails after that is not given to another
+   * worker, so no sink receives a range twice.
    */
   private void write(Range range, Map<String, UnifiedBuffer<?>> views) {
     Map<String, HostMapping> mappings = new LinkedHashMap<>();
@@ -243,7 +247,10 @@ public final class PipelineWorker implements Runnable {
     return value;
   }
 
-  /** Sees to buffers of at least {@code count} elements, and of no more than chunks have now. */
+  /**
+   * Allocates buffers of at least {@code count} elements, unless there are some that are no larger
+   * than chunks may be now.
+   */
   private void reserve(long count) {
     long wanted = Math.max(count, rate.size());
     if (capacity >= count && capacity <= wanted) {

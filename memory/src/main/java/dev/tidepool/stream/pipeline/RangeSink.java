@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 /**
  * A reduction, or a part of another sink, as a sink.
  *
- * @param length elements that it takes
+ * @param length the number of elements
  */
 public record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges)
     implements Sink {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the elements that a pipeline computes. Like {@code ElementSink}, which users implement, but
- * it also tells where the elements go.
+ * it also reports where the elements go.
  */
 public interface Sink {
   ElementType<?> elementType();
@@ -17,7 +17,7 @@ public interface Sink {
 
   void write(long elementOffset, MemorySegment source);
 
-  /** Returns where the elements are written; null if that is not known, or a file that is new. */
+  /** Returns where the elements are written; null if that is unknown, or a new file. */
   default @Nullable MemoryRange bytes() {
     return null;
   }

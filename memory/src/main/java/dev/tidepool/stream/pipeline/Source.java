@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Elements that a pipeline reads. Like {@code ElementSource}, which users implement, but it also
- * tells where the elements are.
+ * reports where the elements are.
  */
 public interface Source {
   ElementType<?> elementType();
@@ -35,7 +35,7 @@ public interface Source {
     return false;
   }
 
-  /** Returns where the elements are read, in their order; null if that is not known. */
+  /** Returns where the elements are read, in their order; null if that is unknown. */
   default @Nullable MemoryRange bytes() {
     return null;
   }

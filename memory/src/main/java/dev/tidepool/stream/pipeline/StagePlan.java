@@ -18,16 +18,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the kernels of a pipeline take, one after another: which names, of which types. A name that
- * one kernel writes and a later one reads is an array between them, unless it is also written out.
+ * The names that the kernels of a pipeline use, and the types of the arrays. A name that one kernel
+ * writes and a later one reads is an array between them, unless it is also written out.
  *
  * @param arrays every array by its name: those that were given, then those that kernels make
  * @param taken for each kernel, the names of the arrays and scalars that it takes
  */
 public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   /**
-   * Gives types to what kernels make: NumPy's for expressions, the declared ones for code written
-   * by hand.
+   * Determines the types of arrays that kernels write: NumPy's for expressions, the declared ones
+   * for hand-written code.
    *
    * @param kernels in their order
    * @param given arrays whose type is known
@@ -64,7 +64,7 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
   }
 
   /**
-   * Returns the type of what kernels make.
+   * Returns the type of an array that kernels write.
    *
    * @param types of all arrays
    * @throws IllegalArgumentException if no kernel makes it
@@ -78,7 +78,7 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
     return type;
   }
 
-  /** Refuses a method whose results would be others when it runs over chunks of the arrays. */
+  /** Refuses a method whose results would differ if it ran over chunks of the arrays. */
   private static void checkOwnElements(KernelSource kernel) {
     if (kernel instanceof KernelSource.Method method) {
       OwnElements.besides(MethodReader.read(method))
@@ -132,7 +132,10 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
     }
   }
 
-  /** Returns what a Java method may leave as it is counts as read, though no line reads it. */
+  /**
+   * Returns the exception for a name that is read before it is written. An array that a Java method
+   * may leave unchanged counts as read.
+   */
   private static IllegalArgumentException notMade(KernelSource kernel, String name, String isRead) {
     return new IllegalArgumentException(
         kernel instanceof KernelSource.Method method
@@ -141,12 +144,12 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
             : isRead);
   }
 
-  /** Returns what a kernel calls its arrays, scalars and local values. */
+  /** Returns the names of a kernel's arrays, scalars and local values. */
   public static Set<String> names(KernelSource kernel) {
     return accesses(kernel).keySet();
   }
 
-  /** Returns what a kernel does with its arrays, scalars and local values. */
+  /** Returns how a kernel uses its arrays, scalars and local values, by name. */
   public static Map<String, KernelParameter.Access> accesses(KernelSource kernel) {
     Map<String, KernelParameter.Access> accesses = new LinkedHashMap<>();
     if (kernel instanceof KernelSource.Elementwise(String expression)) {
@@ -158,7 +161,7 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
     return accesses;
   }
 
-  /** Returns what a kernel declares; nothing of an expression, whose arguments tell. */
+  /** Returns the parameters that a kernel declares; none for an expression. */
   public static List<KernelParameter> declared(KernelSource kernel) {
     return switch (kernel) {
       case KernelSource.Elementwise _ -> List.of();
@@ -190,7 +193,7 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
         .forEach(array -> arrays.put(array.name(), array.type().elementType()));
   }
 
-  /** How messages call a kernel that is no expression. */
+  /** Returns the name of a kernel in messages. */
   private static String called(KernelSource kernel) {
     return switch (kernel) {
       case KernelSource.Elementwise(String expression) -> "'" + expression + "'";

@@ -16,9 +16,9 @@ import java.util.List;
  *
  * <p>The array is seen as a matrix of {@code rows} (the first dimension) by {@code columns} (all
  * other dimensions). In the file, a column's elements are neighbours; a range in C order is some
- * rows. So pieces of columns are read into a scratch block and turned there. The more rows a range
- * has, the longer the pieces: large chunks pay. Where columns are short, and neighbours in the file
- * too, whole columns are read at once.
+ * rows. So pieces of columns are read into a scratch block and transposed there. The more rows a
+ * range has, the longer the pieces are, so large chunks are faster. If columns are short, and also
+ * neighbours in the file, whole columns are read at once.
  */
 public final class TransposedSource implements Source {
   private static final long SCRATCH_BYTES = 256 << 10;
@@ -34,7 +34,7 @@ public final class TransposedSource implements Source {
   /**
    * Creates a source over a file.
    *
-   * @param bytes what is read in another order than it lies in: all of the file
+   * @param bytes the range of the whole file
    */
   public TransposedSource(Source reader, List<Long> shape, MemoryRange bytes) {
     this.reader = reader;
@@ -119,7 +119,7 @@ public final class TransposedSource implements Source {
     }
   }
 
-  /** Where a column, counted in C order, stands in the file, counted in columns. */
+  /** Returns the position in the file, in columns, of a column that is counted in C order. */
   private long fileColumn(long column) {
     long rest = column;
     long[] index = new long[columnShape.length];

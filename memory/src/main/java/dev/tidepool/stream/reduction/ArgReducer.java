@@ -53,12 +53,12 @@ final class ArgReducer extends Reducer {
     return best;
   }
 
-  /** Looks through neighbours; not thread-safe. */
+  /** Searches adjacent elements. Not thread-safe. */
   static final class Search {
     private final ScalarType type;
     private final boolean greatest;
     private final ElementBatch batch;
-    // Unsigned 64-bit integers are compared as signed ones, their first bit turned.
+    // Unsigned 64-bit integers are compared as signed ones, with the first bit inverted.
     private final long turned;
     private double real;
     private long whole;

@@ -39,10 +39,10 @@ public final class AxisReducer extends OrderedConsumer {
   private final LongFunction<String> place;
   private final ElementBatch batch;
   private final boolean real;
-  // Unsigned 64-bit integers are compared as signed ones, their first bit turned.
+  // Unsigned 64-bit integers are compared as signed ones, with the first bit inverted.
   private final long turned;
 
-  // What the block's elements so far came to, by result and lane.
+  // The values of the block's elements so far, by result and lane.
   private final double[] sums;
   private final double[] lost;
   private final long[] wholes;
@@ -59,11 +59,11 @@ public final class AxisReducer extends OrderedConsumer {
    * Creates a reduction.
    *
    * @param result the type of the results
-   * @param extent of the axis
+   * @param extent the length of the axis
    * @param inner elements between neighbours along the axis
    * @param out takes the results
-   * @param results how many there are
-   * @param place how messages call a result, by its index
+   * @param results the number of results
+   * @param place returns the name of a result in messages, by its index
    * @param mask which elements count; null if all do
    */
   public AxisReducer(
@@ -97,7 +97,7 @@ public final class AxisReducer extends OrderedConsumer {
     clear();
   }
 
-  /** Returns what the elements that are not selected count as, and what a block begins with. */
+  /** Returns the value of elements that are not selected, with which a block also begins. */
   private double neutralReal() {
     return switch (reduction.kind()) {
       case MIN -> Double.POSITIVE_INFINITY;
@@ -220,7 +220,7 @@ public final class AxisReducer extends OrderedConsumer {
     }
   }
 
-  /** The results of a block, whose elements all came. */
+  /** Stores the results of a complete block. */
   private void emit() {
     for (int i = 0; i < inner; i++) {
       if (counts.length > 0 && counts[i] == 0 && isChoice()) {
@@ -297,7 +297,7 @@ public final class AxisReducer extends OrderedConsumer {
     }
   }
 
-  /** A whole number, rounded once. */
+  /** Stores a whole number as a real one, rounded once. */
   private void putReal(long value, long at) {
     boolean large = value < 0 && reduction.resultType(type).isUnsigned();
     if (result == ScalarType.FLOAT32) {

@@ -59,7 +59,7 @@ final class BlockSums {
     return tree(block.doubles(elements, at, size), 0, ElementBatch.LENGTH, size);
   }
 
-  /** Behind the elements stand zeros, which need no additions. */
+  /** Skips the zeros after the elements. */
   private double tree(double[] values, int from, int length, int size) {
     if (from >= size) {
       return 0;

@@ -19,7 +19,7 @@ public final class BufferReduction {
   private BufferReduction() {}
 
   /**
-   * Returns what a reduction makes of all elements; a truth value as 0 or 1.
+   * Returns the result of a reduction of all elements; a truth value as 0 or 1.
    *
    * @throws IllegalArgumentException if there are no elements and the result needs one, or they are
    *     records

@@ -46,13 +46,13 @@ final class Histogram extends Reducer {
                   .formatted(reduction.name(), low, high)
               + " must be finite");
     }
-    // NumPy's way with an empty range.
+    // NumPy treats an empty range so.
     double first = low == high ? low - 0.5 : low;
     double last = low == high ? high + 0.5 : high;
     return new Histogram(type, length, edges(reduction, type, bins.intValue(), first, last));
   }
 
-  /** NumPy's {@code linspace}: in double, and only what comes of it is rounded. */
+  /** Returns NumPy's {@code linspace}: computed in double, and then rounded. */
   private static double[] edges(
       Reduction reduction, ScalarType type, int bins, double first, double last) {
     double step = (last - first) / bins;

@@ -7,10 +7,10 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Which elements are selected. It gets each range before the other sinks do, keeps it until they
- * have it too, and counts.
+ * The elements that are selected. It receives each range before the other sinks, keeps it until
+ * they have received it too, and counts the selected elements.
  *
- * <p>Threads: any; a range is brought, used and forgotten by one.
+ * <p>Thread-safe; one thread writes, uses and forgets a range.
  */
 public final class Mask implements RangeConsumer {
   private final Map<Long, byte[]> ranges = new ConcurrentHashMap<>();
@@ -36,7 +36,7 @@ public final class Mask implements RangeConsumer {
     return Objects.requireNonNull(ranges.get(elementOffset), "a mask comes before what it selects");
   }
 
-  /** All sinks have the range that begins there. */
+  /** Drops the range that begins at the offset, because all sinks have received it. */
   public void forget(long elementOffset) {
     ranges.remove(elementOffset);
   }
@@ -46,7 +46,7 @@ public final class Mask implements RangeConsumer {
     return selected;
   }
 
-  /** Brings the selected ones of some elements together at the front; returns how many. */
+  /** Copies the selected elements to the front of the target. Returns their number. */
   static int gather(MemorySegment elements, byte[] truths, int width, MemorySegment target) {
     int count = 0;
     for (int i = 0; i < truths.length; i++) {

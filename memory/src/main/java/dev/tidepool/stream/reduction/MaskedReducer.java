@@ -13,7 +13,7 @@ public final class MaskedReducer extends Reducer {
   private final Reducer selected;
 
   /**
-   * Creates a reduction of what {@code mask} selects.
+   * Creates a reduction of the elements that {@code mask} selects.
    *
    * @param length number of elements, selected or not
    * @param scalars values of the names in the reduction's settings
@@ -35,7 +35,7 @@ public final class MaskedReducer extends Reducer {
     int width = type.byteSize();
     MemorySegment part = MemorySegment.ofArray(new byte[truths.length * width]);
     if (selected instanceof PairwiseSum) {
-      // The places of elements decide in which order they are added: the others count as zeros.
+      // The order of additions depends on the positions of elements, so the others count as 0.
       for (int i = 0; i < truths.length; i++) {
         if (truths[i] != 0) {
           MemorySegment.copy(source, (long) i * width, part, (long) i * width, width);

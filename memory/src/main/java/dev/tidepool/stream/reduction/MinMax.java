@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 /** The least or the greatest element; not-a-number if there is one. */
 final class MinMax extends Reducer {
   private final boolean greatest;
-  // Unsigned 64-bit integers are compared as signed ones, their first bit turned.
+  // Unsigned 64-bit integers are compared as signed ones, with the first bit inverted.
   private final long turned;
   private double real;
   private long whole;

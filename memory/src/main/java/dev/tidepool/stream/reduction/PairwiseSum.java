@@ -8,14 +8,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The sum or the mean of elements as doubles, added in an order that their places alone decide.
+ * The sum or the mean of elements as doubles, added in an order that depends only on their
+ * positions.
  *
  * <p>Blocks of {@value ElementBatch#LENGTH} elements, counted from the first element of all, are
  * the leaves of a binary tree: neighbours are added, then neighbours of these, and so on. A range
- * adds up the subtrees that it holds whole, and joins them to what others brought as soon as
- * neighbours have met. So what is kept is a few sums for each range in flight, and the result is
- * the same to the last bit whatever chunks, threads and accelerators there are. Ranges begin at
- * blocks, as those of a pipeline do.
+ * adds up the subtrees that it contains completely. Each is added to its neighbour as soon as both
+ * exist. So only a few sums are kept for each range in flight, and the result is the same to the
+ * last bit whatever chunks, threads and accelerators there are. Ranges begin at blocks, as those of
+ * a pipeline do.
  *
  * <p>{@link BlockSums} adds up the leaves.
  */
@@ -25,7 +26,9 @@ final class PairwiseSum extends Reducer {
   private final ScalarType result;
   private final boolean mean;
 
-  /** For each level, the sums whose neighbour is missing, by their place; under the monitor. */
+  /**
+   * For each level, the sums whose neighbour is missing, by their position; guarded by the monitor.
+   */
   private final List<Map<Long, Double>> waiting = new ArrayList<>();
 
   PairwiseSum(ScalarType type, long length, ScalarType result, boolean mean) {
@@ -78,8 +81,8 @@ final class PairwiseSum extends Reducer {
   }
 
   /**
-   * Returns what is left once all elements came is a subtree for each bit of the number of leaves,
-   * the smallest last in the array.
+   * Adds the remaining subtrees: one for each bit of the number of leaves, the smallest last in the
+   * array.
    */
   @Override
   public synchronized Object value() {

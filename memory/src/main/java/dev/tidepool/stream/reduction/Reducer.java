@@ -7,11 +7,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Keeps one value of all elements, or counts of them, and not the elements. The value depends on
- * the elements alone: not on the ranges, nor on the order in which they come.
+ * Reduces all elements to one value, or to counts. The result depends only on the elements, not on
+ * the ranges or their order.
  *
- * <p>Threads: a range is folded on the thread that brings it and joined under this object's
- * monitor.
+ * <p>Threads: the thread that brings a range folds it, and joins it under this object's monitor.
  */
 public abstract class Reducer implements RangeConsumer {
   final ScalarType type;
@@ -67,7 +66,7 @@ public abstract class Reducer implements RangeConsumer {
     return values;
   }
 
-  /** The integer whose low 64 bits are these, in the box that carries its type. */
+  /** Returns the integer with these low 64 bits, in the box of its type. */
   static Object boxed(long bits, ScalarType type) {
     if (type == ScalarType.BOOL) {
       return bits != 0;
@@ -76,7 +75,7 @@ public abstract class Reducer implements RangeConsumer {
     return wide ? (Object) new BigInteger(Long.toUnsignedString(bits)) : (Object) bits;
   }
 
-  /** Returns the real number in the box that carries its type. */
+  /** Returns the real number in the box of its type. */
   static Object boxed(double value, ScalarType type) {
     return type == ScalarType.FLOAT32 ? (Object) (float) value : (Object) value;
   }

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import java.util.function.ObjIntConsumer;
 
 /**
- * Reductions of each row of a matrix, whose rows lie one after another. Short rows are read many at
- * a time; each long one is read as a buffer of its own is.
+ * Reductions of each row of a matrix in row-major order. Many short rows are read at a time; a long
+ * row is reduced like a buffer.
  *
  * @param <A> the array that carries elements
  */
@@ -27,7 +27,7 @@ public final class RowReduction<A> {
   }
 
   /**
-   * Reductions of a matrix.
+   * Returns the reductions of a matrix.
    *
    * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, or they
    *     are records, or there are more rows than an array has elements
@@ -76,7 +76,7 @@ public final class RowReduction<A> {
     return reals(Kind.MEAN);
   }
 
-  /** Sums or means, of floats or as doubles. */
+  /** Returns the sums or means, computed as doubles. */
   private Object reals(Kind kind) {
     double[] results = new double[rows];
     each(

@@ -13,7 +13,7 @@ public final class Selection extends OrderedConsumer {
   private long count;
 
   /**
-   * Returns what {@code mask} selects.
+   * Creates a selection of the elements that {@code mask} selects.
    *
    * @param out takes the selected elements
    * @param finish takes their number, once all elements came
