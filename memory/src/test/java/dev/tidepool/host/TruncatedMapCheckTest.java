@@ -71,9 +71,7 @@ class TruncatedMapCheckTest {
           "MemoryAllocator.wrap(MemorySegment)",
           // Implemented by the reader and the writer of files.
           "ElementSink.write(long,MemorySegment)",
-          "ElementSource.read(long,MemorySegment)",
-          // Writes one value for a driver.
-          "TypedProgram.storeUniform(Uniform,long,MemorySegment,long)");
+          "ElementSource.read(long,MemorySegment)");
 
   /** How a program comes by a segment over a file. */
   private enum Kind {

@@ -7,6 +7,7 @@ import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -111,10 +112,20 @@ public final class KernelBinding {
     List<MemorySegment> bound = new ArrayList<>(values.length);
     for (int i = 0; i < values.length; i++) {
       MemorySegment bytes = allocator.allocate(uniforms.get(i).type().byteSize(), Long.BYTES);
-      TypedProgram.storeUniform(uniforms.get(i), values[i], bytes, 0);
+      store(values[i], bytes);
       bound.add(bytes);
     }
     return bound;
+  }
+
+  /** Writes the low bytes of a value in the machine's byte order. */
+  private static void store(long bits, MemorySegment destination) {
+    switch ((int) destination.byteSize()) {
+      case 1 -> destination.set(ValueLayout.JAVA_BYTE, 0, (byte) bits);
+      case 2 -> destination.set(ValueLayout.JAVA_SHORT, 0, (short) bits);
+      case 4 -> destination.set(ValueLayout.JAVA_INT, 0, (int) bits);
+      default -> destination.set(ValueLayout.JAVA_LONG, 0, bits);
+    }
   }
 
   private Map<String, Object> scalars(List<KernelArgument> arguments) {

@@ -10,6 +10,7 @@ import dev.tidepool.expression.types.TypedProgram.Uniform;
 import dev.tidepool.expression.types.TypedProgram.UniformSource;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -151,7 +152,7 @@ final class Promotion {
 
   private WeakScalar applyWeak(Op op, List<WeakScalar> args, int position) {
     List<ScalarKind> kinds = args.stream().map(WeakScalar::kind).toList();
-    ScalarKind joined = kinds.stream().reduce((a, b) -> a.compareTo(b) >= 0 ? a : b).orElseThrow();
+    ScalarKind joined = Collections.max(kinds);
     checkOperands(op, joined.defaultType(), position);
     ScalarKind kind = WeakArithmetic.kind(op, kinds);
     if (args.stream().allMatch(arg -> arg.constant() != null)) {
@@ -234,9 +235,8 @@ final class Promotion {
     }
     return switch (op) {
       case DIVIDE -> joined.isFloating() ? joined : ScalarType.FLOAT64;
-      case FLOOR_DIVIDE, REMAINDER, SHIFT_LEFT, SHIFT_RIGHT ->
+      case FLOOR_DIVIDE, REMAINDER, SHIFT_LEFT, SHIFT_RIGHT, POW ->
           joined == ScalarType.BOOL ? ScalarType.INT8 : joined;
-      case POW -> joined == ScalarType.BOOL ? ScalarType.INT8 : joined;
       case SQRT, RINT, FMA -> floating(args, joined);
       default -> op.shape == Op.Shape.FUNCTION ? floating(args, joined) : joined;
     };

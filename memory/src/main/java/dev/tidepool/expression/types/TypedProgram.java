@@ -5,8 +5,6 @@ import dev.tidepool.expression.syntax.Node;
 import dev.tidepool.expression.syntax.ScalarKind;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.syntax.ScalarValue;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -160,24 +158,6 @@ public final class TypedProgram {
               + value);
     }
     return ScalarValue.normalized(value);
-  }
-
-  /**
-   * Writes a uniform's {@code type().byteSize()} bytes in the machine's byte order, as drivers take
-   * them.
-   *
-   * @param bits its value from {@link #uniformValues}
-   * @param destination the memory to which it is written
-   * @param offset the first byte
-   */
-  public static void storeUniform(
-      Uniform uniform, long bits, MemorySegment destination, long offset) {
-    switch (uniform.type().byteSize()) {
-      case 1 -> destination.set(ValueLayout.JAVA_BYTE, offset, (byte) bits);
-      case 2 -> destination.set(ValueLayout.JAVA_SHORT_UNALIGNED, offset, (short) bits);
-      case 4 -> destination.set(ValueLayout.JAVA_INT_UNALIGNED, offset, (int) bits);
-      default -> destination.set(ValueLayout.JAVA_LONG_UNALIGNED, offset, bits);
-    }
   }
 
   @Override

@@ -6,6 +6,7 @@ import dev.tidepool.expression.syntax.Op;
 import dev.tidepool.expression.syntax.ScalarKind;
 import dev.tidepool.expression.syntax.ScalarValue;
 import java.math.BigInteger;
+import java.util.Collections;
 import java.util.List;
 
 /** Computes with scalars as Python does: integers of any size, doubles, and booleans as NumPy's. */
@@ -21,7 +22,7 @@ final class WeakArithmetic {
       return ScalarKind.BOOL;
     }
     List<ScalarKind> values = op == Op.SELECT ? args.subList(1, 3) : args;
-    ScalarKind joined = values.stream().reduce((a, b) -> a.compareTo(b) >= 0 ? a : b).orElseThrow();
+    ScalarKind joined = Collections.max(values);
     return switch (op) {
       case DIVIDE, RINT, FMA -> ScalarKind.FLOAT;
       case POW, FLOOR_DIVIDE, REMAINDER, SHIFT_LEFT, SHIFT_RIGHT ->
@@ -32,10 +33,9 @@ final class WeakArithmetic {
 
   /** Returns the value of {@code op}; arguments are booleans, integers of any size, or doubles. */
   static Object compute(Op op, List<Object> args) {
-    ScalarKind joined =
-        args.stream().map(ScalarKind::of).reduce((a, b) -> a.compareTo(b) >= 0 ? a : b).get();
+    List<ScalarKind> kinds = args.stream().map(ScalarKind::of).toList();
     if (op == Op.SELECT) {
-      return select(args);
+      return select(args, kind(op, kinds));
     }
     if (op.isLogical()) {
       boolean first = ScalarValue.truth(args.getFirst());
@@ -46,19 +46,18 @@ final class WeakArithmetic {
       };
     }
     if (op.isComparison()) {
-      return compare(op, args.get(0), args.get(1), joined);
+      return compare(op, args.get(0), args.get(1), Collections.max(kinds));
     }
-    ScalarKind result = kind(op, args.stream().map(ScalarKind::of).toList());
-    return switch (result) {
+    return switch (kind(op, kinds)) {
       case BOOL -> booleans(op, args);
       case INT -> bounded(integers(op, args.stream().map(ScalarValue::toInteger).toList()));
       case FLOAT -> doubles(op, args.stream().mapToDouble(ScalarValue::toDouble).toArray());
     };
   }
 
-  private static Object select(List<Object> args) {
+  private static Object select(List<Object> args, ScalarKind kind) {
     Object chosen = ScalarValue.truth(args.get(0)) ? args.get(1) : args.get(2);
-    return switch (kind(Op.SELECT, args.stream().map(ScalarKind::of).toList())) {
+    return switch (kind) {
       case BOOL -> chosen;
       case INT -> ScalarValue.toInteger(chosen);
       case FLOAT -> ScalarValue.toDouble(chosen);
