@@ -45,14 +45,8 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
 
   /** Returns a request with the {@linkplain MemoryAllocator#defaultAlignment default alignment}. */
   public static HostRequest of(long bytes) {
-    return new HostRequest(bytes, defaultAlignment(bytes), Optional.empty(), NumaPolicy.LOCAL);
-  }
-
-  /** Implements {@link MemoryAllocator#defaultAlignment}. */
-  static long defaultAlignment(long bytes) {
-    return bytes >= MemoryAllocator.LARGE_FROM
-        ? MemoryAllocator.LARGE_ALIGNMENT
-        : MemoryAllocator.SMALL_ALIGNMENT;
+    return new HostRequest(
+        bytes, MemoryAllocator.defaultAlignment(bytes), Optional.empty(), NumaPolicy.LOCAL);
   }
 
   /** Returns a copy with another alignment, in bytes. */

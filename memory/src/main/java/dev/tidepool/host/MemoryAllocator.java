@@ -61,7 +61,7 @@ public final class MemoryAllocator {
 
   /** Returns the alignment that a block of this size has by default. */
   public static long defaultAlignment(long bytes) {
-    return HostRequest.defaultAlignment(bytes);
+    return bytes >= LARGE_FROM ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
   }
 
   /** Returns a block with the default alignment; see {@link #allocate(HostRequest)}. */

@@ -32,7 +32,7 @@ final class PageSizes {
 
   /** The bytes of a transparent huge page, or 0 if there are none. */
   static final long HUGE_BYTES =
-      HAVE_HUGE ? ProcFiles.number(TRANSPARENT_HUGE.resolve("hpage_pmd_size"), 0) : 0;
+      HAVE_HUGE ? ProcFiles.number(TRANSPARENT_HUGE.resolve("hpage_pmd_size")) : 0;
 
   private PageSizes() {}
 
@@ -75,7 +75,7 @@ final class PageSizes {
   /** Returns the number in a file of one page size. */
   static long explicitPages(long pageBytes, String file) {
     return ProcFiles.number(
-        EXPLICIT_HUGE.resolve(FOLDER_START + pageBytes / 1024 + FOLDER_END).resolve(file), 0);
+        EXPLICIT_HUGE.resolve(FOLDER_START + pageBytes / 1024 + FOLDER_END).resolve(file));
   }
 
   /** Returns whether a block with requested huge pages is rounded up to pages of this size. */

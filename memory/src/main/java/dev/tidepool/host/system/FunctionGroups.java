@@ -1,6 +1,5 @@
 package dev.tidepool.host.system;
 
-import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
@@ -32,16 +31,12 @@ record FunctionGroups(
   static FunctionGroups of(Platform platform, Predicate<String> exists) {
     return new FunctionGroups(
         all(exists, platform.aligned().allocate(), platform.aligned().free()),
-        knows(platform.mapping()) && all(exists, "mmap", "munmap", "mprotect", "madvise"),
-        knows(platform.locking()) && all(exists, "mlock", "munlock"),
+        platform.mapping().isPresent() && all(exists, "mmap", "munmap", "mprotect", "madvise"),
+        platform.locking().isPresent() && all(exists, "mlock", "munlock"),
         all(exists, "memset"),
-        knows(platform.files()) && all(exists, "open", "fallocate", "close"),
-        knows(platform.files()) && all(exists, "open", "pread", "pwrite", "close"),
-        knows(platform.numa()) && all(exists, "syscall"));
-  }
-
-  private static boolean knows(Optional<?> numbers) {
-    return numbers.isPresent();
+        platform.files().isPresent() && all(exists, "open", "fallocate", "close"),
+        platform.files().isPresent() && all(exists, "open", "pread", "pwrite", "close"),
+        platform.numa().isPresent() && all(exists, "syscall"));
   }
 
   private static boolean all(Predicate<String> exists, String... names) {

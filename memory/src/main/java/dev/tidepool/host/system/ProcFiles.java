@@ -19,10 +19,10 @@ public final class ProcFiles {
     }
   }
 
-  /** Returns the number in a file, or a default if the file is absent or has other text. */
-  public static long number(Path file, long otherwise) {
+  /** Returns the number in a file, or 0 if the file is absent or has other text. */
+  public static long number(Path file) {
     List<String> lines = lines(file);
-    return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
+    return lines.isEmpty() ? 0 : parse(lines.getFirst().strip(), 0);
   }
 
   public static long parse(String text, long otherwise) {

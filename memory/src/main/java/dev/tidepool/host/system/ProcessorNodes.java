@@ -37,9 +37,7 @@ public final class ProcessorNodes {
   }
 
   public static ProcessorNodes of(List<Integer> nodes) {
-    return of(
-        nodes,
-        node -> ProcFiles.lines(NODES.resolve("node" + node + "/cpulist")).stream().toList());
+    return of(nodes, node -> ProcFiles.lines(NODES.resolve("node" + node + "/cpulist")));
   }
 
   /**
