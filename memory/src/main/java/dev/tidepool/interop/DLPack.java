@@ -1,10 +1,8 @@
 package dev.tidepool.interop;
 
-import dev.tidepool.MapMode;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.HostHold;
-import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -111,7 +109,7 @@ public final class DLPack {
       struct.type(type);
       struct.shape(shape, Shapes.rowMajor(shape));
       if (!writing) {
-        struct.flags(TensorStruct.READ_ONLY);
+        struct.markReadOnly();
       }
       return DLPackExport.begin(struct, memory);
     } catch (RuntimeException | Error e) {
@@ -147,13 +145,5 @@ public final class DLPack {
    */
   public static DLPackTensor openUnversioned(UnifiedMemoryManager manager, long address) {
     return DLPackTensor.open(manager, address, false);
-  }
-
-  static MapMode mode(TensorStruct struct) {
-    return (struct.flags() & TensorStruct.READ_ONLY) == 0 ? MapMode.READ_WRITE : MapMode.READ;
-  }
-
-  static String text(long[] shape) {
-    return Arrays.toString(shape);
   }
 }

@@ -1,6 +1,7 @@
 package dev.tidepool.interop;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.MapMode;
 import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import dev.tidepool.UnifiedBuffer;
@@ -46,8 +47,8 @@ public final class DLPackTensor implements AutoCloseable {
     this.shape = shape;
     this.strides = strides;
     this.first = first;
-    this.readOnly = (struct.flags() & TensorStruct.READ_ONLY) != 0;
-    this.copied = (struct.flags() & TensorStruct.COPIED) != 0;
+    this.readOnly = struct.isReadOnly();
+    this.copied = struct.isCopied();
   }
 
   static DLPackTensor open(UnifiedMemoryManager manager, long address, boolean versioned) {
@@ -105,7 +106,8 @@ public final class DLPackTensor implements AutoCloseable {
       memory = memory(struct, kind, lowest, bytes);
     }
     ElementType<?> type = adopted ? elements : ElementType.BYTE;
-    UnifiedBuffer<?> buffer = manager.adopt(type, memory, DLPack.mode(struct), deleter);
+    MapMode mode = struct.isReadOnly() ? MapMode.READ : MapMode.READ_WRITE;
+    UnifiedBuffer<?> buffer = manager.adopt(type, memory, mode, deleter);
     return new DLPackTensor(buffer, adopted, struct, shape, strides, -lowest);
   }
 
@@ -225,9 +227,9 @@ public final class DLPackTensor implements AutoCloseable {
     if (!adopted) {
       throw new UnsupportedOperationException(
           "a tensor of shape "
-              + DLPack.text(shape)
+              + Arrays.toString(shape)
               + " with strides "
-              + DLPack.text(strides)
+              + Arrays.toString(strides)
               + (Shapes.isDense(shape, strides) ? " that is not aligned to its elements" : "")
               + " is not a buffer; copy it by copyTo(buffer)");
     }

@@ -35,9 +35,9 @@ final class TensorStruct {
   static final int UNVERSIONED_BYTES = 64;
 
   /** Flags of a versioned tensor. */
-  static final long READ_ONLY = 1;
+  private static final long READ_ONLY = 1;
 
-  static final long COPIED = 2;
+  private static final long COPIED = 2;
 
   private final MemorySegment struct;
   private final boolean versioned;
@@ -99,12 +99,21 @@ final class TensorStruct {
     return versioned ? struct.get(JAVA_INT, 4) : 0;
   }
 
-  long flags() {
+  boolean isReadOnly() {
+    return (flags() & READ_ONLY) != 0;
+  }
+
+  boolean isCopied() {
+    return (flags() & COPIED) != 0;
+  }
+
+  private long flags() {
     return versioned ? struct.get(JAVA_LONG, 24) : 0;
   }
 
-  void flags(long flags) {
-    struct.set(JAVA_LONG, 24, flags);
+  /** Marks a new versioned structure. */
+  void markReadOnly() {
+    struct.set(JAVA_LONG, 24, READ_ONLY);
   }
 
   MemorySegment deleter() {
