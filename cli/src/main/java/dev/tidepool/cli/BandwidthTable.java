@@ -85,7 +85,7 @@ final class BandwidthTable {
 
   private void rows(
       String title, int[] sizes, Figure figure, Optional<BareCuda> driver, boolean kernels) {
-    StringBuilder head = new StringBuilder(padded("  " + title, LABEL));
+    StringBuilder head = new StringBuilder(padded("  " + title));
     for (int size : sizes) {
       head.append(right(Figures.bytes(size)));
     }
@@ -137,7 +137,7 @@ final class BandwidthTable {
   }
 
   private void row(String name, int[] sizes, Figure figure, int passes, IntToLongFunction nanos) {
-    StringBuilder row = new StringBuilder(padded("    " + name, LABEL));
+    StringBuilder row = new StringBuilder(padded("    " + name));
     for (int size : sizes) {
       row.append(
           right(
@@ -175,8 +175,8 @@ final class BandwidthTable {
     return best;
   }
 
-  private static String padded(String text, int width) {
-    return text + " ".repeat(Math.max(0, width - text.length()));
+  private static String padded(String text) {
+    return text + " ".repeat(Math.max(0, LABEL - text.length()));
   }
 
   private static String right(String text) {
