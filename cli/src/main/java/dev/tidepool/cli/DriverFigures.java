@@ -127,12 +127,7 @@ final class DriverFigures {
             BESIDE_THE_DRIVER);
         if (bytes == PLAINLY_ALLOCATED) {
           table.row(
-              what,
-              1,
-              pooled,
-              "cuMemAlloc",
-              () -> driver.allocatePlainly(bytes),
-              BESIDE_THE_DRIVER);
+              what, pooled, "cuMemAlloc", () -> driver.allocatePlainly(bytes), BESIDE_THE_DRIVER);
         }
       }
     }
@@ -146,21 +141,18 @@ final class DriverFigures {
         UnifiedBuffer<float[]> pinned = buffer(bytes, MemoryLocation.PINNED)) {
       table.row(
           "pinned to device, " + size,
-          1,
           () -> queued(() -> device.copyFromAsync(pinned)),
           "driver",
           () -> driver.hostToDevice(bytes, QUEUED),
           BESIDE_THE_DRIVER);
       table.row(
           "device to pinned, " + size,
-          1,
           () -> queued(() -> pinned.copyFromAsync(device)),
           "driver",
           () -> driver.deviceToHost(bytes, QUEUED),
           BESIDE_THE_DRIVER);
       table.row(
           "device to device, " + size,
-          1,
           () -> queued(() -> other.copyFromAsync(device)),
           "driver",
           () -> driver.deviceToDevice(bytes, QUEUED),
@@ -175,7 +167,6 @@ final class DriverFigures {
             peer.allocate(ElementType.FLOAT, transferBytes / Float.BYTES)) {
       table.row(
           what + Figures.bytes(transferBytes),
-          1,
           () -> queued(() -> target.copyFromAsync(source)),
           "driver",
           () -> there.fromPeer(here, transferBytes, QUEUED),
@@ -206,7 +197,6 @@ final class DriverFigures {
       Arguments arguments = Arguments.of("x", x, "y", y, "z", z);
       table.row(
           "z = sqrt(x*x + y*y), " + Figures.bytes(arrayBytes),
-          1,
           () -> kernel.execute(arguments),
           "as a copy",
           () -> driver.deviceToDevice(arrayBytes / 2 * 3, 1),
@@ -220,7 +210,6 @@ final class DriverFigures {
         UnifiedBuffer<float[]> pinned = buffer(transferBytes, MemoryLocation.PINNED)) {
       table.row(
           "array to device, " + Figures.bytes(transferBytes),
-          1,
           () -> device.copyFrom(array),
           "pinned",
           () -> device.copyFrom(pinned),
@@ -240,7 +229,6 @@ final class DriverFigures {
       }
       table.row(
           SMALL_TRANSFERS + " x 4 KiB in a list",
-          1,
           () -> memory.transfers().transfer(list, TransferOptions.defaults()),
           "each alone",
           () -> slices.forEach(slice -> slice.copyFrom(array)),
@@ -264,7 +252,6 @@ final class DriverFigures {
       Runnable pipelined = () -> pipelined(kernel, pinnedIn, pinnedOut, chunks);
       table.row(
           "in, computed, out, " + Figures.bytes(bytes),
-          1,
           pipelined,
           "in turn",
           () -> {
@@ -273,7 +260,7 @@ final class DriverFigures {
             plainOut.copyFrom(device);
           },
           "the link carries both directions no faster than one");
-      table.row("the same", 1, pipelined, "in alone", () -> device.copyFrom(pinnedIn), MORE_WORK);
+      table.row("the same", pipelined, "in alone", () -> device.copyFrom(pinnedIn), MORE_WORK);
     } finally {
       chunks.forEach(UnifiedBuffer::close);
     }
@@ -302,7 +289,6 @@ final class DriverFigures {
         UnifiedBuffer<float[]> pinned = buffer(transferBytes, MemoryLocation.PINNED)) {
       table.row(
           "managed, there and back",
-          1,
           () -> {
             unified.prefetchToDevice();
             kernel.execute(Arguments.of("x", unified));
@@ -339,12 +325,7 @@ final class DriverFigures {
       try (WorkingSet tight = WorkingSet.of(limited, each);
           WorkingSet wide = WorkingSet.of(enough, each)) {
         table.row(
-            "working set of 1.5 limits",
-            1,
-            tight::increment,
-            "all fits",
-            wide::increment,
-            MORE_WORK);
+            "working set of 1.5 limits", tight::increment, "all fits", wide::increment, MORE_WORK);
       }
     } catch (IOException e) {
       table.absent("working set of 1.5 limits", new UnsupportedOperationException(e));

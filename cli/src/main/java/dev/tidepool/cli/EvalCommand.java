@@ -78,7 +78,7 @@ final class EvalCommand implements Callable<Integer> {
           "The accelerator, by its id in 'tidepool info', or several with commas between, which"
               + " share the work by their speed. Default: auto, the best that is more than this"
               + " machine's CPU, or else cpu:0.")
-  private String device = EvalRequest.DEFAULT_DEVICE;
+  private String device = Selection.AUTO;
 
   @Option(
       names = "--chunk",

@@ -38,7 +38,6 @@ record EvalRequest(
     boolean force,
     boolean debug) {
 
-  static final String DEFAULT_DEVICE = "auto";
   static final String DEFAULT_MEMORY_LIMIT = "1GiB";
 
   private static final Set<String> WITH_VALUE =
@@ -89,7 +88,7 @@ record EvalRequest(
         new EvalRequest(
             positional.getFirst(),
             positional.subList(1, positional.size()),
-            options.getOrDefault("--device", DEFAULT_DEVICE),
+            options.getOrDefault("--device", Selection.AUTO),
             options.get("--chunk"),
             options.getOrDefault("--memory-limit", DEFAULT_MEMORY_LIMIT),
             options.get("--dtype"),

@@ -78,7 +78,6 @@ final class ExerciseFigures {
             UnifiedMemoryManager.create(memory.accelerator(), options)) {
           table.row(
               "room for " + buffers + ", " + hits(pooled) + "% are hits",
-              1,
               () -> allocateAll(pooled),
               "no pool",
               () -> allocateAll(none),
@@ -115,14 +114,12 @@ final class ExerciseFigures {
         UnifiedBuffer<float[]> other = memory.allocate(ElementType.FLOAT, batch)) {
       table.row(
           "pinned, each after the other",
-          1,
           () -> inTurn(pinned, one, kernel),
           "regular",
           () -> inTurn(plain, one, kernel),
           QuickFigures.slowerPinned(sharesMemory));
       table.row(
           "pinned, asynchronous",
-          1,
           () -> overlapped(pinned, List.of(one, other), kernel),
           "regular",
           () -> inTurn(plain, one, kernel),
@@ -182,7 +179,6 @@ final class ExerciseFigures {
       Arguments all = Arguments.of("p", particles, "dt", 0.01f);
       table.row(
           "struct of arrays",
-          1,
           () -> arrays.execute(components),
           "of structs",
           () -> moved.execute(all, structs.range()),
@@ -248,7 +244,6 @@ final class ExerciseFigures {
       Arguments shifted = Arguments.of("x", x.slice(SHIFT, count), "y", y.slice(0, count));
       table.row(
           "kernel over aligned arrays",
-          1,
           () -> kernel.execute(aligned),
           "shifted",
           () -> kernel.execute(shifted),
@@ -257,7 +252,6 @@ final class ExerciseFigures {
       MemorySegment host = arena.allocate(bytes + 1, 4096).fill((byte) 0);
       table.row(
           "copy to aligned host memory",
-          1,
           () -> x.copyTo(0, host.asSlice(0, bytes)),
           "1 byte off",
           () -> x.copyTo(0, host.asSlice(1, bytes)),

@@ -96,7 +96,6 @@ final class QuickFigures {
           "the driver keeps freed memory itself, and has it at hand");
       row(
           "allocate, fill and free " + size,
-          1,
           () -> allocateAndFill(bytes, pooled),
           "no pool",
           () -> allocateAndFill(bytes, unpooled),
@@ -104,18 +103,11 @@ final class QuickFigures {
       if (sharesMemory) {
         row(
             "allocate, fill and free " + size,
-            1,
             () -> allocateAndFill(bytes, pooled),
             "an arena",
-            () -> arena(bytes),
+            () -> Tour.arena(bytes),
             Tour.slowerThanAFill(memory.accelerator()));
       }
-    }
-  }
-
-  private static void arena(long bytes) {
-    try (Arena arena = Arena.ofConfined()) {
-      arena.allocate(bytes, 64).fill((byte) 1);
     }
   }
 
@@ -141,7 +133,6 @@ final class QuickFigures {
       both("from the device", () -> pinned.copyFrom(device), () -> plain.copyFrom(device));
       row(
           "from an array",
-          1,
           () -> device.copyFrom(array),
           "bare copy",
           () -> MemorySegment.copy(array, 0, host, ValueLayout.JAVA_FLOAT, 0, elements),
@@ -152,7 +143,7 @@ final class QuickFigures {
   }
 
   private void both(String way, Runnable pinned, Runnable plain) {
-    row("pinned buffer " + way, 1, pinned, "unpinned", plain, slowerPinned(sharesMemory));
+    row("pinned buffer " + way, pinned, "unpinned", plain, slowerPinned(sharesMemory));
   }
 
   /** Returns the reason why a pinned buffer may not be faster. */
@@ -183,21 +174,18 @@ final class QuickFigures {
         UnifiedBuffer<float[]> t = memory.copyOf(xs)) {
       row(
           "y = a*x + y",
-          1,
           () -> affine.execute(Arguments.of("a", 0.5f, "x", x, "y", y)),
           "Java loop",
           () -> javaLoop(xs, ys),
           Tour.slowerThanALoop(memory.accelerator()));
       row(
           "y = a*x + y, data on the device",
-          1,
           () -> affine.execute(Arguments.of("a", 0.5f, "x", x, "y", y)),
           "on arrays",
           () -> affine.execute(Arguments.of("a", 0.5f, "x", xs, "y", ys)),
           Tour.SLOWER_THAN_ON_ARRAYS);
       row(
           "z = sqrt(x*x + y*y)",
-          1,
           () -> fused.execute(Arguments.of("x", x, "y", y, "z", z)),
           "3 kernels",
           () -> {
@@ -222,9 +210,15 @@ final class QuickFigures {
     this.part = part;
   }
 
+  /** Like {@link #row(String, int, Runnable, String, Runnable, String)}, for long runs. */
+  void row(String what, Runnable ours, String other, Runnable otherwise, String why) {
+    row(what, 1, ours, other, otherwise, why);
+  }
+
   /**
    * Measures both sides of a row, unless the accelerator does not support it.
    *
+   * @param repeats the runs per reading of the clock, because a single run is too short
    * @param why the text to print if the other way is faster
    */
   void row(String what, int repeats, Runnable ours, String other, Runnable otherwise, String why) {

@@ -278,7 +278,8 @@ final class Tour {
     }
   }
 
-  private static void arena(long bytes) {
+  /** Allocates memory of an arena, fills it, and frees it. */
+  static void arena(long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       arena.allocate(bytes, 64).fill((byte) 1);
     }
