@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -259,6 +260,26 @@ class NpyWriterTest {
     }
     assertThat(target).hasContent("precious");
     NpyFiles.assertFolderHolds(folder, "y.npy");
+  }
+
+  @Test
+  void whereThePartialFileCannotBeDeletedEitherTheFirstFailureIsTold() throws IOException {
+    Path target = folder.resolve("y.npy");
+    try (NpyWriter writer = NpyWriter.create(target, floats(1), false)) {
+      Files.writeString(target, "precious");
+      Path partial = folder.resolve(UnfinishedWriter.partialFile(folder));
+      Files.delete(partial);
+      Files.createDirectories(partial.resolve("not empty"));
+
+      assertThatThrownBy(writer::commit)
+          .hasMessageContaining("y.npy exists")
+          .satisfies(
+              e ->
+                  assertThat(e.getSuppressed())
+                      .singleElement()
+                      .asInstanceOf(InstanceOfAssertFactories.THROWABLE)
+                      .hasMessageContaining("cannot delete the partial file"));
+    }
   }
 
   @Test

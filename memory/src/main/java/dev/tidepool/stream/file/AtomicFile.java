@@ -333,12 +333,18 @@ public final class AtomicFile implements AutoCloseable {
 
   private TransferException givenUp(Exception e) {
     failed = true;
-    close();
-    return switch (e) {
-      case TransferException told -> told;
-      case FileAlreadyExistsException exists -> existing(target, exists);
-      default -> FileErrors.failed("write", target, e);
-    };
+    TransferException failure =
+        switch (e) {
+          case TransferException told -> told;
+          case FileAlreadyExistsException exists -> existing(target, exists);
+          default -> FileErrors.failed("write", target, e);
+        };
+    try {
+      close();
+    } catch (TransferException undeleted) {
+      failure.addSuppressed(undeleted);
+    }
+    return failure;
   }
 
   /**
