@@ -59,6 +59,9 @@ import org.jspecify.annotations.Nullable;
 public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
+  /** The chunks of each worker that sinks may keep until an older one has come. */
+  private static final long MOST_AHEAD = 2;
+
   /** An accelerator of the pipeline, with its job. */
   private record Participant(
       PipelineWorker.Job job,
@@ -114,7 +117,10 @@ public final class ChunkedPipeline {
             length,
             open == null ? List.of(new ChunkScheduler.Range(0, length)) : open,
             participants.stream().map(Participant::rate).toList(),
-            lanes);
+            lanes,
+            builder.ordered
+                ? MOST_AHEAD * lanes * participants.getFirst().plan().chunk()
+                : Long.MAX_VALUE);
   }
 
   /**
@@ -287,6 +293,7 @@ public final class ChunkedPipeline {
     private final Map<String, Object> scalars = new LinkedHashMap<>();
     private long length = -1;
     private @Nullable List<ChunkScheduler.Range> open;
+    private boolean ordered;
     private Consumer<ChunkScheduler.Range> written = _ -> {};
 
     private Builder(UnifiedMemoryManager memory, Kernel kernel) {
@@ -321,6 +328,11 @@ public final class ChunkedPipeline {
     /** Sets the part of the arrays that remains to be computed. */
     void resuming(List<ChunkScheduler.Range> ranges) {
       open = ranges;
+    }
+
+    /** Keeps chunks in flight near each other, for sinks that keep those before their turn. */
+    void ordered() {
+      ordered = true;
     }
 
     /**

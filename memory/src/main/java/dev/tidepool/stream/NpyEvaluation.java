@@ -300,10 +300,13 @@ public final class NpyEvaluation implements AutoCloseable {
     ChunkedPipeline.Builder builder = run.on(memories);
     run.inputs().sources().forEach(builder::source);
     reduced.begin(run.writers()).forEach(builder::sink);
-    if (further.length > 0 && reduced.areOrdered()) {
-      throw new IllegalArgumentException(
-          "reductions along an axis and selections that go to files take elements in their order;"
-              + " name one accelerator");
+    if (reduced.areOrdered()) {
+      if (further.length > 0) {
+        throw new IllegalArgumentException(
+            "reductions along an axis and selections that go to files take elements in their"
+                + " order; name one accelerator");
+      }
+      builder.ordered();
     }
     builder.listening(reduced::written);
     run.stream(builder, request.options());

@@ -240,19 +240,20 @@ final class NpyOutputs implements AutoCloseable {
         }
         Path partial = AtomicFile.partial(target.getValue().file(), name);
         partials.add(partial);
-        if (!change.isEmpty() || Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
+        if (!change.isEmpty()) {
           continue;
         }
         Path place = AtomicFile.place(target.getValue().file());
         if (Files.exists(place)
             && AtomicFile.identity(place).equals(found.placed(target.getKey()))) {
           placed.put(place, partial);
-        } else {
+        } else if (!Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
           change = "what was written before is gone";
         }
       }
       if (change.isEmpty()) {
         for (Map.Entry<Path, Path> file : placed.entrySet()) {
+          Files.deleteIfExists(file.getValue()); // A run that was killed may leave both names.
           Files.move(file.getKey(), file.getValue());
         }
       } else {

@@ -30,6 +30,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -288,6 +290,96 @@ class ChunkedPipelineTest {
         doubling(counting(), new Ints(new int[LENGTH])).build(SMALL.withLanes(4));
 
     assertThatThrownBy(pipeline::run).isInstanceOf(OutOfDeviceMemoryException.class);
+  }
+
+  /** Stalls in the first chunk until no other one is read any more, and tells how many were. */
+  private static final class Stalling extends Delegating {
+    private final AtomicInteger reads = new AtomicInteger();
+    private final IntConsumer stalled;
+
+    Stalling(ElementSource source, IntConsumer stalled) {
+      super(source);
+      this.stalled = stalled;
+    }
+
+    @Override
+    public void read(long elementOffset, MemorySegment destination) {
+      if (elementOffset == 0) {
+        for (int before = -1; before != reads.get(); ) {
+          before = reads.get();
+          LockSupport.parkNanos(200_000_000);
+        }
+        stalled.accept(reads.get());
+      }
+      reads.incrementAndGet();
+      super.read(elementOffset, destination);
+    }
+  }
+
+  @Test
+  void forOrderedSinksFewChunksAreReadWhileAnOlderOneStalls() {
+    AtomicInteger meanwhile = new AtomicInteger();
+    Ints y = new Ints(new int[LENGTH]);
+    ChunkedPipeline.Builder builder = doubling(new Stalling(counting(), meanwhile::set), y);
+    builder.ordered();
+    builder.build(SMALL.withLanes(3)).run();
+
+    assertDoubled(y);
+    assertThat(meanwhile.get()).isBetween(1, 5);
+  }
+
+  @Test
+  void workersThatWaitForAStallingChunkEndWhenItFails() {
+    RuntimeException broken = new TransferException("the disk is on fire", null);
+    Stalling x =
+        new Stalling(
+            counting(),
+            _ -> {
+              throw broken;
+            });
+    ChunkedPipeline.Builder builder = doubling(x, new Ints(new int[LENGTH]));
+    builder.ordered();
+
+    assertThatThrownBy(builder.build(SMALL)::run).isSameAs(broken);
+  }
+
+  @Test
+  void workersThatWaitForAStallingChunkEndWhenItsSinkThrows() {
+    RuntimeException broken = new TransferException("the disk is on fire", null);
+    ElementSink y =
+        new ElementSink() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.INT;
+          }
+
+          @Override
+          public long length() {
+            return LENGTH;
+          }
+
+          @Override
+          public void write(long elementOffset, MemorySegment source) {
+            if (elementOffset == 0) {
+              throw broken;
+            }
+          }
+        };
+    ChunkedPipeline.Builder builder = doubling(new Stalling(counting(), _ -> {}), y);
+    builder.ordered();
+
+    assertThatThrownBy(builder.build(SMALL)::run).isSameAs(broken);
+  }
+
+  @Test
+  void workersThatWaitForAStallingChunkEndWhenThePipelineIsCancelled() {
+    AtomicReference<ChunkedPipeline> pipeline = new AtomicReference<>();
+    Stalling x = new Stalling(counting(), _ -> pipeline.get().cancel());
+    ChunkedPipeline.Builder builder = doubling(x, new Ints(new int[LENGTH]));
+    builder.ordered();
+    pipeline.set(builder.build(SMALL));
+
+    assertThatThrownBy(pipeline.get()::run).isInstanceOf(CancellationException.class);
   }
 
   /** Fails at an element, in reads. Reads behind that wait until it fails. */

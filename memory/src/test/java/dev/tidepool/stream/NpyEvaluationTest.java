@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import dev.tidepool.Capability;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.ExpressionException;
@@ -21,6 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -529,5 +532,43 @@ class NpyEvaluationTest {
     assertThatThrownBy(() -> run(request))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("the least that works is 16384 bytes");
+  }
+
+  @Test
+  void whereElementsAreTakenInTheirOrderFewChunksAreComputedWhileAnOlderOneStalls() {
+    int count = 1 << 20;
+    Path x = write("x", NpyType.FLOAT32, false, List.of((long) count), new float[count]);
+    AtomicInteger computed = new AtomicInteger();
+    AtomicInteger meanwhile = new AtomicInteger();
+    PlainMemory plain = new PlainMemory(Long.MAX_VALUE, Capability.SHARED_MEMORY);
+    plain.beforeKernels =
+        () -> {
+          if (computed.getAndIncrement() == 0) {
+            for (int before = 0; before != computed.get(); ) {
+              before = computed.get();
+              LockSupport.parkNanos(200_000_000);
+            }
+            meanwhile.set(computed.get());
+          }
+        };
+    StreamOptions small = options.withChunkBytes(64 << 10).withLanes(3);
+    NpyEvaluation.Request request =
+        new NpyEvaluation.Request(
+            "y = x; m = x == 0",
+            Map.of("x", x),
+            Map.of("y", path("y")),
+            Map.of(),
+            null,
+            false,
+            small,
+            null,
+            "m");
+    try (NpyEvaluation evaluation = NpyEvaluation.open(request)) {
+      evaluation.run(plain.manager());
+    }
+
+    assertThat(header("y").shape()).containsExactly((long) count);
+    // Of 64.
+    assertThat(meanwhile.get()).isBetween(2, 12);
   }
 }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +79,32 @@ class NpyOutputsTest {
       outputs.commit();
     }
     assertBothAreInPlace();
+  }
+
+  @Test
+  void whereTheFirstStillHasItsHiddenNameTooTheNextRunGoesOn() throws IOException {
+    List<Path> hidden;
+    try (NpyOutputs outputs = resume(false)) {
+      write(outputs);
+      outputs.prepare();
+      hidden = partials();
+      outputs.writers().get("y").commit();
+      hidden.removeAll(partials());
+    }
+    Files.createLink(hidden.getFirst(), folder.resolve("y.npy"));
+    try (NpyOutputs outputs = resume(false)) {
+      assertThat(outputs.left(3)).isEmpty();
+      outputs.commit();
+    }
+    assertBothAreInPlace();
+  }
+
+  private List<Path> partials() throws IOException {
+    List<Path> partials = new ArrayList<>();
+    try (var files = Files.newDirectoryStream(folder, ".tidepool-*.partial")) {
+      files.forEach(partials::add);
+    }
+    return partials;
   }
 
   @Test

@@ -18,10 +18,12 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -258,6 +260,56 @@ class NpyWriterTest {
     }
     assertThat(target).hasContent("precious");
     NpyFiles.assertFolderHolds(folder, "y.npy");
+  }
+
+  @Test
+  void whereThePartialFileCannotBeDeletedEitherTheFirstFailureIsTold() throws IOException {
+    Path target = folder.resolve("y.npy");
+    try (NpyWriter writer = NpyWriter.create(target, floats(1), false)) {
+      Files.writeString(target, "precious");
+      Path partial = folder.resolve(UnfinishedWriter.partialFile(folder));
+      Files.delete(partial);
+      Files.createDirectories(partial.resolve("not empty"));
+
+      assertThatThrownBy(writer::commit)
+          .hasMessageContaining("y.npy exists")
+          .satisfies(
+              e ->
+                  assertThat(e.getSuppressed())
+                      .singleElement()
+                      .asInstanceOf(InstanceOfAssertFactories.THROWABLE)
+                      .hasMessageContaining("cannot delete the partial file"));
+    }
+  }
+
+  @Test
+  void ofSeveralWritersOfOneFileOneCommits() throws Exception {
+    Path target = folder.resolve("y.npy");
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      CyclicBarrier together = new CyclicBarrier(2);
+      for (int round = 0; round < 3000; round++) {
+        NpyWriter one = NpyWriter.create(target, floats(1), false);
+        NpyWriter other = NpyWriter.create(target, floats(1), false);
+        Future<Boolean> first = threads.submit(() -> isCommitted(one, together));
+        Future<Boolean> second = threads.submit(() -> isCommitted(other, together));
+
+        assertThat(first.get()).as("round " + round).isNotEqualTo(second.get());
+        NpyFiles.assertFolderHolds(folder, "y.npy");
+        Files.delete(target);
+      }
+    }
+  }
+
+  private static boolean isCommitted(NpyWriter writer, CyclicBarrier together) throws Exception {
+    try (writer) {
+      writer.prepare();
+      together.await();
+      writer.commit();
+      return true;
+    } catch (TransferException e) {
+      assertThat(e).hasMessageContaining("y.npy exists");
+      return false;
+    }
   }
 
   @Test

@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.SequencedCollection;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -21,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  * al., 1996). So all end at nearly the same time. A worker that would still compute its chunk when
  * the others have done all the rest waits. If several accelerators are this machine's processor
  * under different drivers, only the fastest continues: together they would share its cores.
+ *
+ * <p><b>Lead.</b> Workers may be kept near the oldest range that is under way, for sinks that take
+ * elements in their order. A worker that is too far ahead waits before it takes a range, so every
+ * range that was taken comes to its end. What is given back is taken again before anything else.
  *
  * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
  *
@@ -45,7 +50,9 @@ public final class ChunkScheduler {
   private final Condition changed = lock.newCondition();
   private final List<AcceleratorRate> rates;
   private final ArrayDeque<Range> open;
+  private final List<Range> underWay = new ArrayList<>();
   private final long length;
+  private final long lead;
   private final CountDownLatch running;
   private long left;
   private long done;
@@ -59,10 +66,12 @@ public final class ChunkScheduler {
    * @param length the number of all elements
    * @param open the ranges that remain to be done
    * @param workers the workers of all accelerators together
+   * @param lead the elements from the oldest range under way to the last that may be taken
    */
   public ChunkScheduler(
-      long length, Collection<Range> open, List<AcceleratorRate> rates, int workers) {
+      long length, Collection<Range> open, List<AcceleratorRate> rates, int workers, long lead) {
     this.length = length;
+    this.lead = lead;
     this.open = new ArrayDeque<>(open);
     this.left = open.stream().mapToLong(Range::count).sum();
     this.done = length - left;
@@ -72,13 +81,17 @@ public final class ChunkScheduler {
 
   /**
    * Returns the next chunk for a worker of an accelerator, or null if there is none or the pipeline
-   * stops. Waits while others may still leave a chunk to it.
+   * stops. Waits while others may still leave a chunk to it, and while the next chunk is too far
+   * ahead of theirs.
    */
   public @Nullable Range take(AcceleratorRate rate) {
     lock.lock();
     try {
       Range range = poll(rate);
-      while (range == null && !stopped && rate.isActive() && othersAtWork(rate)) {
+      while (range == null
+          && !stopped
+          && rate.isActive()
+          && (othersAtWork(rate) || isTooFarAhead())) {
         changed.awaitUninterruptibly();
         range = poll(rate);
       }
@@ -92,12 +105,15 @@ public final class ChunkScheduler {
   @Nullable Range poll(AcceleratorRate rate) {
     lock.lock();
     try {
-      long count = stopped || !rate.isActive() || open.isEmpty() ? 0 : portion(rate);
+      boolean none = stopped || !rate.isActive() || open.isEmpty() || isTooFarAhead();
+      long count = none ? 0 : portion(rate);
       if (count == 0) {
         return null;
       }
       rate.took();
-      return carve(count);
+      Range range = carve(count);
+      underWay.add(range);
+      return range;
     } finally {
       lock.unlock();
     }
@@ -112,6 +128,11 @@ public final class ChunkScheduler {
     }
     left -= taken;
     return new Range(first.from(), taken);
+  }
+
+  private boolean isTooFarAhead() {
+    Range next = open.peek();
+    return next != null && underWay.stream().anyMatch(range -> next.from() - range.from() >= lead);
   }
 
   /**
@@ -191,10 +212,11 @@ public final class ChunkScheduler {
   }
 
   /** Records that a chunk is done, or was given up. */
-  public void ended(AcceleratorRate rate) {
+  public void ended(AcceleratorRate rate, Range range) {
     lock.lock();
     try {
       rate.ended();
+      underWay.remove(range);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -244,7 +266,7 @@ public final class ChunkScheduler {
    * @param workersBefore {@link #workersLeft} before the worker tried
    */
   public WithoutMemory withoutMemory(
-      AcceleratorRate rate, Collection<Range> ranges, long workersBefore) {
+      AcceleratorRate rate, SequencedCollection<Range> ranges, long workersBefore) {
     lock.lock();
     try {
       int able =
@@ -265,7 +287,8 @@ public final class ChunkScheduler {
    * accelerator's other workers take no further chunk. Returns false if there is no other
    * accelerator; the worker must then fail.
    */
-  public boolean dropOut(AcceleratorRate rate, Collection<Range> ranges, Throwable thrown) {
+  public boolean dropOut(
+      AcceleratorRate rate, SequencedCollection<Range> ranges, Throwable thrown) {
     lock.lock();
     try {
       if (stopped || rates.stream().noneMatch(other -> other != rate && other.isActive())) {
@@ -280,8 +303,8 @@ public final class ChunkScheduler {
     }
   }
 
-  private void giveBack(Collection<Range> ranges) {
-    open.addAll(ranges);
+  private void giveBack(SequencedCollection<Range> ranges) {
+    ranges.reversed().forEach(open::push);
     left += ranges.stream().mapToLong(Range::count).sum();
   }
 

@@ -333,12 +333,18 @@ public final class AtomicFile implements AutoCloseable {
 
   private TransferException givenUp(Exception e) {
     failed = true;
-    close();
-    return switch (e) {
-      case TransferException told -> told;
-      case FileAlreadyExistsException exists -> existing(target, exists);
-      default -> FileErrors.failed("write", target, e);
-    };
+    TransferException failure =
+        switch (e) {
+          case TransferException told -> told;
+          case FileAlreadyExistsException exists -> existing(target, exists);
+          default -> FileErrors.failed("write", target, e);
+        };
+    try {
+      close();
+    } catch (TransferException undeleted) {
+      failure.addSuppressed(undeleted);
+    }
+    return failure;
   }
 
   /**
@@ -359,7 +365,7 @@ public final class AtomicFile implements AutoCloseable {
       if (overwrite) {
         replace();
       } else {
-        Files.move(partial, target);
+        appear();
       }
     } catch (IOException e) {
       throw givenUp(e);
@@ -373,6 +379,20 @@ public final class AtomicFile implements AutoCloseable {
     if (file.size() < length) {
       file.write(length - 1, MemorySegment.ofBuffer(ByteBuffer.allocate(1)));
     }
+  }
+
+  /** Of several processes that want to make the target, one succeeds: a link replaces nothing. */
+  private void appear() throws IOException {
+    try {
+      Files.createLink(target, partial);
+    } catch (FileAlreadyExistsException e) {
+      throw e;
+    } catch (IOException | UnsupportedOperationException _) {
+      // The file system has no links. A move looks first, so a file in between may be replaced.
+      Files.move(partial, target);
+      return;
+    }
+    Files.delete(partial);
   }
 
   private void replace() throws IOException {

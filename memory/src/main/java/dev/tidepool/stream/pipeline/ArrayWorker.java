@@ -128,7 +128,7 @@ public final class ArrayWorker implements Runnable {
           try {
             carry(range, block);
           } finally {
-            chunks.ended(rate);
+            chunks.ended(rate, range);
           }
         }
       } while (!chunks.leave(rate));

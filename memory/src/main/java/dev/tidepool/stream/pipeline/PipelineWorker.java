@@ -15,10 +15,10 @@ import dev.tidepool.stream.chunk.ChunkScheduler;
 import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -105,7 +105,7 @@ public final class PipelineWorker implements Runnable {
               return;
             }
           } finally {
-            chunks.ended(rate);
+            chunks.ended(rate, range);
           }
         }
         release();
@@ -159,7 +159,7 @@ public final class PipelineWorker implements Runnable {
     return true;
   }
 
-  private boolean leaveToOthers(Collection<Range> open, Throwable e) {
+  private boolean leaveToOthers(SequencedCollection<Range> open, Throwable e) {
     release();
     return chunks.dropOut(rate, open, e);
   }

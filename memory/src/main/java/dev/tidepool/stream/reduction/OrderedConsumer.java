@@ -8,15 +8,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes elements in their order, whatever the order in which ranges come: one thread at a time
- * takes them, and copies of ranges wait for those before them.
- *
- * <p>Threads that are far ahead wait a moment for the others, so that few copies are kept. They do
- * not wait for long: the thread whose range is missing may have failed.
+ * takes them, and copies of ranges wait for those before them. {@link
+ * dev.tidepool.stream.chunk.ChunkScheduler} limits how many these are: a thread that waited here,
+ * with a range of its own, could wait for ever.
  */
 public abstract class OrderedConsumer implements RangeConsumer {
-  private static final long MOST_WAITING_BYTES = 32L << 20;
-  private static final long PATIENCE_MILLIS = 100;
-
   /** Elements that came early, with whether they are selected. */
   private static final class Early {
     final MemorySegment elements;
@@ -31,7 +27,6 @@ public abstract class OrderedConsumer implements RangeConsumer {
   final ScalarType type;
   private final @Nullable Mask mask;
   private final Map<Long, Early> waiting = new HashMap<>();
-  private long waitingBytes;
   private long next;
 
   OrderedConsumer(ScalarType type, @Nullable Mask mask) {
@@ -53,32 +48,13 @@ public abstract class OrderedConsumer implements RangeConsumer {
   public synchronized void write(long elementOffset, MemorySegment source) {
     byte[] truths = mask == null ? null : mask.from(elementOffset);
     if (elementOffset != next) {
-      awaitOthers(elementOffset);
-    }
-    if (elementOffset != next) {
       MemorySegment copy = MemorySegment.ofArray(new byte[Math.toIntExact(source.byteSize())]);
       waiting.put(elementOffset, new Early(copy.copyFrom(source), truths));
-      waitingBytes += copy.byteSize();
       return;
     }
     advance(source, truths);
     for (Early early = waiting.remove(next); early != null; early = waiting.remove(next)) {
-      waitingBytes -= early.elements.byteSize();
       advance(early.elements, early.truths);
-    }
-    notifyAll();
-  }
-
-  private synchronized void awaitOthers(long elementOffset) {
-    long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
-    try {
-      for (long left = PATIENCE_MILLIS;
-          elementOffset != next && waitingBytes > MOST_WAITING_BYTES && left > 0;
-          left = (end - System.nanoTime()) / 1_000_000) {
-        wait(left);
-      }
-    } catch (InterruptedException _) {
-      Thread.currentThread().interrupt();
     }
   }
 

@@ -11,6 +11,7 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ChunkSchedulerTest {
@@ -28,7 +29,7 @@ class ChunkSchedulerTest {
     }
   }
 
-  private record Busy(long until, int accelerator, long elements, long nanos) {}
+  private record Busy(long until, int accelerator, Range range, long nanos) {}
 
   /** Nanoseconds until all elements are done, in simulated time; every element is done once. */
   private static long simulated(long length, Speed... speeds) {
@@ -40,7 +41,7 @@ class ChunkSchedulerTest {
       workers += speeds[i].workers();
     }
     ChunkScheduler chunks =
-        new ChunkScheduler(length, List.of(new Range(0, length)), paces, workers);
+        new ChunkScheduler(length, List.of(new Range(0, length)), paces, workers, Long.MAX_VALUE);
     int[] idle = new int[speeds.length];
     for (int i = 0; i < speeds.length; i++) {
       idle[i] = speeds[i].workers();
@@ -56,15 +57,15 @@ class ChunkSchedulerTest {
             break;
           }
           long nanos = speeds[i].nanos(range);
-          busy.add(new Busy(now + nanos, i, range.count(), nanos));
+          busy.add(new Busy(now + nanos, i, range, nanos));
         }
       }
       Busy first = busy.remove();
       now = first.until();
-      done += first.elements();
+      done += first.range().count();
       idle[first.accelerator()]++;
-      chunks.completed(paces.get(first.accelerator()), first.elements(), first.nanos());
-      chunks.ended(paces.get(first.accelerator()));
+      chunks.completed(paces.get(first.accelerator()), first.range().count(), first.nanos());
+      chunks.ended(paces.get(first.accelerator()), first.range());
     } while (!busy.isEmpty() || done < length);
     assertThat(done).isEqualTo(length);
     return now;
@@ -122,7 +123,7 @@ class ChunkSchedulerTest {
     ChunkPlan plan = new ChunkPlan(2, 4096);
     AcceleratorRate rate = new AcceleratorRate("simulated:0", false, plan);
     ChunkScheduler chunks =
-        new ChunkScheduler(10_000, List.of(new Range(0, 10_000)), List.of(rate), 2);
+        new ChunkScheduler(10_000, List.of(new Range(0, 10_000)), List.of(rate), 2, Long.MAX_VALUE);
 
     assertThat(chunks.poll(rate)).isEqualTo(new Range(0, 4096));
     assertThat(ChunkScheduler.halve(rate, 4096)).isTrue();
@@ -136,7 +137,7 @@ class ChunkSchedulerTest {
   void whatEarlierRunsHaveDoneIsLeftOut() {
     AcceleratorRate rate = new AcceleratorRate("simulated:0", false, new ChunkPlan(1, 4096));
     List<Range> open = List.of(new Range(1024, 1024), new Range(8192, 1808));
-    ChunkScheduler chunks = new ChunkScheduler(10_000, open, List.of(rate), 1);
+    ChunkScheduler chunks = new ChunkScheduler(10_000, open, List.of(rate), 1, Long.MAX_VALUE);
 
     assertThat(chunks.completed()).isEqualTo(10_000 - 1024 - 1808);
     assertThat(chunks.poll(rate)).isEqualTo(new Range(1024, 1024));
@@ -144,26 +145,33 @@ class ChunkSchedulerTest {
     assertThat(chunks.poll(rate)).isNull();
   }
 
+  /** Starts a thread and returns when it waits. */
+  private static Thread waiting(Runnable work) {
+    Thread thread = Thread.ofPlatform().start(work);
+    while (thread.isAlive() && thread.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    return thread;
+  }
+
   @Test
   void whatAFailedAcceleratorStillCarriesIsWaitedFor() throws InterruptedException {
     AcceleratorRate lost = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
     AcceleratorRate other = new AcceleratorRate("simulated:1", false, new ChunkPlan(1, 1024));
     ChunkScheduler chunks =
-        new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(lost, other), 3);
+        new ChunkScheduler(
+            2048, List.of(new Range(0, 2048)), List.of(lost, other), 3, Long.MAX_VALUE);
     Range first = chunks.take(lost);
     Range second = chunks.take(lost);
     assertThat(chunks.dropOut(lost, List.of(first), new IllegalStateException())).isTrue();
-    chunks.ended(lost);
+    chunks.ended(lost, first);
     assertThat(chunks.take(other)).isEqualTo(first);
-    chunks.ended(other);
+    chunks.ended(other, first);
 
     AtomicReference<Range> taken = new AtomicReference<>();
-    Thread worker = Thread.ofPlatform().start(() -> taken.set(chunks.take(other)));
-    while (worker.isAlive() && worker.getState() != Thread.State.WAITING) {
-      Thread.onSpinWait();
-    }
+    Thread worker = waiting(() -> taken.set(chunks.take(other)));
     assertThat(chunks.dropOut(lost, List.of(second), new IllegalStateException())).isTrue();
-    chunks.ended(lost);
+    chunks.ended(lost, second);
     worker.join();
     assertThat(taken).hasValue(second);
   }
@@ -173,7 +181,8 @@ class ChunkSchedulerTest {
     AcceleratorRate lost = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
     AcceleratorRate last = new AcceleratorRate("simulated:1", false, new ChunkPlan(2, 1024));
     ChunkScheduler chunks =
-        new ChunkScheduler(4096, List.of(new Range(0, 4096)), List.of(lost, last), 4);
+        new ChunkScheduler(
+            4096, List.of(new Range(0, 4096)), List.of(lost, last), 4, Long.MAX_VALUE);
     Range failed = chunks.take(lost);
     assertThat(chunks.take(lost)).isNotNull();
     Range first = chunks.take(last);
@@ -189,7 +198,8 @@ class ChunkSchedulerTest {
   @Test
   void theLastWorkerTriesAgainWhereOthersHeldMemoryWhileItTried() {
     AcceleratorRate rate = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
-    ChunkScheduler chunks = new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(rate), 2);
+    ChunkScheduler chunks =
+        new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(rate), 2, Long.MAX_VALUE);
     Range first = chunks.take(rate);
     Range second = chunks.take(rate);
     long before = chunks.workersLeft();
@@ -198,5 +208,81 @@ class ChunkSchedulerTest {
     assertThat(chunks.withoutMemory(rate, List.of(second), before)).isEqualTo(WithoutMemory.RETRY);
     assertThat(chunks.withoutMemory(rate, List.of(second), chunks.workersLeft()))
         .isEqualTo(WithoutMemory.FAIL);
+  }
+
+  private final AcceleratorRate near =
+      new AcceleratorRate("simulated:0", false, new ChunkPlan(3, 1024));
+
+  /** Work of which no range is taken that begins 3072 elements behind the oldest. */
+  private final ChunkScheduler together =
+      new ChunkScheduler(10_240, List.of(new Range(0, 10_240)), List.of(near), 3, 3072);
+
+  @Test
+  void aRangeFarAheadIsNotTakenBeforeTheOldestHasEnded() {
+    Range oldest = together.take(near);
+    Range second = together.take(near);
+    together.ended(near, together.take(near));
+    assertThat(together.poll(near)).isNull();
+
+    together.ended(near, oldest);
+    assertThat(together.poll(near)).isEqualTo(new Range(3072, 1024));
+    assertThat(together.poll(near)).isNull();
+
+    together.ended(near, second);
+    assertThat(together.poll(near)).isEqualTo(new Range(4096, 1024));
+  }
+
+  /** What lets a worker go on that is too far ahead. */
+  private enum Release {
+    END,
+    FAILURE,
+    CANCELLATION,
+    GIVEN_BACK
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aWorkerThatIsTooFarAheadGoesOnWhateverBecomesOfTheOldest(Release release)
+      throws InterruptedException {
+    Range oldest = together.take(near);
+    together.ended(near, together.take(near));
+    together.ended(near, together.take(near));
+    AtomicReference<Range> taken = new AtomicReference<>();
+    Thread worker = waiting(() -> taken.set(together.take(near)));
+    switch (release) {
+      case END -> {}
+      case FAILURE -> together.fail(new IllegalStateException());
+      case CANCELLATION -> together.cancel();
+      case GIVEN_BACK ->
+          assertThat(together.withoutMemory(near, List.of(oldest), together.workersLeft()))
+              .isEqualTo(WithoutMemory.LEAVE);
+    }
+    together.ended(near, oldest);
+    worker.join();
+
+    Range next =
+        switch (release) {
+          case END -> new Range(3072, 1024);
+          case GIVEN_BACK -> oldest;
+          case FAILURE, CANCELLATION -> null;
+        };
+    assertThat(taken).hasValue(next);
+  }
+
+  @Test
+  void whatIsGivenBackIsTakenBeforeAnythingElseAndKeepsOthersNear() {
+    Range oldest = together.take(near);
+    Range second = together.take(near);
+    Range third = together.take(near);
+    assertThat(together.withoutMemory(near, List.of(oldest, second), together.workersLeft()))
+        .isEqualTo(WithoutMemory.LEAVE);
+    assertThat(together.take(near)).isEqualTo(oldest);
+    together.ended(near, oldest);
+    together.ended(near, third);
+    assertThat(together.take(near)).isEqualTo(second);
+
+    assertThat(together.poll(near)).isNull();
+    together.ended(near, oldest);
+    assertThat(together.poll(near)).isEqualTo(new Range(3072, 1024));
   }
 }
