@@ -2,13 +2,26 @@ package dev.tidepool.runtime.order;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of an operation. The body of a kernel that the operation waits for cannot wait for
- * this future: {@code join()} and {@code get()} throw instead of waiting forever.
+ * The future of an operation.
+ *
+ * <p>The body of a kernel that the operation waits for cannot wait for this future: {@code join()}
+ * and {@code get()} throw instead of waiting forever. A failure is logged if the future becomes
+ * unreachable before any code has waited for it, has asked for its result or has added a stage
+ * ({@link UnseenFailure}).
  */
 public abstract class CheckedFuture extends CompletableFuture<Void> {
+  private static final CompletableFuture<?> DONE = CompletableFuture.completedFuture(null);
+
+  private volatile boolean seen;
+  private volatile @Nullable UnseenFailure failure;
+  // The stages that awaitEnd has added; written under the monitor.
+  private volatile int ownStages;
+
   /**
    * Checks that the calling thread may wait for the operation, and requests a prompt report of its
    * end.
@@ -17,15 +30,95 @@ public abstract class CheckedFuture extends CompletableFuture<Void> {
    */
   abstract void beginToAwait();
 
+  /** Completes the future with the failure of its operation. */
+  final void fail(Throwable thrown) {
+    UnseenFailure unseen = new UnseenFailure(thrown);
+    failure = unseen;
+    // CompletableFuture.allOf adds a stage without calling a method of this future.
+    boolean isAwaited = seen || getNumberOfDependents() > ownStages;
+    if (completeExceptionally(thrown) && !isAwaited) {
+      unseen.watch(this);
+    }
+  }
+
+  /** Waits for the end of the operation without looking at its result. Not interruptible. */
+  final void awaitEnd() {
+    synchronized (this) {
+      ownStages++;
+    }
+    // With a second future: for one alone, allOf adds two stages.
+    CompletableFuture.allOf(this, DONE).handle((_, _) -> true).join();
+  }
+
+  private void see() {
+    seen = true;
+    UnseenFailure unseen = failure;
+    if (unseen != null) {
+      unseen.see();
+    }
+  }
+
   @Override
   public @Nullable Void join() {
+    see();
     beginToAwait();
     return super.join();
   }
 
   @Override
   public @Nullable Void get() throws InterruptedException, ExecutionException {
+    see();
     beginToAwait();
     return super.get();
+  }
+
+  @Override
+  public @Nullable Void get(long timeout, TimeUnit unit)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    see();
+    return super.get(timeout, unit);
+  }
+
+  @Override
+  public @Nullable Void getNow(@Nullable Void valueIfAbsent) {
+    see();
+    return super.getNow(null);
+  }
+
+  @Override
+  public @Nullable Void resultNow() {
+    see();
+    return super.resultNow();
+  }
+
+  @Override
+  public Throwable exceptionNow() {
+    see();
+    return super.exceptionNow();
+  }
+
+  @Override
+  public State state() {
+    see();
+    return super.state();
+  }
+
+  @Override
+  public boolean isCompletedExceptionally() {
+    see();
+    return super.isCompletedExceptionally();
+  }
+
+  @Override
+  public CompletableFuture<Void> toCompletableFuture() {
+    see();
+    return this;
+  }
+
+  /** Called by each method that adds a stage to this future. */
+  @Override
+  public <U> CompletableFuture<U> newIncompleteFuture() {
+    see();
+    return super.newIncompleteFuture();
   }
 }

@@ -57,7 +57,7 @@ public final class CompositeFuture extends CheckedFuture {
       if (part.isCancelled()) {
         stopped = true;
       } else if (part.isCompletedExceptionally()) {
-        completeExceptionally(part.exceptionNow());
+        fail(part.exceptionNow());
         return;
       }
     }

@@ -2,7 +2,6 @@ package dev.tidepool.runtime.order;
 
 import dev.tidepool.runtime.threads.FutureCompleter;
 import dev.tidepool.runtime.threads.FutureEnd;
-import dev.tidepool.spi.support.FailureLog;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -96,10 +95,7 @@ public final class OperationFuture extends CheckedFuture {
 
   private void ended(@Nullable Throwable failure) {
     if (failure != null) {
-      if (getNumberOfDependents() == 0) {
-        FailureLog.debug("asynchronous work failed, and nothing waited for its future", failure);
-      }
-      completeExceptionally(failure);
+      fail(failure);
     } else if (operation.hasStarted()) {
       complete(null);
     } else {

@@ -175,7 +175,11 @@ public final class PendingFutures {
     }
     for (CompletableFuture<?> future : kept) {
       // The owner of the future handles its failure.
-      future.handle((_, _) -> true).join();
+      if (future instanceof CheckedFuture checked) {
+        checked.awaitEnd();
+      } else {
+        future.handle((_, _) -> true).join();
+      }
     }
   }
 }

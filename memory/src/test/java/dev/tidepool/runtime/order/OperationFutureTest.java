@@ -6,13 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.LogLines;
 import dev.tidepool.runtime.threads.FutureCompleter;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.logging.Level;
-import java.util.logging.Logger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -57,30 +57,86 @@ class OperationFutureTest {
 
   /** The future alone has the failure, and the caller may not have kept it. */
   @Test
-  void aFailureIsLoggedIfNothingWaitsForTheFuture() {
-    Logger logger = Logger.getLogger("dev.tidepool");
-    logger.setLevel(Level.FINE);
-    try {
-      Operation watched = failing();
-      var _ = reserved(watched).exceptionally(_ -> null);
-      watched.begin();
-      assertThat(log.all()).isEmpty();
-      Operation forgotten = failing();
-      assertThat(reserved(forgotten)).isNotDone();
-      forgotten.begin();
-      assertThat(log.all())
-          .containsExactly("asynchronous work failed, and nothing waited for its future");
-    } finally {
-      logger.setLevel(null);
-    }
+  void aFailureIsLoggedIfItsFutureIsDropped() {
+    List<WeakReference<CompletableFuture<Void>>> seen =
+        List.of(
+            failed("joined", dropped -> dropped.exceptionNow()),
+            failed("has a stage", dropped -> dropped.whenComplete((_, _) -> {})),
+            failed("is combined", dropped -> combined(dropped)),
+            failed("was awaited by a stage", CompletableFuture::allOf, _ -> {}));
+    await().until(() -> areCollected(seen));
+    assertThat(log.all()).isEmpty();
+
+    // At most one line a second.
+    await()
+        .until(
+            () -> {
+              var _ = failed("dropped", _ -> {});
+              System.gc();
+              return !log.all().isEmpty();
+            });
+    assertThat(log.all())
+        .containsExactly(
+            "asynchronous work failed, and its future was dropped:"
+                + " java.lang.IllegalStateException: dropped");
   }
 
-  private static Operation failing() {
+  private static boolean areCollected(List<WeakReference<CompletableFuture<Void>>> futures) {
+    System.gc();
+    return futures.stream().allMatch(future -> future.refersTo(null));
+  }
+
+  private static WeakReference<CompletableFuture<Void>> failed(
+      String failure, Consumer<CompletableFuture<Void>> look) {
+    return failed(failure, _ -> {}, look);
+  }
+
+  private static WeakReference<CompletableFuture<Void>> failed(
+      String failure,
+      Consumer<CompletableFuture<Void>> before,
+      Consumer<CompletableFuture<Void>> after) {
+    Operation operation = failing(failure);
+    CompletableFuture<Void> dropped = reserved(operation);
+    before.accept(dropped);
+    operation.begin();
+    assertThat(dropped.isDone()).isTrue();
+    after.accept(dropped);
+    return new WeakReference<>(dropped);
+  }
+
+  private static void combined(CompletableFuture<Void> other) {
+    var _ = CompletableFuture.completedFuture(1).thenCombine(other, (_, _) -> 1);
+  }
+
+  /** A manager that is closed or synchronized waits for all futures. */
+  @Test
+  void aThreadThatWaitsForAllFuturesDoesNotCountAsTheOneThatLooks() {
+    await()
+        .until(
+            () -> {
+              failsWhileAThreadWaitsForAll();
+              System.gc();
+              return !log.all().isEmpty();
+            });
+  }
+
+  private static void failsWhileAThreadWaitsForAll() throws Exception {
+    PendingFutures pending = new PendingFutures();
+    Operation operation = failing("dropped");
+    var _ =
+        OperationFuture.reserve(operation, new FutureCompleter(Runnable::run), pending, () -> {});
+    Thread waiting = Thread.ofPlatform().daemon().start(pending::await);
+    await().until(() -> waiting.getState() == Thread.State.WAITING);
+    operation.begin();
+    assertThat(waiting.join(Duration.ofSeconds(30))).isTrue();
+  }
+
+  private static Operation failing(String message) {
     return Operation.of(
         List.of(),
         Runnable::run,
         () -> {
-          throw new IllegalStateException("failed");
+          throw new IllegalStateException(message);
         });
   }
 
