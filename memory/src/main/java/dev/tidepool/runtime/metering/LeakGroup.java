@@ -12,8 +12,8 @@ import java.lang.ref.ReferenceQueue;
  * core refers to the group. When the token is unreachable, no handle is left, and members that are
  * still open have leaked. The disadvantage: a leak is found only when the last handle of the group
  * is gone, so one long-lived buffer hides the leaks of its neighbours. For this reason leak groups
- * are small and are closed often, and a buffer {@link SamplingLeakDetector in the sample} has its
- * own group.
+ * are small and are closed often, and a buffer {@linkplain LeakDetector#sampled in the sample} has
+ * its own group.
  *
  * <p>A leak group whose members are all closed becomes unreachable over time, as other buffers take
  * their blocks. It may be enqueued before that, which costs a search of the live buffers.

@@ -157,7 +157,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.state = context.state();
     this.managerReports =
         new ManagerReports(context, pools, arrays, session.pinned(), reserved, dumps);
-    this.leakDetector = LeakDetector.of(context, context.counters());
+    this.leakDetector = new LeakDetector(context, context.counters());
     this.leaks = new LeakReclaimer(context, leakDetector);
     this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
     this.suspender = new Suspender(context, pools);
