@@ -15,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * leak group, which holds the stack. So its leak is found alone.
  */
 public final class LeakDetector {
-  /** The approximate number of members of one leak group. */
-  private static final int CAPACITY = 64;
-
   private final ManagerContext context;
   private final ReferenceQueue<LeakGroup.Token> unreachable = new ReferenceQueue<>();
   private final AllocationCounters counters;
@@ -55,7 +52,7 @@ public final class LeakDetector {
   /** Like {@link #join()}, for a caller that has looked up its thread's tally already. */
   public LeakGroup.Token join(AllocationCounters.Tally tally) {
     LeakGroup.Token current = tally.open();
-    return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);
+    return current != null && current.leakGroup().join() ? current : replace(tally);
   }
 
   /** Returns the token for a buffer with its own leak group, without recording its stack. */
@@ -71,8 +68,7 @@ public final class LeakDetector {
     // Calls the constructor, not alone(): the JIT compiler inlines short methods into every
     // allocation, even if they are seldom called.
     LeakGroup.Token fresh = new LeakGroup.Token(context, unreachable, "");
-    LeakGroup leakGroup = fresh.leakGroup();
-    leakGroup.join(CAPACITY);
+    fresh.leakGroup().join();
     tally.open(fresh);
     return fresh;
   }

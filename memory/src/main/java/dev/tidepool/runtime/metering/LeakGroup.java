@@ -19,6 +19,9 @@ import java.lang.ref.ReferenceQueue;
  * their blocks. It may be enqueued before that, which costs a search of the live buffers.
  */
 public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
+  /** The approximate number of members. */
+  private static final int CAPACITY = 64;
+
   /** The object to which every handle of a member refers. */
   public static final class Token {
     private final LeakGroup leakGroup;
@@ -66,9 +69,9 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
   }
 
   /** Counts a member. Returns false if the group is full. */
-  boolean join(int capacity) {
+  boolean join() {
     int members = joined;
     joined = members + 1;
-    return members < capacity;
+    return members < CAPACITY;
   }
 }
