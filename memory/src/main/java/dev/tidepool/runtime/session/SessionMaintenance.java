@@ -91,7 +91,7 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   private static void lookAfter(RuntimeSession session) {
-    session.workers().checkFutureCompleter();
+    session.workers().futureCompleter().check();
     boolean hostIsShort = LowMemory.in(HostMemory.now());
     for (DeviceMemoryManager manager : session.managers()) {
       try {
