@@ -180,10 +180,7 @@ public final class Lender {
         ended.add(report(access));
       }
     }
-    for (UnclosedAccessReport report : ended) {
-      context.reports().log(Level.WARNING, report.toString());
-      context.reports().tell(report);
-    }
+    ended.forEach(report -> context.reports().report(Level.WARNING, report));
   }
 
   /** Ends all accesses, because the manager closes. Closing them later has no effect. */

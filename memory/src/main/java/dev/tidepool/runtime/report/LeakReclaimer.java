@@ -73,10 +73,7 @@ public final class LeakReclaimer {
       summary.log(reports, Level.INFO);
       summary.reports().forEach(reports::tell);
     }
-    for (UnclosedReservationReport reservation : reservations) {
-      reports.log(Level.INFO, reservation.toString());
-      reports.tell(reservation);
-    }
+    reservations.forEach(reservation -> reports.report(Level.INFO, reservation));
     reports.awaitTaken();
   }
 }
