@@ -78,7 +78,8 @@ final class MethodSignature implements Signature {
   }
 
   /** Returns the parameters with the accesses that hold for every range. */
-  List<KernelParameter> declared() {
+  @Override
+  public List<KernelParameter> declared() {
     return declared.declared();
   }
 
@@ -194,11 +195,6 @@ final class MethodSignature implements Signature {
       return range.inGroupsOf(ones);
     }
     return range;
-  }
-
-  @Override
-  public boolean isolatesOverlaps() {
-    return false;
   }
 
   @Override
