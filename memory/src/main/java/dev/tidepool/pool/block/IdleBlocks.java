@@ -33,8 +33,7 @@ final class IdleBlocks implements IdleSet {
   /** After this many rounds of evictions for a returned block, that block is evicted instead. */
   private static final int MOST_ROUNDS = 16;
 
-  private final ThreadStripes stripes =
-      new ThreadStripes(Runtime.getRuntime().availableProcessors());
+  private final ThreadStripes stripes = new ThreadStripes();
   // Blocks beyond all classes have a list too, but no place in stripes.
   private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT_WITH_BEYOND];
   private final IdleBudget budget;

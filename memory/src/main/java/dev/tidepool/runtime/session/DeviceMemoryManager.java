@@ -577,8 +577,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
    *
    * @param hostIsShort whether the host has little memory left
    */
-  void maintain(long now, boolean hostIsShort) {
-    state.beforeEnd(() -> maintenance.run(now, hostIsShort));
+  void maintain(boolean hostIsShort) {
+    state.beforeEnd(() -> maintenance.run(hostIsShort));
   }
 
   /** Closes the manager. If another thread is closing it, waits for that thread. */

@@ -95,7 +95,7 @@ final class SessionMaintenance implements AutoCloseable {
     boolean hostIsShort = LowMemory.in(HostMemory.now());
     for (DeviceMemoryManager manager : session.managers()) {
       try {
-        manager.maintain(System.nanoTime(), hostIsShort);
+        manager.maintain(hostIsShort);
       } catch (RuntimeException | Error e) {
         // The others must be maintained: no other thread trims pools or finds leaks.
         warn(e);
