@@ -33,11 +33,7 @@ final class IdleBlocks implements IdleSet {
   /** After this many rounds of evictions for a returned block, that block is evicted instead. */
   private static final int MOST_ROUNDS = 16;
 
-  /** The number of blocks of a class that are compared for an eviction. */
-  private static final int SAMPLE = 64;
-
-  private final ThreadStripes stripes =
-      new ThreadStripes(Runtime.getRuntime().availableProcessors());
+  private final ThreadStripes stripes = new ThreadStripes();
   // Blocks beyond all classes have a list too, but no place in stripes.
   private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT_WITH_BEYOND];
   private final IdleBudget budget;
@@ -55,8 +51,7 @@ final class IdleBlocks implements IdleSet {
    * @param evictSlab frees an idle slab, if there is one
    */
   IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
-    this.budget =
-        new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT_WITH_BEYOND);
+    this.budget = new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass());
     this.policy = limits.policy();
     this.evict = evict;
     this.evictSlab = evictSlab;
@@ -365,7 +360,7 @@ final class IdleBlocks implements IdleSet {
   private boolean evictFirst(int first, int last) {
     PooledBlock evicted = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      evicted = sharedLists[sizeClass].firstToEvict(SAMPLE, policy, evicted);
+      evicted = sharedLists[sizeClass].firstToEvict(policy, evicted);
       if (sizeClass != SizeClasses.BEYOND) {
         evicted = stripes.firstToEvict(sizeClass, policy, evicted);
       }

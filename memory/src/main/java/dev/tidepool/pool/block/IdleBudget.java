@@ -1,5 +1,6 @@
 package dev.tidepool.pool.block;
 
+import dev.tidepool.pool.SizeClasses;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
@@ -14,12 +15,11 @@ final class IdleBudget {
   private final long maxBytes;
   private final long maxBytesPerClass;
   private final AtomicLong charged = new AtomicLong();
-  private final AtomicLongArray chargedOfClass;
+  private final AtomicLongArray chargedOfClass = new AtomicLongArray(SizeClasses.COUNT_WITH_BEYOND);
 
-  IdleBudget(long maxBytes, long maxBytesPerClass, int classes) {
+  IdleBudget(long maxBytes, long maxBytesPerClass) {
     this.maxBytes = maxBytes;
     this.maxBytesPerClass = maxBytesPerClass;
-    this.chargedOfClass = new AtomicLongArray(classes);
   }
 
   /** The result of a charge. */

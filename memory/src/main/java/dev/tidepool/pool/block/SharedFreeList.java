@@ -22,6 +22,9 @@ final class SharedFreeList {
   /** The number of recently returned blocks that are remembered; a power of two. */
   private static final int RECENT = 16;
 
+  /** The number of idle blocks that are compared for an eviction. */
+  private static final int SAMPLE = 64;
+
   private volatile Section[] sections = new Section[0];
 
   /** The section where a block was returned last; a hint. */
@@ -207,10 +210,9 @@ final class SharedFreeList {
   }
 
   /** Returns the first block to evict, of a sample of the idle blocks and the best so far. */
-  @Nullable PooledBlock firstToEvict(
-      int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
+  @Nullable PooledBlock firstToEvict(EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock first = best;
-    int more = sample;
+    int more = SAMPLE;
     for (Section section : sections) {
       for (int i = 0; i < section.bitmaps.length && more > 0; i++) {
         SlotBitmap bitmap = section.bitmaps[i];

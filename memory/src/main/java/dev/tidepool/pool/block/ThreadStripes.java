@@ -35,15 +35,12 @@ final class ThreadStripes {
 
   private static final int LARGE_PLACES = 2;
 
-  private final int count;
+  private final int count =
+      ThreadStripe.stripes(Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 32));
 
   // The places of all stripes, or null while no block has one. Written under the monitor of the
   // array and read without it: the word of the block decides.
   private volatile @Nullable PooledBlock @Nullable [] places;
-
-  ThreadStripes(int processors) {
-    count = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
-  }
 
   private int mine() {
     return ThreadStripe.mine(count);

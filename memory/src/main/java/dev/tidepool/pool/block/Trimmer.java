@@ -35,10 +35,7 @@ final class Trimmer {
   long all() {
     long freed = 0;
     for (Reclaimable candidate : allIdle()) {
-      if (candidate.claim(idle)) {
-        freed += candidate.bytes();
-        free.accept(candidate);
-      }
+      freed += freeIfIdle(candidate);
     }
     return counted(freed);
   }
@@ -49,7 +46,10 @@ final class Trimmer {
         .filter(piece -> wanted.test(sourceOf(piece)))
         .map(
             piece ->
-                new ReclaimHandle(piece.bytes(), piece.rank(EvictionPolicy.FIFO), () -> one(piece)))
+                new ReclaimHandle(
+                    piece.bytes(),
+                    piece.rank(EvictionPolicy.FIFO),
+                    () -> counted(freeIfIdle(piece))))
         .toList();
   }
 
@@ -60,14 +60,13 @@ final class Trimmer {
     };
   }
 
-  /** Frees a candidate if it is idle. */
-  long one(Reclaimable candidate) {
+  private long freeIfIdle(Reclaimable candidate) {
     if (!candidate.claim(idle)) {
       return 0;
     }
     long bytes = candidate.bytes();
     free.accept(candidate);
-    return counted(bytes);
+    return bytes;
   }
 
   /** Frees memory that is idle, or allocated, since before a time, in the policy's order. */

@@ -49,13 +49,13 @@ final class ObjectSlots<T> {
    * Creates slots without members.
    *
    * @param charge the charge of each idle member
-   * @param processors determines the number of stripes
    */
-  ObjectSlots(IdleObjectOrder<T> order, IdleQuota quota, long charge, int processors) {
+  ObjectSlots(IdleObjectOrder<T> order, IdleQuota quota, long charge) {
     this.order = order;
     this.quota = quota;
     this.charge = charge;
-    this.stripes = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
+    this.stripes =
+        ThreadStripe.stripes(Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 32));
     this.stripeBits = Integer.numberOfTrailingZeros(stripes);
     this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);

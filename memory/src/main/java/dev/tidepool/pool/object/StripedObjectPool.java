@@ -60,8 +60,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     this.nanoClock = nanoClock;
     this.order =
         new IdleObjectOrder<>(options.eviction(), options.timeToLive().toNanos(), nanoClock);
-    this.places =
-        new ObjectSlots<>(order, quota, charge, Runtime.getRuntime().availableProcessors());
+    this.places = new ObjectSlots<>(order, quota, charge);
   }
 
   /** Returns a pool filled to its minimum, with a maintenance thread if the options request one. */

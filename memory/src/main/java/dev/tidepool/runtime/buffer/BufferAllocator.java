@@ -48,12 +48,11 @@ public final class BufferAllocator {
       StorageContext context,
       BlockAllocator blocks,
       LeakDetector leakDetector,
-      AllocationLedger ledger,
       @Nullable AllocationTrace trace) {
     this.context = context;
     this.blocks = blocks;
     this.leakDetector = leakDetector;
-    this.ledger = ledger;
+    this.ledger = context.ledger();
     this.counters = context.counters();
     this.dormantRelease = context.dormantRelease();
     this.state = context.state();

@@ -55,14 +55,13 @@ public final class ExternalBuffers {
       SessionResources resources,
       Reclaimer reclaimer,
       BlockAllocator blocks,
-      LeakDetector leakDetector,
-      AllocationLedger ledger) {
+      LeakDetector leakDetector) {
     this.context = context;
     this.resources = resources;
     this.reclaimer = reclaimer;
     this.blocks = blocks;
     this.leakDetector = leakDetector;
-    this.ledger = ledger;
+    this.ledger = context.ledger();
   }
 
   /** Wraps a segment, which stays the caller's. */

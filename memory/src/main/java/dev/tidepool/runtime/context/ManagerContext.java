@@ -150,11 +150,7 @@ public class ManagerContext implements ResourceContext {
     return shared.clock().now();
   }
 
-  public final Executor transferThreads() {
-    return transferExecutor();
-  }
-
-  public final TransferExecutor transferExecutor() {
+  public final TransferExecutor transferThreads() {
     return shared.workers().transfers();
   }
 

@@ -132,7 +132,7 @@ final class DeclaredScalar {
   }
 
   private static boolean isInfinite(Object value) {
-    return value instanceof BigDecimal ? false : Double.isInfinite(((Number) value).doubleValue());
+    return !(value instanceof BigDecimal) && Double.isInfinite(((Number) value).doubleValue());
   }
 
   private static BigInteger integerOf(Object value) {

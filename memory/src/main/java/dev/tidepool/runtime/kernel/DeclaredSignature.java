@@ -150,9 +150,4 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
         ? asked
         : LaunchRange.of(LongStream.of(lengths).filter(length -> length >= 0).max().orElse(1));
   }
-
-  @Override
-  public boolean isolatesOverlaps() {
-    return false;
-  }
 }

@@ -4,6 +4,7 @@ import dev.tidepool.Arguments;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.methods.analysis.ArrayAccesses;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.ItemNumbers;
@@ -12,7 +13,9 @@ import dev.tidepool.methods.analysis.Races;
 import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.runtime.buffer.BufferHandle;
+import java.lang.reflect.Array;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -75,7 +78,8 @@ final class MethodSignature implements Signature {
   }
 
   /** Returns the parameters with the accesses that hold for every range. */
-  List<KernelParameter> declared() {
+  @Override
+  public List<KernelParameter> declared() {
     return declared.declared();
   }
 
@@ -110,10 +114,10 @@ final class MethodSignature implements Signature {
 
   /** Returns the number of elements of an array or buffer; 0 for a scalar. */
   private static long length(Object value) {
-    if (value instanceof dev.tidepool.UnifiedBuffer<?> buffer) {
+    if (value instanceof UnifiedBuffer<?> buffer) {
       return buffer.length();
     }
-    return value.getClass().isArray() ? java.lang.reflect.Array.getLength(value) : 0;
+    return value.getClass().isArray() ? Array.getLength(value) : 0;
   }
 
   /** Returns whether no other argument is the same array, buffer or storage. */
@@ -187,15 +191,10 @@ final class MethodSignature implements Signature {
     }
     if (numbers.usesGroups() && range.group().isEmpty()) {
       long[] ones = new long[range.global().size()];
-      java.util.Arrays.fill(ones, 1);
+      Arrays.fill(ones, 1);
       return range.inGroupsOf(ones);
     }
     return range;
-  }
-
-  @Override
-  public boolean isolatesOverlaps() {
-    return false;
   }
 
   @Override

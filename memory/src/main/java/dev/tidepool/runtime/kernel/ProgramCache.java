@@ -110,10 +110,9 @@ public final class ProgramCache implements AutoCloseable {
         };
     KernelPrograms programs = new KernelPrograms(this, source);
     // The types of an expression are known only with its arguments.
-    if (signature instanceof DeclaredSignature written) {
-      compileNow(programs, written.declared());
-    } else if (signature instanceof MethodSignature method) {
-      compileNow(programs, method.declared());
+    List<KernelParameter> declared = signature.declared();
+    if (declared != null) {
+      compileNow(programs, declared);
     }
     Kernel kernel = new CompiledKernel(context, allocator, source, signature, programs);
     handles.put(programs, new Handle(kernel, programs, unreachable));

@@ -25,6 +25,11 @@ interface Signature {
    */
   List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked);
 
+  /** Returns the parameters that hold for all arguments; null if the arguments decide them. */
+  default @Nullable List<KernelParameter> declared() {
+    return null;
+  }
+
   /** Returns the parameters that code is compiled for, given those of a launch. */
   default List<KernelParameter> compiled(List<KernelParameter> parameters) {
     return parameters;
@@ -47,7 +52,9 @@ interface Signature {
    * Returns whether an array that overlaps a written one, at another offset, must be copied first
    * so that every item sees its old contents.
    */
-  boolean isolatesOverlaps();
+  default boolean isolatesOverlaps() {
+    return false;
+  }
 
   /**
    * Returns the parameters whose elements decide which barriers the items of a group reach. If a

@@ -8,7 +8,6 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.diagnostics.UnclosedAccessReport;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.metering.AllocationSites;
-import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.Device;
@@ -29,7 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Lender {
   private final StorageContext context;
-  private final DiagnosticSink reports;
   private final @Nullable AllocationSites sites;
   private final Set<Unclosed> open = ConcurrentHashMap.newKeySet();
   private final ReferenceQueue<NativeAccess> unreachable = new ReferenceQueue<>();
@@ -47,9 +45,8 @@ public final class Lender {
     }
   }
 
-  public Lender(StorageContext context, DiagnosticSink reports) {
+  public Lender(StorageContext context) {
     this.context = context;
-    this.reports = reports;
     this.sites = context.isParanoid() ? new AllocationSites() : null;
   }
 
@@ -183,10 +180,7 @@ public final class Lender {
         ended.add(report(access));
       }
     }
-    for (UnclosedAccessReport report : ended) {
-      reports.log(Level.WARNING, report.toString());
-      reports.tell(report);
-    }
+    ended.forEach(report -> context.reports().report(Level.WARNING, report));
   }
 
   /** Ends all accesses, because the manager closes. Closing them later has no effect. */

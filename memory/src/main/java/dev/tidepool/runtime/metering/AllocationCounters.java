@@ -161,25 +161,20 @@ public final class AllocationCounters {
 
   /** Counts an allocation. The caller has looked up its thread's tally already. */
   public void allocated(Tally tally, Thread thread, long bytes) {
-    if (tally.isOwnedBy(thread)) {
+    if (tally.isOwnedBy(thread) || adopts(tally, thread)) {
       OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
       OWN_BYTES.setRelease(tally, tally.ownBytes + bytes);
     } else {
-      allocatedByOther(tally, thread, bytes);
+      allocatedByOther(tally, bytes);
     }
     if (tally.live() > tally.ceiling) {
       raise(tally);
     }
   }
 
-  private static void allocatedByOther(Tally tally, Thread thread, long bytes) {
-    if (adopts(tally, thread)) {
-      OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
-      OWN_BYTES.setRelease(tally, tally.ownBytes + bytes);
-    } else {
-      SHARED_ALLOCATIONS.getAndAdd(tally, 1L);
-      SHARED_BYTES.getAndAdd(tally, bytes);
-    }
+  private static void allocatedByOther(Tally tally, long bytes) {
+    SHARED_ALLOCATIONS.getAndAdd(tally, 1L);
+    SHARED_BYTES.getAndAdd(tally, bytes);
   }
 
   public void freed(long bytes) {

@@ -36,6 +36,12 @@ public final class DiagnosticSink {
     LOG.log(level, line);
   }
 
+  /** Logs a report, and queues it for the listener. */
+  public void report(Level level, DiagnosticReport report) {
+    log(level, report.toString());
+    tell(report);
+  }
+
   /**
    * Queues a report for the listener, behind all earlier reports. Does not wait for the listener,
    * unless no thread can be started.

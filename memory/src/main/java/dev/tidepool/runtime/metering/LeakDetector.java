@@ -11,64 +11,56 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Assigns new buffers to leak groups. Each stripe of threads has its own open group, so that
- * threads do not contend.
+ * threads do not contend. A buffer in the sample of those whose stacks are recorded has its own
+ * leak group, which holds the stack. So its leak is found alone.
  */
-public class LeakDetector {
-  /** The approximate number of members of one leak group. */
-  private static final int CAPACITY = 64;
-
+public final class LeakDetector {
   private final ManagerContext context;
   private final ReferenceQueue<LeakGroup.Token> unreachable = new ReferenceQueue<>();
   private final AllocationCounters counters;
+  private final AllocationSites sites = new AllocationSites();
+  // Chooses the buffers whose stacks are recorded; null if none are.
+  private final @Nullable AllocationSampler sampling;
 
   /**
    * Creates a detector for a manager's buffers.
    *
    * @param counters hold the open leak group of each stripe, which saves a lookup
    */
-  LeakDetector(ManagerContext context, AllocationCounters counters) {
+  public LeakDetector(ManagerContext context, AllocationCounters counters) {
     this.context = context;
     this.counters = counters;
-  }
-
-  /** Creates the detector for the options of a manager. */
-  public static LeakDetector of(ManagerContext context, AllocationCounters counters) {
     MemoryOptions options = context.options();
-    // Here, so that SamplingLeakDetector is not loaded if no manager needs it.
-    return switch (options.diagnostics()) {
-      case OFF, COUNTERS -> new LeakDetector(context, counters);
-      case SITES ->
-          SamplingLeakDetector.of(context, counters, new AllocationSampler(options.siteSampling()));
-      case PARANOID -> SamplingLeakDetector.of(context, counters, new AllocationSampler(1));
-    };
+    this.sampling =
+        switch (options.diagnostics()) {
+          case OFF, COUNTERS -> null;
+          case SITES -> new AllocationSampler(options.siteSampling());
+          case PARANOID -> new AllocationSampler(1);
+        };
   }
 
-  /**
-   * Returns the token for a buffer that is in the sample, or null if it is not. A buffer in the
-   * sample has its own leak group, and its stack is recorded.
-   */
+  /** Returns the token for a buffer that is in the sample, or null if it is not. */
   public LeakGroup.@Nullable Token sampled(long bytes) {
-    return null;
+    return sampling != null && sampling.takes(bytes) ? alone(sites.here()) : null;
   }
 
   /** Returns the token for the handles of a new buffer, which joins the open leak group. */
-  public final LeakGroup.Token join() {
+  public LeakGroup.Token join() {
     return join(counters.of(Thread.currentThread()));
   }
 
   /** Like {@link #join()}, for a caller that has looked up its thread's tally already. */
-  public final LeakGroup.Token join(AllocationCounters.Tally tally) {
+  public LeakGroup.Token join(AllocationCounters.Tally tally) {
     LeakGroup.Token current = tally.open();
-    return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);
+    return current != null && current.leakGroup().join() ? current : replace(tally);
   }
 
   /** Returns the token for a buffer with its own leak group, without recording its stack. */
-  public final LeakGroup.Token alone() {
+  public LeakGroup.Token alone() {
     return alone("");
   }
 
-  /** Returns the token for a buffer with its own leak group and a recorded stack. */
-  final LeakGroup.Token alone(String site) {
+  private LeakGroup.Token alone(String site) {
     return new LeakGroup.Token(context, unreachable, site);
   }
 
@@ -76,14 +68,17 @@ public class LeakDetector {
     // Calls the constructor, not alone(): the JIT compiler inlines short methods into every
     // allocation, even if they are seldom called.
     LeakGroup.Token fresh = new LeakGroup.Token(context, unreachable, "");
-    LeakGroup leakGroup = fresh.leakGroup();
-    leakGroup.join(CAPACITY);
+    fresh.leakGroup().join();
     tally.open(fresh);
     return fresh;
   }
 
   /** Called by the maintenance thread at intervals. */
-  public void tick() {}
+  public void tick() {
+    if (sampling != null) {
+      sampling.restart();
+    }
+  }
 
   /** Closes the open leak groups, so that only handles keep their tokens reachable. */
   public void seal() {

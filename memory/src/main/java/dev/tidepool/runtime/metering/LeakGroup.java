@@ -12,13 +12,16 @@ import java.lang.ref.ReferenceQueue;
  * core refers to the group. When the token is unreachable, no handle is left, and members that are
  * still open have leaked. The disadvantage: a leak is found only when the last handle of the group
  * is gone, so one long-lived buffer hides the leaks of its neighbours. For this reason leak groups
- * are small and are closed often, and a buffer {@link SamplingLeakDetector in the sample} has its
- * own group.
+ * are small and are closed often, and a buffer {@linkplain LeakDetector#sampled in the sample} has
+ * its own group.
  *
  * <p>A leak group whose members are all closed becomes unreachable over time, as other buffers take
  * their blocks. It may be enqueued before that, which costs a search of the live buffers.
  */
 public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
+  /** The approximate number of members. */
+  private static final int CAPACITY = 64;
+
   /** The object to which every handle of a member refers. */
   public static final class Token {
     private final LeakGroup leakGroup;
@@ -66,9 +69,9 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
   }
 
   /** Counts a member. Returns false if the group is full. */
-  boolean join(int capacity) {
+  boolean join() {
     int members = joined;
     joined = members + 1;
-    return members < capacity;
+    return members < CAPACITY;
   }
 }

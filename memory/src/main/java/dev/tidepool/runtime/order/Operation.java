@@ -2,6 +2,7 @@ package dev.tidepool.runtime.order;
 
 import dev.tidepool.runtime.threads.HandoffExecutor;
 import dev.tidepool.runtime.threads.KernelThreads;
+import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.List;
@@ -48,10 +49,12 @@ public final class Operation extends RunningOperation {
    * Creates an operation that moves bytes of storages to free memory. It does not count as a use of
    * them, and nothing may run beside it.
    */
-  public static Operation moving(
-      List<? extends OrderedResource> storages, Executor executor, Runnable body) {
+  public static Operation moving(List<? extends OrderedResource> storages, Runnable body) {
     return new Operation(
-        storages.stream().map(ResourceAccess::eviction).toList(), body, executor, true);
+        storages.stream().map(ResourceAccess::eviction).toList(),
+        body,
+        SessionExecutors.evictions(),
+        true);
   }
 
   /** Sets bytes that may be transferred together with others. Call it before the submission. */

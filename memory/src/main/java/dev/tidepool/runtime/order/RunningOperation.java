@@ -556,7 +556,7 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
   }
 
   /** Returns the failure as users see it. */
-  Throwable explained(Throwable thrown) {
+  private Throwable explained(Throwable thrown) {
     return ResourceAccesses.explained(uses, thrown);
   }
 

@@ -114,16 +114,6 @@ public final class BlockAllocator implements BlockSource {
     return takeAsTold(bytes, allocation, false);
   }
 
-  /**
-   * Fails for a new buffer if the manager is closed: the closing thread waits for this one, which
-   * must not wait for memory any more.
-   */
-  private void checkOpenUnless(boolean inWork) {
-    if (!inWork) {
-      context.checkOpen();
-    }
-  }
-
   private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
     MemoryLocation location = allocation.location();
     if (location == MemoryLocation.UNIFIED
@@ -139,46 +129,41 @@ public final class BlockAllocator implements BlockSource {
     boolean pooled = allocation.isPooled() && !paranoid;
     Placement placement = Placement.of(allocation);
     DeviceReservation reservation = kind.isOfDevice() ? DeviceReservation.openOf(allocation) : null;
-    if (reservation != null) {
-      return recover(
-          kind,
-          bytes,
-          inWork,
-          reservation,
-          () -> takeReserved(kind, bytes, alignment, pooled, placement, reservation, inWork));
-    }
     return recover(
         kind,
         bytes,
         inWork,
-        () -> {
-          checkOpenUnless(inWork);
-          return pools.takePlaced(kind, bytes, alignment, pooled, placement);
-        });
+        reservation,
+        () -> takeCharged(kind, bytes, alignment, pooled, placement, reservation, inWork));
   }
 
   /**
-   * Takes a block that is charged to a reservation. If the reservation was closed meanwhile, a
-   * further block of a buffer comes from the usual pools.
+   * Takes a block that is charged to a reservation, if there is one. If the reservation was closed
+   * meanwhile, a further block of a buffer comes from the usual pools.
    */
-  private PooledBlock takeReserved(
+  private PooledBlock takeCharged(
       MemoryPools.Kind kind,
       long bytes,
       long alignment,
       boolean pooled,
       Placement placement,
-      DeviceReservation reservation,
+      @Nullable DeviceReservation reservation,
       boolean inWork) {
-    checkOpenUnless(inWork);
-    try {
-      return pools.takeReserved(kind, bytes, alignment, pooled, placement, reservation);
-    } catch (IllegalStateException e) {
-      if (reservation.isOpen()) {
-        throw e;
-      }
-    }
     if (!inWork) {
-      throw reservation.closedException();
+      // The closing thread waits for this one, which must not wait for memory any more.
+      context.checkOpen();
+    }
+    if (reservation != null) {
+      try {
+        return pools.takeReserved(kind, bytes, alignment, pooled, placement, reservation);
+      } catch (IllegalStateException e) {
+        if (reservation.isOpen()) {
+          throw e;
+        }
+        if (!inWork) {
+          throw reservation.closedException();
+        }
+      }
     }
     return pools.takePlaced(kind, bytes, alignment, pooled, placement);
   }
@@ -192,18 +177,15 @@ public final class BlockAllocator implements BlockSource {
   public Lease forDevice(long bytes, Object tenant) {
     DeviceReservation reservation =
         tenant instanceof BufferCore core ? DeviceReservation.openOf(core.allocation()) : null;
-    if (reservation != null) {
-      MemoryPools.Kind kind = MemoryPools.Kind.DEVICE;
-      return further(
-          recover(
-              kind,
-              bytes,
-              true,
-              reservation,
-              () -> takeReserved(kind, bytes, 0, !paranoid, Placement.ANYWHERE, reservation, true)),
-          tenant);
-    }
-    return further(take(MemoryPools.Kind.DEVICE, bytes, !paranoid, true), tenant);
+    MemoryPools.Kind kind = MemoryPools.Kind.DEVICE;
+    return further(
+        recover(
+            kind,
+            bytes,
+            true,
+            reservation,
+            () -> takeCharged(kind, bytes, 0, !paranoid, Placement.ANYWHERE, reservation, true)),
+        tenant);
   }
 
   @Override
@@ -290,12 +272,7 @@ public final class BlockAllocator implements BlockSource {
   }
 
   private PooledBlock take(MemoryPools.Kind kind, long bytes, boolean pooled, boolean inWork) {
-    return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, 0, pooled));
-  }
-
-  private PooledBlock recover(
-      MemoryPools.Kind kind, long bytes, boolean inWork, Supplier<PooledBlock> request) {
-    return recover(kind, bytes, inWork, null, request);
+    return recover(kind, bytes, inWork, null, () -> pools.take(kind, bytes, 0, pooled));
   }
 
   private PooledBlock recover(

@@ -11,7 +11,6 @@ import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
-import dev.tidepool.runtime.threads.SessionExecutors;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.EventWait;
@@ -114,9 +113,7 @@ final class Defragmenter implements BlockMover {
     MoveOutcome outcome = new MoveOutcome();
     Operation operation =
         Operation.moving(
-            moves.stream().map(BufferMove::storage).toList(),
-            SessionExecutors.evictions(),
-            () -> move(moves, outcome));
+            moves.stream().map(BufferMove::storage).toList(), () -> move(moves, outcome));
     try {
       operation.performIfIdle(!Thread.currentThread().isVirtual());
     } catch (RuntimeException | Error e) {

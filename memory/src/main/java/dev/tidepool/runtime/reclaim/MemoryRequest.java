@@ -131,7 +131,7 @@ final class MemoryRequest<T> {
   }
 
   /** Returns whether the manager's limit refused: then only the manager's memory helps. */
-  boolean isLimited() {
+  private boolean isLimited() {
     return MemoryRefusedException.isBy(Source.LIMIT, refused);
   }
 

@@ -71,7 +71,7 @@ abstract class Relocation {
   }
 
   private Operation operation() {
-    return Operation.moving(List.of(storage), SessionExecutors.evictions(), this::attempt);
+    return Operation.moving(List.of(storage), this::attempt);
   }
 
   private void attempt() {

@@ -3,7 +3,6 @@ package dev.tidepool.runtime.report;
 import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.diagnostics.UnclosedReservationReport;
 import dev.tidepool.runtime.events.FlightEvents;
-import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.metering.LeakGroup;
@@ -20,18 +19,12 @@ import java.util.Set;
 public final class LeakReclaimer {
   private final StorageContext context;
   private final LeakDetector leakDetector;
-  private final AllocationCounters counters;
   private final DiagnosticSink reports;
 
-  public LeakReclaimer(
-      StorageContext context,
-      LeakDetector leakDetector,
-      AllocationCounters counters,
-      DiagnosticSink reports) {
+  public LeakReclaimer(StorageContext context, LeakDetector leakDetector) {
     this.context = context;
     this.leakDetector = leakDetector;
-    this.counters = counters;
-    this.reports = reports;
+    this.reports = context.reports();
   }
 
   /**
@@ -48,7 +41,7 @@ public final class LeakReclaimer {
     LeakSummary summary = new LeakSummary(context, LeakReport.Cause.UNREACHABLE);
     for (BufferCore core : context.registry().all()) {
       if (gone.contains(core.leakGroup()) && core.reclaim()) {
-        counters.leaked();
+        context.counters().leaked();
         summary.add(core);
         FlightEvents.leaked(
             context.id(),
@@ -80,10 +73,7 @@ public final class LeakReclaimer {
       summary.log(reports, Level.INFO);
       summary.reports().forEach(reports::tell);
     }
-    for (UnclosedReservationReport reservation : reservations) {
-      reports.log(Level.INFO, reservation.toString());
-      reports.tell(reservation);
-    }
+    reservations.forEach(reservation -> reports.report(Level.INFO, reservation));
     reports.awaitTaken();
   }
 }

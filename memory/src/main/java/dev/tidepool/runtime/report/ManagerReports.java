@@ -9,7 +9,6 @@ import dev.tidepool.pooling.ArrayPoolStatistics;
 import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
-import dev.tidepool.runtime.storage.BufferRegistry;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -28,7 +27,6 @@ public final class ManagerReports {
   private final StorageContext context;
   private final MemoryPools pools;
   private final ArrayPools arrays;
-  private final BufferRegistry registry;
   private final AllocationCounters counters;
   private final AllocationLedger ledger;
   private final PinnedBudget pinned;
@@ -46,16 +44,14 @@ public final class ManagerReports {
       StorageContext context,
       MemoryPools pools,
       ArrayPools arrays,
-      AllocationLedger ledger,
       PinnedBudget pinned,
       ReservationLedger reservations,
       @Nullable OutOfMemoryDumps dumps) {
     this.context = context;
     this.pools = pools;
     this.arrays = arrays;
-    this.registry = context.registry();
     this.counters = context.counters();
-    this.ledger = ledger;
+    this.ledger = context.ledger();
     this.pinned = pinned;
     this.reservations = reservations;
     this.dumps = dumps;
@@ -97,7 +93,7 @@ public final class ManagerReports {
 
   /** Returns live bytes by tag, the largest first. Rented arrays have the empty tag. */
   public Map<String, Long> bytesByTag() {
-    return registry.bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
+    return context.registry().bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
   }
 
   /** Takes a snapshot with every block of the pools and every buffer without a block. */
@@ -108,7 +104,7 @@ public final class ManagerReports {
             reason,
             this::statistics,
             pools.all().toList(),
-            registry.withoutBlock(),
+            context.registry().withoutBlock(),
             ledger.history(),
             reserved());
   }

@@ -37,9 +37,6 @@ import dev.tidepool.runtime.context.DeviceContext;
 import dev.tidepool.runtime.context.ManagerState;
 import dev.tidepool.runtime.kernel.ProgramCache;
 import dev.tidepool.runtime.lending.Lender;
-import dev.tidepool.runtime.metering.AllocationCounters;
-import dev.tidepool.runtime.metering.AllocationLedger;
-import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.OutOfMemoryMessages;
@@ -61,6 +58,7 @@ import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.OnDemandLink;
 import dev.tidepool.runtime.supply.PressureMonitor;
+import dev.tidepool.runtime.supply.ReservationLedger;
 import dev.tidepool.runtime.threads.BackgroundWork;
 import dev.tidepool.runtime.threads.Once;
 import dev.tidepool.runtime.threads.StackReserve;
@@ -133,6 +131,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
       Consumer<DeviceMemoryManager> whenEnded) {
     Device device = accelerator.device();
     DeviceContext shared = session.context(accelerator);
+    ReservationLedger reserved = session.reservations(device);
     this.accelerator = accelerator;
     this.whenEnded = whenEnded;
     PressureMonitor pressure =
@@ -144,45 +143,37 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             device,
             limit == null ? session.sharedHostPools(options) : null,
             limit,
-            session.reservations(device),
+            reserved,
             session.hostReservations(),
             session.allocator(),
             session.resources(),
             session.pinnedReclaimer(),
             options);
     this.arrays = new ArrayPools(options);
-    AllocationCounters counters = new AllocationCounters();
-    AllocationLedger ledger = new AllocationLedger(options, counters);
     OutOfMemoryDumps dumps = options.dumpDirectory().map(OutOfMemoryDumps::new).orElse(null);
-    DiagnosticSink reports = new DiagnosticSink(options.reportListener());
     // The context opens the spill file, which would stay open if a later statement refused the
     // options.
-    this.context =
-        new StorageContext(
-            this, shared, options, this::link, session.peers(), pools, counters, ledger, reports);
+    this.context = new StorageContext(this, shared, options, this::link, session.peers(), pools);
     this.state = context.state();
     this.managerReports =
-        new ManagerReports(
-            context, pools, arrays, ledger, session.pinned(), session.reservations(device), dumps);
-    this.leakDetector = LeakDetector.of(context, counters);
-    this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
+        new ManagerReports(context, pools, arrays, session.pinned(), reserved, dumps);
+    this.leakDetector = new LeakDetector(context, context.counters());
+    this.leaks = new LeakReclaimer(context, leakDetector);
     this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
     this.suspender = new Suspender(context, pools);
     OutOfMemoryMessages exceptions =
-        new OutOfMemoryMessages(
-            context, pools, limit, session.reservations(device), managerReports::bytesByTag);
+        new OutOfMemoryMessages(context, pools, limit, reserved, managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
     OutOfMemoryRecovery recovery =
         new OutOfMemoryRecovery(context, reclaimer, exceptions, unreachable);
-    this.reservations =
-        new Reservations(context, pools, session.reservations(device), limit, recovery, exceptions);
+    this.reservations = new Reservations(context, pools, reserved, limit, recovery, exceptions);
     BlockAllocator blocks =
         new BlockAllocator(context, pools, recovery, exceptions, managerReports::exhausted);
     context.blocksFrom(blocks);
-    this.allocator = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
+    this.allocator = new BufferAllocator(context, blocks, leakDetector, session.trace());
     this.external =
-        new ExternalBuffers(context, session.resources(), reclaimer, blocks, leakDetector, ledger);
-    this.lender = new Lender(context, reports);
+        new ExternalBuffers(context, session.resources(), reclaimer, blocks, leakDetector);
+    this.lender = new Lender(context);
     this.calibrations =
         new DeviceCalibration(context, blocks, session.devices(), session::calibration);
     this.link =
@@ -586,8 +577,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
    *
    * @param hostIsShort whether the host has little memory left
    */
-  void maintain(long now, boolean hostIsShort) {
-    state.beforeEnd(() -> maintenance.run(now, hostIsShort));
+  void maintain(boolean hostIsShort) {
+    state.beforeEnd(() -> maintenance.run(hostIsShort));
   }
 
   /** Closes the manager. If another thread is closing it, waits for that thread. */

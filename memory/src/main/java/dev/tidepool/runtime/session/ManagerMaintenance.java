@@ -63,7 +63,8 @@ final class ManagerMaintenance {
    *
    * @param hostIsShort whether the host has little memory left
    */
-  void run(long now, boolean hostIsShort) {
+  void run(boolean hostIsShort) {
+    long now = System.nanoTime();
     lender.endUnreachable();
     leaks.reclaim(0);
     kernels.releaseUnreachable();

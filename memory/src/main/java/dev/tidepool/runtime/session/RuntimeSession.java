@@ -213,13 +213,12 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
    *     managers share
    */
   UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
-    MemoryOptions unset = MemoryOptions.defaults();
-    checkShared("pinned-limit", MemoryOptions::pinnedLimit, options, unset);
-    checkShared("managed-memory", MemoryOptions::managedMemory, options, unset);
-    checkShared("zero-copy-buffers", MemoryOptions::zeroCopyBuffers, options, unset);
-    checkShared("peer-access", MemoryOptions::peerAccess, options, unset);
-    checkShared("concurrent-transfers", MemoryOptions::concurrentTransfers, options, unset);
-    checkShared("trace", given -> given.trace().orElse(null), options, unset);
+    checkShared("pinned-limit", MemoryOptions::pinnedLimit, options);
+    checkShared("managed-memory", MemoryOptions::managedMemory, options);
+    checkShared("zero-copy-buffers", MemoryOptions::zeroCopyBuffers, options);
+    checkShared("peer-access", MemoryOptions::peerAccess, options);
+    checkShared("concurrent-transfers", MemoryOptions::concurrentTransfers, options);
+    checkShared("trace", given -> given.trace().orElse(null), options);
     synchronized (this) {
       checkOpen();
       return manager(device, options, this::ended);
@@ -228,13 +227,11 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
 
   /** Checks an option that all managers share. A value equal to the default counts as not set. */
   private void checkShared(
-      String key,
-      Function<MemoryOptions, @Nullable Object> option,
-      MemoryOptions wanted,
-      MemoryOptions unset) {
+      String key, Function<MemoryOptions, @Nullable Object> option, MemoryOptions wanted) {
     Object value = option.apply(wanted);
     Object shared = option.apply(options);
-    if (!Objects.equals(value, shared) && !Objects.equals(value, option.apply(unset))) {
+    if (!Objects.equals(value, shared)
+        && !Objects.equals(value, option.apply(MemoryOptions.defaults()))) {
       throw new IllegalArgumentException(
           key
               + " is "

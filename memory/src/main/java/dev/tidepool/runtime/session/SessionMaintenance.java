@@ -91,11 +91,11 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   private static void lookAfter(RuntimeSession session) {
-    session.workers().checkFutureCompleter();
+    session.workers().futureCompleter().check();
     boolean hostIsShort = LowMemory.in(HostMemory.now());
     for (DeviceMemoryManager manager : session.managers()) {
       try {
-        manager.maintain(System.nanoTime(), hostIsShort);
+        manager.maintain(hostIsShort);
       } catch (RuntimeException | Error e) {
         // The others must be maintained: no other thread trims pools or finds leaks.
         warn(e);

@@ -259,7 +259,7 @@ public final class BufferCore {
   }
 
   /** Returns whether the buffer is open and has no storage yet. */
-  boolean isDormant() {
+  private boolean isDormant() {
     return storage == null && block != null && block.isDormant(number);
   }
 

@@ -27,8 +27,7 @@ final class Guards {
       return;
     }
     for (GuardReport report : damages(backing.owned(), buffer)) {
-      reports.log(Level.ERROR, report.toString());
-      reports.tell(report);
+      reports.report(Level.ERROR, report);
     }
   }
 

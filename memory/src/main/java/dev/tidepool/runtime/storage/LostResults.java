@@ -57,7 +57,8 @@ final class LostResults {
 
   private void report(BufferInfo buffer, long bytes, String cause) {
     counters.lostResult();
-    LostResultReport report =
+    reports.report(
+        Level.ERROR,
         new LostResultReport(
             context.id(),
             buffer.tag(),
@@ -66,8 +67,6 @@ final class LostResults {
             bytes,
             cause,
             buffer.age(),
-            buffer.site());
-    reports.log(Level.ERROR, report.toString());
-    reports.tell(report);
+            buffer.site()));
   }
 }

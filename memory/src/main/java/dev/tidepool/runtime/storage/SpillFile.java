@@ -221,7 +221,7 @@ public final class SpillFile implements AutoCloseable {
     return ByteSize.format(spilledBytes()) + " in " + directory();
   }
 
-  Path directory() {
+  private Path directory() {
     return path.resolveSibling("").normalize();
   }
 

@@ -19,14 +19,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the storages of one manager share: the registry of live buffers, the objects that release
- * and overwrite their memory, the spill file, and the source of further blocks.
+ * What the storages of one manager share: the registry of live buffers, the counts and reports of
+ * allocations, the objects that release and overwrite their memory, the spill file, and the source
+ * of further blocks.
  *
  * <p>Complete after {@link #blocksFrom}, which the manager calls before the first buffer.
  */
 public final class StorageContext extends ManagerContext {
-  private final AllocationCounters counters;
+  private final AllocationCounters counters = new AllocationCounters();
   private final AllocationLedger ledger;
+  private final DiagnosticSink reports;
   private final BufferRegistry registry;
   private final Guards guards;
   private final LostResults lostResults;
@@ -49,14 +51,11 @@ public final class StorageContext extends ManagerContext {
       MemoryOptions options,
       Supplier<DeviceLink> link,
       PeerPaths peers,
-      MemoryPools pools,
-      AllocationCounters counters,
-      AllocationLedger ledger,
-      DiagnosticSink reports) {
+      MemoryPools pools) {
     super(manager, shared, options, link);
     this.peers = peers;
-    this.counters = counters;
-    this.ledger = ledger;
+    this.ledger = new AllocationLedger(options, counters);
+    this.reports = new DiagnosticSink(options.reportListener());
     this.registry = new BufferRegistry(this, pools);
     this.guards = new Guards(this, reports);
     this.lostResults = new LostResults(this, counters, reports);
@@ -80,8 +79,13 @@ public final class StorageContext extends ManagerContext {
     return counters;
   }
 
-  AllocationLedger ledger() {
+  public AllocationLedger ledger() {
     return ledger;
+  }
+
+  /** Returns the log and the listener that reports go to. */
+  public DiagnosticSink reports() {
+    return reports;
   }
 
   /** Returns the buffers that have memory. */

@@ -68,11 +68,6 @@ public final class StorageLifetime {
     }
   }
 
-  /** Returns whether the memory outlives the buffer. */
-  private boolean isOutlived() {
-    return writeBack != null;
-  }
-
   /** Returns whether it is closed, and neither a mapping nor a hold keeps its memory. */
   public boolean isClosing() {
     synchronized (storage) {
@@ -382,7 +377,7 @@ public final class StorageLifetime {
     context.pendingReleases().begin(storage);
     freeOnce();
     context.pendingReleases().remove(storage);
-    if (isOutlived()) {
+    if (writeBack != null) {
       synchronized (storage) {
         freed = true;
         storage.notifyAll();
@@ -395,7 +390,7 @@ public final class StorageLifetime {
     if (freedEarly) {
       return;
     }
-    long missing = isOutlived() && isLeaked() ? coherence.missingBytes() : 0;
+    long missing = writeBack != null && isLeaked() ? coherence.missingBytes() : 0;
     if (missing > 0) {
       context.lostResults().tellUnreachable(storage.core().info(), missing);
     }

@@ -14,18 +14,14 @@ public final class HostPools implements AutoCloseable {
   private final NodeMemory machine;
   private final List<MemoryPool> byNode;
 
-  private HostPools(NodeMemory machine, List<MemoryPool> byNode) {
-    this.machine = machine;
-    this.byNode = byNode;
-  }
-
   /**
-   * Returns the pools of a machine.
+   * Creates the pools of a machine.
    *
    * @param ofNode creates the pool of one node
    */
-  static HostPools of(NodeMemory machine, IntFunction<MemoryPool> ofNode) {
-    return new HostPools(machine, machine.nodes().stream().map(ofNode::apply).toList());
+  HostPools(NodeMemory machine, IntFunction<MemoryPool> ofNode) {
+    this.machine = machine;
+    this.byNode = machine.nodes().stream().map(ofNode::apply).toList();
   }
 
   /** Returns the pool of the first node, which represents all pools. */

@@ -195,9 +195,7 @@ public final class MemoryPools implements AutoCloseable {
       pool.close();
     }
     return pool.take(
-        Math.max(1, bytes),
-        Math.max(1, beyondUsual(kind, bytes, alignment)),
-        pooled && placement.isAnywhere());
+        Math.max(1, bytes), beyondUsual(kind, bytes, alignment), pooled && placement.isAnywhere());
   }
 
   private MemoryPool reservedPool(Reserved key) {

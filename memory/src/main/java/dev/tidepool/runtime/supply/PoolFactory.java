@@ -65,8 +65,9 @@ public final class PoolFactory {
   }
 
   /**
-   * Creates the pools of plain host memory, of one manager or for all with these options. @param
-   * limit the maximum of all pools of the manager together; null for none
+   * Creates the pools of plain host memory, of one manager or for all with these options.
+   *
+   * @param limit the maximum of all pools of the manager together; null for none
    */
   public static HostPools hostPools(
       MemoryAllocator allocator,
@@ -77,7 +78,7 @@ public final class PoolFactory {
     NodeMemory machine = NodeMemory.current();
     PoolLimits limits = limits(options, HostMemory.now().totalBytes());
     boolean alone = machine.nodes().size() == 1;
-    return HostPools.of(
+    return new HostPools(
         machine,
         node -> {
           MemoryPool.Source source =

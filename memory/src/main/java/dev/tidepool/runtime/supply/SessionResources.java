@@ -211,7 +211,6 @@ public final class SessionResources {
     if (trace != null) {
       trace.close();
     }
-    reports.log(Level.WARNING, report.toString());
-    reports.tell(report);
+    reports.report(Level.WARNING, report);
   }
 }

@@ -67,7 +67,7 @@ public final class FutureCompleter extends Resumable {
   }
 
   /** Starts another thread if futures wait and none was completed since the last call. */
-  void check() {
+  public void check() {
     int now = completed.get();
     if (now == seen && !queue.isEmpty()) {
       resume();

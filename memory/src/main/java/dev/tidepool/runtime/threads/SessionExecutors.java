@@ -111,11 +111,6 @@ public final class SessionExecutors implements AutoCloseable {
     return futureCompleter;
   }
 
-  /** Starts another thread if the completion of one future delays others. */
-  public void checkFutureCompleter() {
-    futureCompleter.check();
-  }
-
   /**
    * Returns the executor that calls users' code. Each task has a virtual thread, which it may
    * block.

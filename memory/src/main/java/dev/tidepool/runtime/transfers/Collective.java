@@ -108,32 +108,13 @@ final class Collective {
     checkApart();
   }
 
-  static <A> Collective scatter(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
-    BufferHandle<A> whole = own("source", source, source);
-    long length = whole.length();
-    long total = totalLength(source, parts);
-    if (total != length) {
-      throw new IndexOutOfBoundsException(
-          "the source has %s elements, but the %s parts %s; every element needs its place"
-              .formatted(length, parts.size(), total));
-    }
-    return ofParts(whole, parts, true);
-  }
-
-  static <A> Collective gather(
-      List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
-    BufferHandle<A> whole = own("destination", destination, destination);
-    long total = totalLength(destination, parts);
-    if (total > whole.length()) {
-      throw new IndexOutOfBoundsException(
-          "the %s parts have %s elements, but the destination only %s"
-              .formatted(parts.size(), total, whole.length()));
-    }
-    return ofParts(whole, parts, false);
-  }
-
-  private static <A> Collective ofParts(
-      BufferHandle<A> whole, List<? extends UnifiedBuffer<A>> parts, boolean scatters) {
+  /**
+   * Scatters a buffer or gathers one.
+   *
+   * @param whole the source if {@code scatters}; else the destination
+   */
+  static <A> Collective ofParts(
+      UnifiedBuffer<A> whole, List<? extends UnifiedBuffer<A>> parts, boolean scatters) {
     List<Piece> pieces = new ArrayList<>();
     long at = 0;
     for (UnifiedBuffer<A> each : parts) {
@@ -149,47 +130,17 @@ final class Collective {
 
   static <A> Collective broadcast(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations, PeerLinks peers) {
-    BufferHandle<A> whole = own("source", source, source);
-    long length = whole.length();
-    Relays relays = new Relays(whole, peers);
+    Relays relays = new Relays((BufferHandle<A>) source, peers);
     List<Piece> pieces = new ArrayList<>();
-    int number = 0;
     for (UnifiedBuffer<A> destination : destinations) {
-      number++;
-      BufferHandle<A> typed = own("destination " + number, destination, source);
-      if (typed.length() < length) {
-        throw new IndexOutOfBoundsException(
-            "destination %s has %s elements, but the source %s"
-                .formatted(number, typed.length(), length));
-      }
-      pieces.add(relays.next(number, slice(typed, 0, length)));
+      pieces.add(relays.next(pieces.size() + 1, slice(destination, 0, source.length())));
     }
     return new Collective("destination", pieces);
   }
 
-  private static <A> BufferHandle<A> slice(BufferHandle<A> buffer, long offset, long length) {
+  /** Buffers of other kinds take part in a {@link ForeignCollective} only. */
+  private static <A> BufferHandle<A> slice(UnifiedBuffer<A> buffer, long offset, long length) {
     return (BufferHandle<A>) buffer.slice(offset, length);
-  }
-
-  private static <A> long totalLength(
-      UnifiedBuffer<A> like, List<? extends UnifiedBuffer<A>> parts) {
-    long total = 0;
-    for (int i = 0; i < parts.size(); i++) {
-      total = Math.addExact(total, own("part " + (i + 1), parts.get(i), like).length());
-    }
-    return total;
-  }
-
-  private static <A> BufferHandle<A> own(
-      String name, UnifiedBuffer<A> buffer, UnifiedBuffer<A> like) {
-    // Buffers of other kinds take part in a ForeignCollective only.
-    BufferHandle<A> own = (BufferHandle<A>) Objects.requireNonNull(buffer, name);
-    if (!own.elementType().equals(like.elementType())) {
-      throw new IllegalArgumentException(
-          "%s holds %s, not %s; use as() first"
-              .formatted(name, own.elementType(), like.elementType()));
-    }
-    return own;
   }
 
   /** A range of bytes that a piece writes. */

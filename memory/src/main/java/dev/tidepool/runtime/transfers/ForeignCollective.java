@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link Collective} with buffers that a program implements itself. Such buffers have no
@@ -33,34 +32,10 @@ final class ForeignCollective<A> {
 
   /** Returns whether any of the buffers is one that a program implements itself. */
   static boolean isNeededBy(UnifiedBuffer<?> whole, List<? extends UnifiedBuffer<?>> parts) {
-    return isForeign(whole) || parts.stream().anyMatch(ForeignCollective::isForeign);
+    return ForeignBytes.isForeign(whole) || parts.stream().anyMatch(ForeignBytes::isForeign);
   }
 
-  private static boolean isForeign(@Nullable UnifiedBuffer<?> buffer) {
-    return buffer != null && ForeignBytes.isForeign(buffer);
-  }
-
-  static <A> ForeignCollective<A> scatter(
-      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
-    if (total(parts) != source.length()) {
-      throw new IndexOutOfBoundsException(
-          "the source has %s elements, but the %s parts %s; every element needs its place"
-              .formatted(source.length(), parts.size(), total(parts)));
-    }
-    return ofParts(source, parts, true);
-  }
-
-  static <A> ForeignCollective<A> gather(
-      List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
-    if (total(parts) > destination.length()) {
-      throw new IndexOutOfBoundsException(
-          "the %s parts have %s elements, but the destination only %s"
-              .formatted(parts.size(), total(parts), destination.length()));
-    }
-    return ofParts(destination, parts, false);
-  }
-
-  private static <A> ForeignCollective<A> ofParts(
+  static <A> ForeignCollective<A> ofParts(
       UnifiedBuffer<A> whole, List<? extends UnifiedBuffer<A>> parts, boolean scatters) {
     ForeignCollective<A> collective = new ForeignCollective<>();
     long at = 0;
@@ -76,30 +51,12 @@ final class ForeignCollective<A> {
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
     ForeignCollective<A> collective = new ForeignCollective<>();
     for (UnifiedBuffer<A> destination : destinations) {
-      if (destination.length() < source.length()) {
-        throw new IndexOutOfBoundsException(
-            "a destination has %s elements, but the source %s"
-                .formatted(destination.length(), source.length()));
-      }
       collective.add(source, destination.slice(0, source.length()));
     }
     return collective;
   }
 
-  private static long total(List<? extends UnifiedBuffer<?>> parts) {
-    long total = 0;
-    for (UnifiedBuffer<?> part : parts) {
-      total = Math.addExact(total, part.length());
-    }
-    return total;
-  }
-
   private void add(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
-    if (!source.elementType().equals(destination.elementType())) {
-      throw new IllegalArgumentException(
-          "%s holds %s, not %s; use as() first"
-              .formatted(source, source.elementType(), destination.elementType()));
-    }
     if (source.length() > 0) {
       pieces.add(new Piece<>(source, destination));
     }

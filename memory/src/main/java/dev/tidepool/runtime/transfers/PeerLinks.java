@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.ElementType;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.context.OpenSession;
 import dev.tidepool.runtime.storage.PeerPaths;
@@ -139,9 +140,16 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
     session.checkOpen();
     List<? extends UnifiedBuffer<A>> all = copy(parts, "parts");
+    long length = checked("source", source, source).length();
+    long total = totalLength(source, all);
+    if (total != length) {
+      throw new IndexOutOfBoundsException(
+          "the source has %s elements, but the %s parts %s; every element needs its place"
+              .formatted(length, all.size(), total));
+    }
     return ForeignCollective.isNeededBy(source, all)
-        ? ForeignCollective.scatter(source, all).submit(callbacks)
-        : Collective.scatter(source, all).submit(callbacks);
+        ? ForeignCollective.ofParts(source, all, true).submit(callbacks)
+        : Collective.ofParts(source, all, true).submit(callbacks);
   }
 
   @Override
@@ -154,9 +162,16 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
       List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
     session.checkOpen();
     List<? extends UnifiedBuffer<A>> all = copy(parts, "parts");
+    long length = checked("destination", destination, destination).length();
+    long total = totalLength(destination, all);
+    if (total > length) {
+      throw new IndexOutOfBoundsException(
+          "the %s parts have %s elements, but the destination only %s"
+              .formatted(all.size(), total, length));
+    }
     return ForeignCollective.isNeededBy(destination, all)
-        ? ForeignCollective.gather(all, destination).submit(callbacks)
-        : Collective.gather(all, destination).submit(callbacks);
+        ? ForeignCollective.ofParts(destination, all, false).submit(callbacks)
+        : Collective.ofParts(destination, all, false).submit(callbacks);
   }
 
   @Override
@@ -170,9 +185,38 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
     session.checkOpen();
     List<? extends UnifiedBuffer<A>> all = copy(destinations, "destinations");
+    long length = checked("source", source, source).length();
+    for (int i = 0; i < all.size(); i++) {
+      String name = "destination " + (i + 1);
+      long room = checked(name, all.get(i), source).length();
+      if (room < length) {
+        throw new IndexOutOfBoundsException(
+            "%s has %s elements, but the source %s".formatted(name, room, length));
+      }
+    }
     return ForeignCollective.isNeededBy(source, all)
         ? ForeignCollective.broadcast(source, all).submit(callbacks)
         : Collective.broadcast(source, all, this).submit(callbacks);
+  }
+
+  private static <A> long totalLength(
+      UnifiedBuffer<A> like, List<? extends UnifiedBuffer<A>> parts) {
+    long total = 0;
+    for (int i = 0; i < parts.size(); i++) {
+      total = Math.addExact(total, checked("part " + (i + 1), parts.get(i), like).length());
+    }
+    return total;
+  }
+
+  /** Returns a buffer if it has the element type of another one. */
+  private static <A> UnifiedBuffer<A> checked(
+      String name, UnifiedBuffer<A> buffer, UnifiedBuffer<A> like) {
+    ElementType<A> type = Objects.requireNonNull(buffer, name).elementType();
+    if (!type.equals(like.elementType())) {
+      throw new IllegalArgumentException(
+          "%s holds %s, not %s; use as() first".formatted(name, type, like.elementType()));
+    }
+    return buffer;
   }
 
   /** Returns a copy: the caller may change the list. A null element is reported by its number. */

@@ -56,12 +56,12 @@ final class TransferList {
     outcomes = new AtomicReferenceArray<>(transfers.size());
     // One more, for the submission itself.
     unsettled = new AtomicInteger(transfers.size() + 1);
-    TransferExecutor transferExecutor = context.transferExecutor();
-    int most = options.maxConcurrency() == 0 ? transferExecutor.most() : options.maxConcurrency();
+    TransferExecutor threads = context.transferThreads();
+    int most = options.maxConcurrency() == 0 ? threads.most() : options.maxConcurrency();
     bounded =
         new BoundedExecutor(
-            transferExecutor.at(options.priority()),
-            Math.min(most, transferExecutor.most()),
+            threads.at(options.priority()),
+            Math.min(most, threads.most()),
             !options.progress().equals(TransferProgress.NONE));
     RetryPolicy retries = context.retries();
     RetryPolicy wanted = options.retries() == -1 ? retries : retries.withMost(options.retries());

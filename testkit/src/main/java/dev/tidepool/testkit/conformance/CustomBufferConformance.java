@@ -220,6 +220,9 @@ public abstract class CustomBufferConformance extends Topic {
               .hasMessageContaining("buffers of their own");
           assertThatThrownBy(() -> peers.scatter(whole, List.of(own.slice(0, 4))))
               .isInstanceOf(IndexOutOfBoundsException.class);
+          assertThatThrownBy(() -> peers.broadcast(own, List.of(whole, whole.slice(0, 7))))
+              .isInstanceOf(IndexOutOfBoundsException.class)
+              .hasMessageContaining("destination 2 has 7 elements");
         });
   }
 
