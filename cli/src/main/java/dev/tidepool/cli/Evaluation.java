@@ -188,7 +188,7 @@ final class Evaluation {
   /** Returns the error of a condition that is assigned to a name, with the place in the option. */
   private static WrongArguments conditionError(ExpressionException e, String name) {
     int column = e.column() - (name + " = ").length();
-    return new WrongArguments("--where: " + e.problem() + " at column " + column, e);
+    return new WrongArguments("--where: " + e.problemAt(column), e);
   }
 
   private static @Nullable Integer axis(@Nullable String text) {

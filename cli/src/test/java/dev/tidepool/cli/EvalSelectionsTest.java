@@ -102,7 +102,7 @@ class EvalSelectionsTest {
     refuses(x, "r = sum(x)", "--where", "x > 3 # c")
         .contains("--where: unexpected character '#' at column 7");
     refuses(x, "r = sum(x)", "--where", "x & 3")
-        .endsWith("--where: '&' is not defined for float32; it takes integers at column 3\n");
+        .endsWith("--where: '&' is not defined for float32 at column 3; it takes integers\n");
     refuses(x, "r = sum(x)", "--where", "x > 1; q = 2").contains("give one condition");
     refuses(x, "r = sum(x)", "--where", "max(x)").contains("one value of all elements");
     refuses(x, "r = sum(x)", "--where", "q > 1").contains("q has no value");

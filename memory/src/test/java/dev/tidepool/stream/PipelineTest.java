@@ -230,7 +230,7 @@ class PipelineTest {
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageEndingWith(
             """
-            at column 31
+            '&' is not defined for float32 at column 31; it takes integers
               low = min(d); h = histogram(d & 3, 3, 0, 15)
                                             ^\
             """);

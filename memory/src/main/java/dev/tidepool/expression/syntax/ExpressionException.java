@@ -55,12 +55,19 @@ public final class ExpressionException extends KernelCompilationException {
     String indent = before.replaceAll("[^\t]", " ");
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
     return new ExpressionException(
-        problem + " at column " + column + where + "\n  " + text + "\n  " + indent + "^",
+        placed(problem, " at column " + column + where) + "\n  " + text + "\n  " + indent + "^",
         source,
         position,
         problem,
         line,
         column);
+  }
+
+  /** Inserts the place before the advice, which follows the first semicolon. */
+  private static String placed(String problem, String place) {
+    int advice = problem.indexOf("; ");
+    int end = advice < 0 ? problem.length() : advice;
+    return problem.substring(0, end) + place + problem.substring(end);
   }
 
   /**
@@ -76,9 +83,9 @@ public final class ExpressionException extends KernelCompilationException {
     return shown;
   }
 
-  /** Returns what is wrong, without the place. */
-  public String problem() {
-    return problem;
+  /** Returns what is wrong, in one line, with the column that it has in another text. */
+  public String problemAt(int otherColumn) {
+    return placed(problem, " at column " + otherColumn);
   }
 
   /** Returns the source that was refused. */

@@ -84,11 +84,10 @@ class ExpressionTest {
 
     assertThat(refusal.column()).isEqualTo(column);
     assertThat(refusal.line()).isEqualTo(1);
+    // The place is before the advice.
     assertThat(refusal.getMessage())
         .isEqualTo(
-            problem
-                + " at column "
-                + column
+            problem.replaceFirst("(; .*)?$", " at column " + column + "$1")
                 + "\n  "
                 + source
                 + "\n  "
@@ -123,7 +122,7 @@ class ExpressionTest {
                 Expression.parse("y = wieght*2")
                     .resolve(
                         Map.of("weight", Operand.array(ScalarType.FLOAT32), "y", Operand.output())))
-        .withMessageStartingWith("unknown name 'wieght'; did you mean 'weight'?")
+        .withMessageStartingWith("unknown name 'wieght' at column 5; did you mean 'weight'?")
         .matches(e -> e.column() == 5);
   }
 
@@ -151,7 +150,8 @@ class ExpressionTest {
   void anEmptySourceSaysWhatToWrite() {
     assertThatExceptionOfType(ExpressionException.class)
         .isThrownBy(() -> Expression.parse(" ; \n "))
-        .withMessageStartingWith("the expression is empty; write an assignment such as 'y = 2*x'");
+        .withMessageStartingWith(
+            "the expression is empty at column 3 of line 1; write an assignment such as 'y = 2*x'");
   }
 
   @Test
@@ -197,7 +197,8 @@ class ExpressionTest {
         }) {
       assertThatExceptionOfType(ExpressionException.class)
           .isThrownBy(() -> Expression.parseReducing(source))
-          .withMessageStartingWith(problem + " at column " + (1 + source.indexOf(text)))
+          .withMessageStartingWith(
+              problem.replace(";", " at column " + (1 + source.indexOf(text)) + ";"))
           .satisfies(refusal -> assertThat(refusal.getMessage()).hasSizeLessThan(400));
     }
     assertThatExceptionOfType(ExpressionException.class)
@@ -211,7 +212,7 @@ class ExpressionTest {
     assertThatExceptionOfType(ExpressionException.class)
         .isThrownBy(() -> Expression.parse("y = " + sum + "2x + " + sum + "x"))
         .withMessage(
-            "unexpected 'x' after the number 2; write '*' between a number and a name at column 806"
+            "unexpected 'x' after the number 2 at column 806; write '*' between a number and a name"
                 + "\n  \u2026"
                 + "x + ".repeat(200).substring(800 - 58)
                 + "2x + "
