@@ -252,7 +252,9 @@ class PipelineTest {
     assertThatThrownBy(
             () ->
                 Pipeline.from("x", x).through("y = x + q").to("y", path("y")).on(memory).run(SMALL))
-        .hasMessageContaining("unknown name 'q'");
+        .hasMessageStartingWith(
+            "unknown name 'q' at column 9; add a source for it, or set a number by with(name,"
+                + " number)\n");
     assertThatThrownBy(() -> Pipeline.from("x", x).and("x", x))
         .hasMessageContaining("'x' is given twice");
     assertThatThrownBy(

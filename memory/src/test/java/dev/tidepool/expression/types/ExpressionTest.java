@@ -111,7 +111,10 @@ class ExpressionTest {
             () ->
                 expression.resolve(
                     Map.of("x", Operand.array(ScalarType.FLOAT32), "z", Operand.output())))
-        .withMessage("unknown name 'q' at column 10 of line 2\n  \ty = 2*x+q\n  \t        ^");
+        .withMessage(
+            "unknown name 'q' at column 10 of line 2; give it an array or a value\n"
+                + "  \ty = 2*x+q\n"
+                + "  \t        ^");
   }
 
   @Test
