@@ -99,6 +99,10 @@ class EvalSelectionsTest {
         .contains("float32 result can't be stored into 'r' of int32 without losing its kind");
     refuses(x, "r = sum(x)", "--where", "x").contains("the mask is float32", "compare");
     refuses(x, "r = sum(x)", "--where", "x >").contains("--where: a value was expected");
+    refuses(x, "r = sum(x)", "--where", "x[0]")
+        .endsWith(
+            "--where: unexpected character '[' at column 2; an expression has no indices;"
+                + " --where 'x > 0' selects elements\n");
     refuses(x, "r = sum(x)", "--where", "x > 3 # c")
         .contains("--where: unexpected character '#' at column 7");
     refuses(x, "r = sum(x)", "--where", "x & 3")

@@ -75,7 +75,16 @@ public final class ExpressionException extends KernelCompilationException {
    * such as the one that still has its reductions.
    */
   public ExpressionException in(String other) {
-    ExpressionException shown = at(other, position, problem);
+    return copied(other, problem);
+  }
+
+  /** Returns the exception with another problem at the same place. */
+  public ExpressionException saying(String otherProblem) {
+    return copied(source, otherProblem);
+  }
+
+  private ExpressionException copied(String otherSource, String otherProblem) {
+    ExpressionException shown = at(otherSource, position, otherProblem);
     shown.setStackTrace(getStackTrace());
     for (Throwable each : getSuppressed()) {
       shown.addSuppressed(each);
@@ -86,6 +95,11 @@ public final class ExpressionException extends KernelCompilationException {
   /** Returns what is wrong, in one line, with the column that it has in another text. */
   public String problemAt(int otherColumn) {
     return placed(problem, " at column " + otherColumn);
+  }
+
+  /** Returns whether a character is at the place. */
+  public boolean isAt(char character) {
+    return position < source.length() && source.charAt(position) == character;
   }
 
   /** Returns the source that was refused. */
