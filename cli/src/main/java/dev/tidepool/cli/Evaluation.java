@@ -168,6 +168,9 @@ final class Evaluation {
 
   /** Returns a name for the mask that occurs neither in the expression nor in the condition. */
   private static String maskName(Expression expression, String where) {
+    if (where.isBlank()) {
+      throw new WrongArguments("--where: the condition is empty; give one, such as 'x > 0'");
+    }
     if (where.indexOf(';') >= 0 || where.indexOf('\n') >= 0) {
       throw new WrongArguments("--where: give one condition, such as 'x > 0'");
     }

@@ -103,6 +103,10 @@ class EvalSelectionsTest {
         .endsWith(
             "--where: unexpected character '[' at column 2; an expression has no indices;"
                 + " --where 'x > 0' selects elements\n");
+    for (String blank : new String[] {"", " "}) {
+      refuses(x, "r = sum(x)", "--where", blank)
+          .endsWith("--where: the condition is empty; give one, such as 'x > 0'\n");
+    }
     refuses(x, "r = sum(x)", "--where", "x > 3 # c")
         .contains("--where: unexpected character '#' at column 7");
     refuses(x, "r = sum(x)", "--where", "x & 3")
