@@ -58,7 +58,9 @@ class ExpressionTest {
         "true = x        | 1  | 'true' is a value and can't be assigned",
         "sin = x         | 1  | 'sin' is a function and can't be assigned",
         "y = sni(x)      | 5  | unknown function 'sni'; did you mean 'sin'?",
-        "y = frobnicate(x)| 5 | unknown function 'frobnicate'",
+        "y = frobnicate(x)| 5 | unknown function 'frobnicate'; the functions are abs, acos, asin,"
+            + " atan, atan2, cbrt, ceil, cos, cosh, exp, exp2, expm1, floor, fma, hypot, log,"
+            + " log10, log1p, log2, max, min, pow, rint, sin, sinh, sqrt, tan, tanh, where",
         "y = summ(x)     | 5  | unknown function 'summ'; did you mean 'sum'?",
         "y = prod(x)     | 5  | unknown function 'prod'; the reductions that pipelines and eval"
             + " take are sum, min, max, mean and histogram",
