@@ -168,15 +168,15 @@ public final class ChunkedPipeline {
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a pipeline runs once; make another one");
     }
+    if (Thread.currentThread().isInterrupted()) {
+      chunks.cancel();
+    }
     if (length > 0) {
-      if (Thread.currentThread().isInterrupted()) {
-        chunks.cancel();
-      }
       participants.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
       startWorkers();
       awaitWorkers();
-      rethrow();
     }
+    rethrow();
     progress.moved(totalBytes(), totalBytes());
   }
 

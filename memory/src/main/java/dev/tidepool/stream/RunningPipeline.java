@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,17 @@ final class RunningPipeline {
   Map<String, Throwable> dropped() {
     ChunkedPipeline pipeline = current;
     return pipeline == null ? dropped : pipeline.dropped();
+  }
+
+  /**
+   * Does nothing before {@link #cancel()}.
+   *
+   * @throws CancellationException after it
+   */
+  void checkNotCancelled() {
+    if (cancelled) {
+      throw new CancellationException("the pipeline was cancelled");
+    }
   }
 
   /**

@@ -327,11 +327,11 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Returns whether it was cancelled before all was done. */
+  /** Returns whether it was cancelled before all was done, or if there was nothing to do. */
   public boolean isCancelled() {
     lock.lock();
     try {
-      return cancelled && done < length;
+      return cancelled && (done < length || length == 0);
     } finally {
       lock.unlock();
     }
