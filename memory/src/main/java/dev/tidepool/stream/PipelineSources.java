@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -18,11 +19,13 @@ final class PipelineSources {
   private @Nullable StreamedArrays<?> stream;
 
   void add(String name, Path file) {
+    Objects.requireNonNull(file, "file");
     add(name);
     files.put(name, file);
   }
 
   void add(String name, RawFile<?> file) {
+    Objects.requireNonNull(file, "file");
     add(name);
     raws.put(name, file);
   }
@@ -33,6 +36,7 @@ final class PipelineSources {
   }
 
   private void add(String name) {
+    Objects.requireNonNull(name, "name");
     if (stream != null) {
       throw new IllegalArgumentException(
           "'" + name + "' beside a stream of arrays, which must be the only source");
