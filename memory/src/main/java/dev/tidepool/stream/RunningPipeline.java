@@ -2,15 +2,17 @@ package dev.tidepool.stream;
 
 import java.util.Map;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs chunked pipelines, one after another, so that other threads can cancel the one that runs.
  *
- * <p>{@link #cancel()} is for any thread, the rest for one.
+ * <p>{@link #cancel()} is for any thread, the rest for one. A second thread that calls {@link #run}
+ * meanwhile is refused.
  */
 final class RunningPipeline {
-  private volatile @Nullable ChunkedPipeline current;
+  private final AtomicReference<@Nullable ChunkedPipeline> current = new AtomicReference<>();
   private volatile boolean cancelled;
   // Of the last pipeline, which itself is not kept: it refers to all arrays.
   private Map<String, Throwable> dropped = Map.of();
@@ -22,17 +24,16 @@ final class RunningPipeline {
    *     again, which would wait for that consumer
    */
   void run(ChunkedPipeline pipeline) {
-    if (current != null) {
+    if (!current.compareAndSet(null, pipeline)) {
       throw new IllegalStateException("the pipeline runs already; make another one");
     }
-    current = pipeline;
     if (cancelled) {
       pipeline.cancel();
     }
     try {
       pipeline.run();
     } finally {
-      current = null;
+      current.set(null);
       dropped = pipeline.dropped();
     }
   }
@@ -42,7 +43,7 @@ final class RunningPipeline {
    * what failed.
    */
   Map<String, Throwable> dropped() {
-    ChunkedPipeline pipeline = current;
+    ChunkedPipeline pipeline = current.get();
     return pipeline == null ? dropped : pipeline.dropped();
   }
 
@@ -63,7 +64,7 @@ final class RunningPipeline {
    */
   void cancel() {
     cancelled = true;
-    ChunkedPipeline pipeline = current;
+    ChunkedPipeline pipeline = current.get();
     if (pipeline != null) {
       pipeline.cancel();
     }
