@@ -271,6 +271,11 @@ public final class ChunkedPipeline {
     chunks.cancel();
   }
 
+  @Override
+  public String toString() {
+    return "ChunkedPipeline[" + length + " elements, " + lanes + " lanes]";
+  }
+
   /** Returns whether every accelerator computes the same bits for a kernel. */
   static boolean isExact(KernelSource source) {
     return source instanceof KernelSource.Elementwise(String expression)

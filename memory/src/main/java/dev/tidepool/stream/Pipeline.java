@@ -18,6 +18,7 @@ import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -76,6 +77,20 @@ public final class Pipeline {
     public Outcome {
       values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
       dropped = Map.copyOf(dropped);
+    }
+
+    @Override
+    public String toString() {
+      Map<String, Object> shown = new LinkedHashMap<>(values);
+      shown.replaceAll(
+          (_, value) -> value instanceof long[] counts ? Arrays.toString(counts) : value);
+      return "Outcome[values="
+          + shown
+          + ", dropped="
+          + dropped.keySet()
+          + ", resumption="
+          + resumption
+          + "]";
     }
   }
 
@@ -317,6 +332,20 @@ public final class Pipeline {
    */
   public void cancel() {
     running.cancel();
+  }
+
+  @Override
+  public String toString() {
+    List<String> results = new ArrayList<>(sinks.names());
+    reductions.forEach(reduction -> results.add(reduction.name()));
+    return "Pipeline[from "
+        + sources.names()
+        + " through "
+        + kernels.size()
+        + (kernels.size() == 1 ? " kernel" : " kernels")
+        + " to "
+        + results
+        + "]";
   }
 
   /**

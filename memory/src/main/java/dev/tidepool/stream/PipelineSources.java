@@ -3,8 +3,8 @@ package dev.tidepool.stream;
 import dev.tidepool.RawFile;
 import dev.tidepool.stream.pipeline.Source;
 import java.nio.file.Path;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -15,7 +15,7 @@ final class PipelineSources {
   private final Map<String, Path> files = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
   private final Map<String, Source> others = new LinkedHashMap<>();
-  private final Set<String> names = new HashSet<>();
+  private final Set<String> names = new LinkedHashSet<>();
   private @Nullable StreamedArrays<?> stream;
 
   void add(String name, Path file) {
@@ -49,6 +49,11 @@ final class PipelineSources {
   /** Sets the stream of arrays, which is the only source then. */
   void only(StreamedArrays<?> arrays) {
     stream = arrays;
+  }
+
+  /** Returns all names, in their order. */
+  Set<String> names() {
+    return stream == null ? names : Set.of(stream.name());
   }
 
   boolean isEmpty() {
