@@ -132,6 +132,15 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
     public void close() {
       closed = true;
     }
+
+    @Override
+    public String toString() {
+      return "HostMapping["
+          + mode
+          + " of "
+          + ByteSize.format(segment.byteSize())
+          + (closed ? ", closed]" : "]");
+    }
   }
 
   @Override

@@ -24,10 +24,9 @@ import picocli.CommandLine.Option;
     description = {
       "Measure the pool, transfers and kernels of an accelerator in a few seconds.",
       "",
-      "Beside each figure stands what the same takes without a pool, without pinned",
-      "memory, or by plain Java. Where that is clearly faster, the next line says why.",
-      "With --replay, the allocations of a program are repeated with a pool and without",
-      "one."
+      "Each figure is beside that of the same work without a pool, without pinned",
+      "memory, or in plain Java. If that is clearly faster, the next line says why.",
+      "With --replay, repeats the allocations of a program with and without a pool."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",
@@ -35,7 +34,7 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "A program that runs with TIDEPOOL_TRACE=FILE (or -Dtidepool.trace=FILE) records",
-      "its allocations. The first fifth of a trace warms the pool up.",
+      "its allocations. The first fifth of a trace warms up the pool.",
       "",
       "Examples:",
       "  tidepool bench",
@@ -58,23 +57,23 @@ final class BenchCommand implements Callable<Integer> {
   @Option(
       names = "--calibrate",
       description =
-          "Measure what each way to the device costs, print that, and keep it: transfers of all"
-              + " programs go the cheapest way then.")
+          "Measure the cost of each way to the device, print it, and keep it. The transfers of all"
+              + " programs then take the cheapest way.")
   private boolean calibrate;
 
   @Option(
       names = "--device",
       paramLabel = "ID",
       description =
-          "The accelerator, by its id in 'tidepool info'. Default: auto, the best: one that is more"
-              + " than this machine's CPU, or else cpu:0.")
+          "The accelerator, by its id in 'tidepool info'. Default: auto, the best accelerator, or"
+              + " cpu:0 if there is only the CPU.")
   private String device = Selection.AUTO;
 
   @Option(
       names = "--json",
       paramLabel = "FILE",
       description =
-          "Write the figures to a file too, in the place of one that is there; times in"
+          "Write the figures to a file too, and replace it if it exists; times are in"
               + " nanoseconds, sizes in bytes.")
   private @Nullable String json;
 

@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param scalars the values of names that are only read: Boolean, Long, BigInteger or Double
  */
 record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String, Object> scalars) {
+  private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final Pattern INTEGER = Pattern.compile("[-+]?\\d+");
   private static final Pattern DECIMAL =
       Pattern.compile("[-+]?(\\d+\\.\\d*|\\.?\\d+)([eE][-+]?\\d+)?");
@@ -83,6 +84,10 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
             "'" + text + "' is no binding; write NAME=FILE.npy or NAME=NUMBER, without spaces");
       }
       String name = text.substring(0, equals);
+      if (!NAME.matcher(name).matches()) {
+        throw new WrongArguments(
+            "'" + name + "' is no name; names consist of letters, digits and '_'");
+      }
       if (values.put(name, text.substring(equals + 1)) != null) {
         throw new WrongArguments(name + " is given twice");
       }

@@ -18,12 +18,13 @@ import picocli.CommandLine.Option;
     description = {
       "Show on generated data what Tidepool does on every accelerator present.",
       "",
-      "Each line is measured now, beside what a program would do otherwise; where that",
-      "is clearly faster, the next line says why. Results are verified. Takes a few",
-      "seconds.",
+      "Each line compares Tidepool with what a program would do otherwise, measured",
+      "now. If that is clearly faster, the next line says why. Results are verified.",
+      "Takes a few seconds.",
       "",
-      "With --serve, a program that trains for ever is shown to a browser instead: its",
-      "memory over time, every block, and where it was allocated. Find its leak."
+      "With --serve, shows the memory of a training program in a browser instead, until",
+      "you stop it: memory over time, every block, and where it was allocated. The",
+      "program has a leak to find."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",
@@ -38,14 +39,14 @@ final class DemoCommand implements Callable<Integer> {
   @Option(
       names = "--serve",
       paramLabel = "PORT",
-      description = "Show a program's memory live on this port; 0 for any that is free.")
+      description = "Show a program's memory live on this port; 0 selects a free one.")
   private @Nullable Integer port;
 
   @Option(
       names = "--host",
       paramLabel = "HOST",
       description =
-          "The name or address to listen on; else localhost, which this machine alone reaches."
+          "The name or address to listen on. Default: localhost, which only this machine reaches."
               + " Every program that reaches another address can read the memory of the demo.")
   private String host = LOOPBACK;
 

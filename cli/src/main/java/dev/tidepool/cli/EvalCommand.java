@@ -16,10 +16,10 @@ import picocli.CommandLine.Parameters;
     name = "eval",
     customSynopsis = "tidepool eval [OPTION...] EXPRESSION NAME=VALUE...",
     description = {
-      "Compute arrays, element by element, or sums of them, on an accelerator.",
+      "Compute arrays element by element, or reduce them, on an accelerator.",
       "",
       "Files of any size are streamed in chunks. Results have NumPy's types and",
-      "meaning. An output appears whole or not at all."
+      "meaning. An output file appears complete or not at all."
     },
     descriptionHeading = "%n",
     parameterListHeading = "%nArguments:%n",
@@ -33,13 +33,14 @@ import picocli.CommandLine.Parameters;
       "floor ceil rint sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin",
       "acos atan atan2 sinh cosh tanh pow hypot fma where. All mean what they mean in",
       "NumPy: / is true division, // rounds down, %% takes the divisor's sign, and a",
-      "number takes the type of the array that it meets. A name that is assigned and is",
-      "given no file is a local value.",
+      "number takes the type of the array that it meets. Comparisons and ! && || give",
+      "arrays of bool. A name that is assigned and is given no file is a local value.",
       "",
-      "An assignment may be all of sum(a), mean(a), min(a), max(a), or histogram(a,",
-      "bins, low, high), of an expression a: its value is printed. It is the same to",
-      "the last bit whatever the chunks; sums of floats are pairwise, in double. With",
-      "--axis its results go to a file.",
+      "s = sum(a) reduces all elements of an expression a to one value, which is",
+      "printed and needs no file; so do mean(a), min(a) and max(a). histogram(a, bins,",
+      "low, high) prints a count for each bin. A reduction is the whole right side of",
+      "an assignment. Its value has the same bits whatever the chunks; sums of floats",
+      "are pairwise, in double. With --axis its result is an array, which needs a file.",
       "",
       "Files are .npy: bool, int8 to int64, uint8 to uint64, float32 and float64, in",
       "either byte order, in C or Fortran order, of any shape; all have the same shape.",
@@ -67,74 +68,74 @@ final class EvalCommand implements Callable<Integer> {
       arity = "0..*",
       paramLabel = "NAME=VALUE",
       description =
-          "A .npy file, or a number, true or false. Names that are assigned are written to"
-              + " their files, others are read.")
+          "Binds a name to a .npy file, a number, true or false. The files of assigned names are"
+              + " written, other files are read.")
   private List<String> bindings = new ArrayList<>();
 
   @Option(
       names = "--device",
       paramLabel = "ID",
       description =
-          "The accelerator, by its id in 'tidepool info', or several with commas between, which"
-              + " share the work by their speed. Default: auto, the best that is more than this"
-              + " machine's CPU, or else cpu:0.")
+          "The accelerator, by its id in 'tidepool info', or several ids separated by commas; they"
+              + " share the work according to their speed. Default: auto, the best that is more"
+              + " than this machine's CPU, or else cpu:0.")
   private String device = Selection.AUTO;
 
   @Option(
       names = "--chunk",
       paramLabel = "BYTES",
       description =
-          "The bytes of one array that are computed at once, such as 16m. Default: what suits the"
-              + " accelerator and the memory limit.")
+          "The bytes of one array that are computed at once, such as 16m. Default: a size that"
+              + " suits the accelerator and the memory limit.")
   private @Nullable String chunk;
 
   @Option(
       names = "--memory-limit",
       paramLabel = "BYTES",
-      description = "What all chunks together may take. Default: 1GiB.")
+      description = "The most memory of all chunks together. Default: 1GiB.")
   private String memoryLimit = EvalRequest.DEFAULT_MEMORY_LIMIT;
 
   @Option(
       names = "--dtype",
       paramLabel = "TYPE",
       description =
-          "The type of the outputs, such as float32, of the result's kind or a wider one. Default:"
-              + " what NumPy gives.")
+          "The type of the output files, such as float32. It must keep the kind of the result:"
+              + " a float result needs a float type. Default: NumPy's type.")
   private @Nullable String dtype;
 
   @Option(
       names = "--axis",
       paramLabel = "N",
       description =
-          "Reduce along this axis, the first is 0, the last -1. Results of reductions are arrays"
-              + " then, without the axis, and go to files.")
+          "Reduce along this axis: 0 is the first, -1 the last. The results of reductions are then"
+              + " arrays without this axis, and are written to files.")
   private @Nullable String axis;
 
   @Option(
       names = "--where",
       paramLabel = "CONDITION",
       description =
-          "Take only the elements for which this is true, such as 'x > 0'. Reductions leave the"
-              + " others out, as x[mask].sum() does in NumPy, or x.sum(axis, where=mask). Files get"
-              + " what y[mask] is, in one dimension.")
+          "Select the elements for which this is true, such as 'x > 0'. Reductions ignore the"
+              + " others. Output files contain the selected elements in one dimension, as y[mask]"
+              + " does in NumPy.")
   private @Nullable String where;
 
   @Option(
       names = "--deterministic",
       description =
-          "The same bits whatever accelerators compute: functions that may differ in their last"
-              + " bits are refused on several.")
+          "Make the results the same on any accelerators: with several, refuse functions whose"
+              + " last bits may differ.")
   private boolean deterministic;
 
   @Option(
       names = "--resume",
       description =
-          "Go on where an earlier run of the same line ended, after a crash too, and keep what is"
-              + " written if this one does not come to its end. If inputs or expression have"
-              + " changed, it starts again and says so.")
+          "Continue an earlier run of the same command line, even after a crash, and keep what is"
+              + " written if this run is interrupted too. If the inputs or the expression have"
+              + " changed, start again and say so.")
   private boolean resume;
 
-  @Option(names = "--force", description = "Replace outputs that exist.")
+  @Option(names = "--force", description = "Replace existing outputs.")
   private boolean force;
 
   EvalCommand(TidepoolCommand parent) {

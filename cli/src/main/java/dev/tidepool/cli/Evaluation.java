@@ -34,6 +34,9 @@ import org.jspecify.annotations.Nullable;
 final class Evaluation {
   private static final String FORCE = " (--force)";
 
+  private static final String NO_INDEX =
+      "unexpected character '['; an expression has no indices; --where 'x > 0' selects elements";
+
   private Evaluation() {}
 
   /** Evaluates a request, prints the report or the failure, and returns the exit status. */
@@ -109,13 +112,13 @@ final class Evaluation {
 
   private static NpyEvaluation open(EvalRequest request, Progress progress) {
     String text = request.expression();
-    Expression expression = Expression.parseReducing(text);
+    Expression expression = parse(text);
     String mask = "";
     String where = request.where();
     if (where != null) {
       mask = maskName(expression, where);
       text = text + "\n" + mask + " = " + where;
-      expression = Expression.parseReducing(text);
+      expression = parse(text);
     }
     Integer axis = axis(request.axis());
     Bindings bindings = Bindings.of(expression, request.bindings(), axis != null, mask);
@@ -154,8 +157,20 @@ final class Evaluation {
     }
   }
 
+  private static Expression parse(String text) {
+    try {
+      return Expression.parseReducing(text);
+    } catch (ExpressionException e) {
+      // The library advises kernels in Java.
+      throw e.isAt('[') ? e.saying(NO_INDEX) : e;
+    }
+  }
+
   /** Returns a name for the mask that occurs neither in the expression nor in the condition. */
   private static String maskName(Expression expression, String where) {
+    if (where.isBlank()) {
+      throw new WrongArguments("--where: the condition is empty; give one, such as 'x > 0'");
+    }
     if (where.indexOf(';') >= 0 || where.indexOf('\n') >= 0) {
       throw new WrongArguments("--where: give one condition, such as 'x > 0'");
     }
@@ -174,7 +189,7 @@ final class Evaluation {
   private static Expression condition(String name, String where) {
     Expression condition;
     try {
-      condition = Expression.parseReducing(name + " = " + where);
+      condition = parse(name + " = " + where);
     } catch (ExpressionException e) {
       throw conditionError(e, name);
     }
@@ -188,7 +203,7 @@ final class Evaluation {
   /** Returns the error of a condition that is assigned to a name, with the place in the option. */
   private static WrongArguments conditionError(ExpressionException e, String name) {
     int column = e.column() - (name + " = ").length();
-    return new WrongArguments("--where: " + e.problem() + " at column " + column, e);
+    return new WrongArguments("--where: " + e.problemAt(column), e);
   }
 
   private static @Nullable Integer axis(@Nullable String text) {

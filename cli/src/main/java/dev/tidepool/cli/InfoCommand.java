@@ -17,8 +17,8 @@ import picocli.CommandLine.Option;
     description = {
       "Show the accelerators, their memory, and what the platform offers.",
       "",
-      "What is absent is told with the reason. Free memory is marked as an estimate",
-      "where the driver does not tell it."
+      "Says why a driver or a feature is missing. Free memory is marked as an estimate",
+      "if the driver does not report it."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",

@@ -20,11 +20,11 @@ import picocli.CommandLine.Option;
     description = {
       "Check this machine's accelerators, and measure how fast they move bytes.",
       "",
-      "Runs the conformance suite, which says what an accelerator promises, over each",
-      "of them: what to run on a new machine. Takes a minute or so each.",
+      "Runs the conformance suite on each accelerator, which takes a minute or so each.",
+      "Run it first on a new machine.",
       "",
-      "With --random, random work on many buffers follows, from four threads, and every",
-      "byte that is read is compared with what has to be there."
+      "With --random, four threads then do random work on many buffers, and compare",
+      "every byte that they read with the expected one."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",
@@ -45,13 +45,13 @@ final class SelftestCommand implements Callable<Integer> {
   @Option(
       names = "--device",
       paramLabel = "ID",
-      description = "Only this accelerator, by its id in 'tidepool info'.")
+      description = "Check only this accelerator, by its id in 'tidepool info'.")
   private @Nullable String device;
 
   @Option(
       names = "--random",
       paramLabel = "OPERATIONS",
-      description = "So many random operations too. Default: none.")
+      description = "The number of random operations. Default: none.")
   private int random;
 
   SelftestCommand(TidepoolCommand parent) {

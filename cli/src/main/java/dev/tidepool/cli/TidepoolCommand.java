@@ -24,10 +24,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
     optionListHeading = "%nOptions:%n",
     footer = {
       "",
-      "tidepool COMMAND --help tells a command's own options.",
+      "tidepool COMMAND --help shows the options of a command.",
       "",
-      "Exit status: 0; 1 if the work failed; 2 if the arguments, or the files that they",
-      "name, cannot be worked with; 130 and 143 after an interrupt and a termination.",
+      "Exit status: 0 if the work was done; 1 if it failed; 2 if the arguments, or the",
+      "files that they name, cannot be used; 130 after an interrupt, 143 after a",
+      "termination.",
       "",
       "Examples:",
       "  tidepool info",
@@ -63,7 +64,7 @@ final class TidepoolCommand implements Runnable {
   @Option(
       names = "--debug",
       scope = ScopeType.INHERIT,
-      description = "Show where a failure came from, as a stack trace.")
+      description = "Show a stack trace of a failure.")
   private boolean debug;
 
   TidepoolCommand(PrintStream out, PrintStream err) {

@@ -35,12 +35,10 @@ final class ViewCommand implements Callable<Integer> {
   @Option(
       names = {"-o", "--output"},
       paramLabel = "FILE",
-      description = "The page; else beside the snapshot, with the ending .html.")
+      description = "The page. Default: the snapshot's name ending in .html.")
   private Path output = Path.of("");
 
-  @Option(
-      names = "--force",
-      description = "Replace a page that exists; it keeps its access rights.")
+  @Option(names = "--force", description = "Replace an existing page; it keeps its access rights.")
   private boolean force;
 
   ViewCommand(TidepoolCommand parent) {

@@ -110,6 +110,23 @@ class BadInputTest {
   }
 
   @Test
+  void a_name_that_no_expression_can_have_is_an_error() {
+    refuses("z = x", "x =a.npy", "z=z.npy")
+        .contains("'x ' is no name; names consist of letters, digits and '_'");
+    refuses("z = x", "x=a.npy", "2z=z.npy").contains("'2z' is no name");
+  }
+
+  @Test
+  void an_index_is_told_with_the_option_that_selects() {
+    Command.Result result = eval("z = x[x > 1]", "x=a.npy", "z=z.npy");
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err())
+        .isEqualTo(
+            "tidepool: unexpected character '[' at column 6; an expression has no indices; --where"
+                + " 'x > 0' selects elements\n  z = x[x > 1]\n       ^\n");
+  }
+
+  @Test
   void a_name_that_is_given_but_not_used_is_an_error() {
     refuses("z = x", "x=a.npy", "y=b.npy", "z=z.npy").contains("y is given", "z, x");
   }

@@ -45,6 +45,17 @@ class HelpTest {
   }
 
   @Test
+  void the_help_of_eval_says_what_becomes_of_reductions_and_conditions() {
+    assertThat(Command.run("eval", "--help").out().replaceAll("\\s+", " "))
+        .contains(
+            "reduces all elements of an expression a to one value, which is printed and needs no"
+                + " file",
+            "With --axis its result is an array, which needs a file",
+            "Comparisons and ! && || give arrays of bool",
+            "Output files contain the selected elements in one dimension");
+  }
+
+  @Test
   void the_version_names_the_virtual_machine_too() {
     Command.Result result = Command.run("--version");
     assertThat(result.status()).isZero();

@@ -1,5 +1,6 @@
 package dev.tidepool.host;
 
+import dev.tidepool.ByteSize;
 import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
@@ -87,5 +88,12 @@ public final class SharedMemory implements AutoCloseable {
     if (closed.compareAndSet(false, true)) {
       SharedFileTable.release(entry);
     }
+  }
+
+  @Override
+  public String toString() {
+    return "SharedMemory["
+        + ByteSize.format(segment.byteSize())
+        + (closed.get() ? ", closed]" : "]");
   }
 }

@@ -232,4 +232,11 @@ public final class ArrowExport implements AutoCloseable {
       }
     }
   }
+
+  @Override
+  public String toString() {
+    return "ArrowExport["
+        + (closed.get() ? "closed" : "0x" + Long.toHexString(structs.address()))
+        + (isReleased() ? ", released]" : "]");
+  }
 }

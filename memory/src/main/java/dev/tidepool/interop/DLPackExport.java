@@ -173,4 +173,13 @@ public final class DLPackExport implements AutoCloseable {
       end(content);
     }
   }
+
+  @Override
+  public String toString() {
+    String state =
+        content.released
+            ? "released"
+            : content.handedOver.get() ? "handed over" : "not handed over";
+    return "DLPackExport[0x" + Long.toHexString(address) + ", " + state + "]";
+  }
 }

@@ -174,15 +174,15 @@ public final class ChunkedPipeline {
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a pipeline runs once; make another one");
     }
+    if (Thread.currentThread().isInterrupted()) {
+      chunks.cancel();
+    }
     if (length > 0) {
-      if (Thread.currentThread().isInterrupted()) {
-        chunks.cancel();
-      }
       participants.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
       startWorkers();
       awaitWorkers();
-      rethrow();
     }
+    rethrow();
     progress.moved(totalBytes(), totalBytes());
   }
 
@@ -275,6 +275,11 @@ public final class ChunkedPipeline {
    */
   public void cancel() {
     chunks.cancel();
+  }
+
+  @Override
+  public String toString() {
+    return "ChunkedPipeline[" + length + " elements, " + lanes + " lanes]";
   }
 
   /** Returns whether every accelerator computes the same bits for a kernel. */

@@ -5,6 +5,7 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.spi.support.VisibleText;
 import dev.tidepool.stream.pipeline.Computation;
 import dev.tidepool.stream.pipeline.Journal;
 import java.nio.file.Path;
@@ -339,5 +340,10 @@ public final class NpyEvaluation implements AutoCloseable {
   @Override
   public void close() {
     run.close();
+  }
+
+  @Override
+  public String toString() {
+    return "NpyEvaluation[" + VisibleText.of(expression.shown()) + ", " + length() + " elements]";
   }
 }

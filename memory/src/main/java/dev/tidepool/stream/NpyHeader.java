@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -128,6 +129,13 @@ public record NpyHeader(
   /** Returns the shape as NumPy prints it, such as {@code (3, 4)} or {@code (3,)}. */
   public String shapeText() {
     return text(shape);
+  }
+
+  /** Returns the type and the shape, such as {@code float32, 3 x 4}. */
+  String arrayText() {
+    return type.numpyName()
+        + (shape.isEmpty() ? "" : ", ")
+        + shape.stream().map(String::valueOf).collect(Collectors.joining(" x "));
   }
 
   /** Returns the product of the dimensions and {@code unit}; -1 if it exceeds 64 bits. */

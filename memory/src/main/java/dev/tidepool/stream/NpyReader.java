@@ -216,4 +216,9 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   public void close() {
     FileErrors.close(path, file);
   }
+
+  @Override
+  public String toString() {
+    return "NpyReader[" + path + ", " + header.arrayText() + "]";
+  }
 }

@@ -196,4 +196,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   public void close() {
     file.close();
   }
+
+  @Override
+  public String toString() {
+    return "NpyWriter[" + file.target() + ", " + header.arrayText() + "]";
+  }
 }

@@ -18,6 +18,7 @@ import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -77,6 +78,20 @@ public final class Pipeline {
       values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
       dropped = Map.copyOf(dropped);
     }
+
+    @Override
+    public String toString() {
+      Map<String, Object> shown = new LinkedHashMap<>(values);
+      shown.replaceAll(
+          (_, value) -> value instanceof long[] counts ? Arrays.toString(counts) : value);
+      return "Outcome[values="
+          + shown
+          + ", dropped="
+          + dropped.keySet()
+          + ", resumption="
+          + resumption
+          + "]";
+    }
   }
 
   private Pipeline() {}
@@ -115,7 +130,7 @@ public final class Pipeline {
    * @param <A> the Java array that carries elements
    */
   public static <A> Pipeline from(String name, ElementType<A> type, Stream<? extends A> arrays) {
-    return of(new StreamedArrays<>(name, type, arrays.iterator(), -1));
+    return of(StreamedArrays.of(name, type, arrays, -1));
   }
 
   /**
@@ -131,7 +146,7 @@ public final class Pipeline {
     if (length < 0) {
       throw new IllegalArgumentException("a stream of " + length + " elements; give 0 or more");
     }
-    return of(new StreamedArrays<>(name, type, arrays.iterator(), length));
+    return of(StreamedArrays.of(name, type, arrays, length));
   }
 
   private static Pipeline of(StreamedArrays<?> stream) {
@@ -169,7 +184,7 @@ public final class Pipeline {
 
   /** Sets a number or a boolean for a name. */
   public Pipeline with(String name, Object scalar) {
-    scalars.put(name, Objects.requireNonNull(scalar, "scalar"));
+    scalars.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(scalar, "scalar"));
     return this;
   }
 
@@ -181,6 +196,7 @@ public final class Pipeline {
    * @throws dev.tidepool.KernelCompilationException if the expression is not valid
    */
   public Pipeline through(String expression) {
+    Objects.requireNonNull(expression, "expression");
     Expression parsed = Expression.parseReducing(expression);
     reductions.addAll(parsed.reductions());
     if (!parsed.reductions().isEmpty()) {
@@ -194,6 +210,9 @@ public final class Pipeline {
    * element.
    */
   public Pipeline through(KernelSource... next) {
+    for (KernelSource kernel : next) {
+      Objects.requireNonNull(kernel, "kernel");
+    }
     kernels.addAll(List.of(next));
     return this;
   }
@@ -237,6 +256,8 @@ public final class Pipeline {
    * @param <A> the Java array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(consumer, "consumer");
     sinks.add(name, length -> new ConsumerSink<>(type, length, consumer));
     return this;
   }
@@ -266,6 +287,9 @@ public final class Pipeline {
    * Adds the managers of accelerators that compute. Each computes a part according to its speed.
    */
   public Pipeline on(UnifiedMemoryManager... managers) {
+    for (UnifiedMemoryManager manager : managers) {
+      Objects.requireNonNull(manager, "manager");
+    }
     memories.addAll(List.of(managers));
     return this;
   }
@@ -308,6 +332,20 @@ public final class Pipeline {
    */
   public void cancel() {
     running.cancel();
+  }
+
+  @Override
+  public String toString() {
+    List<String> results = new ArrayList<>(sinks.names());
+    reductions.forEach(reduction -> results.add(reduction.name()));
+    return "Pipeline[from "
+        + sources.names()
+        + " through "
+        + kernels.size()
+        + (kernels.size() == 1 ? " kernel" : " kernels")
+        + " to "
+        + results
+        + "]";
   }
 
   /**

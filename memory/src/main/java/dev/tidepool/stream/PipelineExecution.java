@@ -116,6 +116,8 @@ final class PipelineExecution {
   }
 
   private Map<String, Throwable> streamWindows(StreamedArrays<?> arrays, Map<String, Sink> taken) {
+    // The stream may be empty, and then nothing runs.
+    run.checkNotCancelled();
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
       try {

@@ -122,6 +122,15 @@ final class PipelineRun implements AutoCloseable {
   }
 
   /**
+   * Does nothing, unless the pipeline was cancelled.
+   *
+   * @throws java.util.concurrent.CancellationException if it was
+   */
+  void checkNotCancelled() {
+    running.checkNotCancelled();
+  }
+
+  /**
    * Checks what was read and puts all files in their places, or none if one cannot be put there.
    *
    * @param completing completes the other results of the run, before the first file appears

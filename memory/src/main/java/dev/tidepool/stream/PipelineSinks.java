@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongFunction;
 
@@ -25,11 +26,13 @@ final class PipelineSinks {
   private boolean overwrite;
 
   void add(String name, Path file) {
+    Objects.requireNonNull(file, "file");
     add(name);
     files.put(name, file);
   }
 
   void add(String name, RawFile<?> file) {
+    Objects.requireNonNull(file, "file");
     add(name);
     raws.put(name, file);
   }
@@ -46,6 +49,7 @@ final class PipelineSinks {
   }
 
   private void add(String name) {
+    Objects.requireNonNull(name, "name");
     if (!names.add(name)) {
       throw new IllegalArgumentException(
           "'" + name + "' goes to two places; assign it to a second name too");

@@ -3,9 +3,10 @@ package dev.tidepool.stream;
 import dev.tidepool.RawFile;
 import dev.tidepool.stream.pipeline.Source;
 import java.nio.file.Path;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -14,15 +15,17 @@ final class PipelineSources {
   private final Map<String, Path> files = new LinkedHashMap<>();
   private final Map<String, RawFile<?>> raws = new LinkedHashMap<>();
   private final Map<String, Source> others = new LinkedHashMap<>();
-  private final Set<String> names = new HashSet<>();
+  private final Set<String> names = new LinkedHashSet<>();
   private @Nullable StreamedArrays<?> stream;
 
   void add(String name, Path file) {
+    Objects.requireNonNull(file, "file");
     add(name);
     files.put(name, file);
   }
 
   void add(String name, RawFile<?> file) {
+    Objects.requireNonNull(file, "file");
     add(name);
     raws.put(name, file);
   }
@@ -33,6 +36,7 @@ final class PipelineSources {
   }
 
   private void add(String name) {
+    Objects.requireNonNull(name, "name");
     if (stream != null) {
       throw new IllegalArgumentException(
           "'" + name + "' beside a stream of arrays, which must be the only source");
@@ -45,6 +49,11 @@ final class PipelineSources {
   /** Sets the stream of arrays, which is the only source then. */
   void only(StreamedArrays<?> arrays) {
     stream = arrays;
+  }
+
+  /** Returns all names, in their order. */
+  Set<String> names() {
+    return stream == null ? names : Set.of(stream.name());
   }
 
   boolean isEmpty() {

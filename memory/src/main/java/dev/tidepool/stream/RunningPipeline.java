@@ -1,15 +1,18 @@
 package dev.tidepool.stream;
 
 import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs chunked pipelines, one after another, so that other threads can cancel the one that runs.
  *
- * <p>Any thread may call {@link #cancel()}; one thread calls the other methods.
+ * <p>Any thread may call {@link #cancel()}; one thread calls the other methods. {@link #run}
+ * refuses a second thread.
  */
 final class RunningPipeline {
-  private volatile @Nullable ChunkedPipeline current;
+  private final AtomicReference<@Nullable ChunkedPipeline> current = new AtomicReference<>();
   private volatile boolean cancelled;
   // Of the last pipeline, which itself is not kept: it refers to all arrays.
   private Map<String, Throwable> dropped = Map.of();
@@ -21,17 +24,16 @@ final class RunningPipeline {
    *     again, which would wait for that consumer
    */
   void run(ChunkedPipeline pipeline) {
-    if (current != null) {
+    if (!current.compareAndSet(null, pipeline)) {
       throw new IllegalStateException("the pipeline runs already; make another one");
     }
-    current = pipeline;
     if (cancelled) {
       pipeline.cancel();
     }
     try {
       pipeline.run();
     } finally {
-      current = null;
+      current.set(null);
       dropped = pipeline.dropped();
     }
   }
@@ -41,8 +43,19 @@ final class RunningPipeline {
    * their failures.
    */
   Map<String, Throwable> dropped() {
-    ChunkedPipeline pipeline = current;
+    ChunkedPipeline pipeline = current.get();
     return pipeline == null ? dropped : pipeline.dropped();
+  }
+
+  /**
+   * Checks that {@link #cancel()} was not called.
+   *
+   * @throws CancellationException if it was
+   */
+  void checkNotCancelled() {
+    if (cancelled) {
+      throw new CancellationException("the pipeline was cancelled");
+    }
   }
 
   /**
@@ -51,7 +64,7 @@ final class RunningPipeline {
    */
   void cancel() {
     cancelled = true;
-    ChunkedPipeline pipeline = current;
+    ChunkedPipeline pipeline = current.get();
     if (pipeline != null) {
       pipeline.cancel();
     }

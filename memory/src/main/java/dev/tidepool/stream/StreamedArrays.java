@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
+import java.util.stream.Stream;
 
 /**
  * A stream of arrays as the source of a pipeline: a window of some of them at a time, so that it
@@ -30,16 +31,25 @@ final class StreamedArrays<A> {
   private long length;
   private boolean begun;
 
-  /**
-   * Creates a stream.
-   *
-   * @param length elements of all arrays together; -1 if that is unknown
-   */
-  StreamedArrays(String name, ElementType<A> type, Iterator<? extends A> arrays, long length) {
+  private StreamedArrays(
+      String name, ElementType<A> type, Iterator<? extends A> arrays, long length) {
     this.name = name;
     this.arrays = arrays;
     this.length = length;
     this.window = new ArraySource<>(type, 0);
+  }
+
+  /**
+   * Returns the arrays of a stream.
+   *
+   * @param length elements of all arrays together; -1 if that is unknown
+   */
+  static <A> StreamedArrays<A> of(
+      String name, ElementType<A> type, Stream<? extends A> arrays, long length) {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(arrays, "arrays");
+    return new StreamedArrays<>(name, type, arrays.iterator(), length);
   }
 
   String name() {

@@ -9,6 +9,7 @@ import dev.tidepool.stream.file.PositionalFile;
 import dev.tidepool.stream.pipeline.Sink;
 import dev.tidepool.stream.pipeline.Source;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,10 @@ final class UserEndpoints {
   private UserEndpoints() {}
 
   record UserSource(ElementSource source) implements Source {
+    UserSource {
+      Objects.requireNonNull(source, "source");
+    }
+
     @Override
     public ElementType<?> elementType() {
       return source.elementType();
@@ -52,6 +57,10 @@ final class UserEndpoints {
   }
 
   record UserSink(ElementSink sink) implements Sink {
+    UserSink {
+      Objects.requireNonNull(sink, "sink");
+    }
+
     @Override
     public ElementType<?> elementType() {
       return sink.elementType();

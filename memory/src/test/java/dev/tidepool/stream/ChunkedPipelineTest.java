@@ -647,6 +647,21 @@ class ChunkedPipelineTest {
   }
 
   @Test
+  void aPipelineOfNoElementsIsCancelledToo() {
+    Ints none = new Ints(new int[0]);
+    ChunkedPipeline cancelled = doubling(none, none).build(SMALL);
+    cancelled.cancel();
+    assertThatThrownBy(cancelled::run)
+        .isInstanceOf(CancellationException.class)
+        .hasMessage("cancelled after 0 of 0 elements");
+
+    ChunkedPipeline interrupted = doubling(none, none).build(SMALL);
+    Thread.currentThread().interrupt();
+    assertThatThrownBy(interrupted::run).isInstanceOf(CancellationException.class);
+    assertThat(Thread.interrupted()).isTrue();
+  }
+
+  @Test
   void anInterruptCancelsAndStaysSet() {
     ChunkedPipeline pipeline = doubling(counting(), new Ints(new int[LENGTH])).build(SMALL);
     Thread.currentThread().interrupt();

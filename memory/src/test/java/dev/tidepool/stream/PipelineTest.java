@@ -8,6 +8,7 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
+import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.io.IOException;
@@ -25,6 +26,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -230,7 +232,7 @@ class PipelineTest {
         .isInstanceOf(KernelCompilationException.class)
         .hasMessageEndingWith(
             """
-            at column 31
+            '&' is not defined for float32 at column 31; it takes integers
               low = min(d); h = histogram(d & 3, 3, 0, 15)
                                             ^\
             """);
@@ -252,7 +254,9 @@ class PipelineTest {
     assertThatThrownBy(
             () ->
                 Pipeline.from("x", x).through("y = x + q").to("y", path("y")).on(memory).run(SMALL))
-        .hasMessageContaining("unknown name 'q'");
+        .hasMessageStartingWith(
+            "unknown name 'q' at column 9; add a source for it, or set a number by with(name,"
+                + " number)\n");
     assertThatThrownBy(() -> Pipeline.from("x", x).and("x", x))
         .hasMessageContaining("'x' is given twice");
     assertThatThrownBy(
@@ -264,6 +268,46 @@ class PipelineTest {
                     .run(SMALL))
         .hasMessageContaining("consumers only");
     assertThat(Files.exists(path("y"))).isFalse();
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // what is called is written in Java without annotations
+  void aNullIsRefusedByTheCallThatPassesIt() {
+    Pipeline pipeline = Pipeline.from("x", path("x"));
+    refusesNull("name", () -> pipeline.and(null, path("y")));
+    refusesNull("file", () -> pipeline.and("y", (Path) null));
+    refusesNull("file", () -> pipeline.and("y", (RawFile<?>) null));
+    refusesNull("buffer", () -> pipeline.and("y", (UnifiedBuffer<?>) null));
+    refusesNull("source", () -> pipeline.and("y", (ElementSource) null));
+    Stream<float[]> arrays = Stream.of(new float[3]);
+    refusesNull("name", () -> Pipeline.from(null, ElementType.FLOAT, arrays));
+    refusesNull("type", () -> Pipeline.from("x", (ElementType<float[]>) null, arrays));
+    refusesNull("arrays", () -> Pipeline.from("x", ElementType.FLOAT, null));
+    refusesNull("name", () -> pipeline.with(null, 2));
+    refusesNull("scalar", () -> pipeline.with("a", null));
+    refusesNull("expression", () -> pipeline.through((String) null));
+    refusesNull("kernel", () -> pipeline.through((KernelSource) null));
+    refusesNull("name", () -> pipeline.to(null, path("z")));
+    refusesNull("file", () -> pipeline.to("z", (Path) null));
+    refusesNull("file", () -> pipeline.to("z", (RawFile<?>) null));
+    refusesNull("buffer", () -> pipeline.to("z", (UnifiedBuffer<?>) null));
+    refusesNull("sink", () -> pipeline.to("z", (ElementSink) null));
+    refusesNull("type", () -> pipeline.to("z", (ElementType<float[]>) null, (_, _) -> {}));
+    refusesNull("consumer", () -> pipeline.to("z", ElementType.FLOAT, null));
+    refusesNull("manager", () -> pipeline.on((UnifiedMemoryManager) null));
+
+    float[] values = {1, 2, 3};
+    file("x", List.of(3L), values);
+    Path y = file("y", List.of(3L), values);
+    pipeline.and("y", y).through("z = x + y").to("z", path("z")).on(memory).run(SMALL);
+    assertThat(floats("z")).as("no refused name was kept").containsExactly(2, 4, 6);
+  }
+
+  private static void refusesNull(String parameter, ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .as(parameter)
+        .isInstanceOf(NullPointerException.class)
+        .hasMessage(parameter);
   }
 
   /** A kernel that reads what no source gives would get what was in memory before. */

@@ -126,6 +126,17 @@ class StreamedArraysTest {
   }
 
   @Test
+  void aStreamWithoutArraysIsCancelledToo() {
+    Pipeline pipeline =
+        Pipeline.from("x", ElementType.FLOAT, Stream.<float[]>empty())
+            .through("y = x + 1")
+            .to("y", ElementType.FLOAT, (_, _) -> {})
+            .on(memory);
+    pipeline.cancel();
+    assertThatThrownBy(() -> pipeline.run(SMALL)).isInstanceOf(CancellationException.class);
+  }
+
+  @Test
   void aStreamOfAnotherLengthThanItsResultsIsRefusedAndLeavesNoFile() throws IOException {
     for (long told : new long[] {LENGTH - 1, LENGTH + 1, 10, 0}) {
       Pipeline pipeline =

@@ -55,7 +55,7 @@ public final class ExpressionException extends KernelCompilationException {
     String indent = before.replaceAll("[^\t]", " ");
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
     return new ExpressionException(
-        problem + " at column " + column + where + "\n  " + text + "\n  " + indent + "^",
+        placed(problem, " at column " + column + where) + "\n  " + text + "\n  " + indent + "^",
         source,
         position,
         problem,
@@ -63,12 +63,28 @@ public final class ExpressionException extends KernelCompilationException {
         column);
   }
 
+  /** Inserts the place before the advice, which follows the first semicolon. */
+  private static String placed(String problem, String place) {
+    int advice = problem.indexOf("; ");
+    int end = advice < 0 ? problem.length() : advice;
+    return problem.substring(0, end) + place + problem.substring(end);
+  }
+
   /**
    * Returns the exception with an excerpt of another source, in which the position is the same,
    * such as the one that still has its reductions.
    */
   public ExpressionException in(String other) {
-    ExpressionException shown = at(other, position, problem);
+    return copied(other, problem);
+  }
+
+  /** Returns the exception with another problem at the same place. */
+  public ExpressionException saying(String otherProblem) {
+    return copied(source, otherProblem);
+  }
+
+  private ExpressionException copied(String otherSource, String otherProblem) {
+    ExpressionException shown = at(otherSource, position, otherProblem);
     shown.setStackTrace(getStackTrace());
     for (Throwable each : getSuppressed()) {
       shown.addSuppressed(each);
@@ -76,9 +92,14 @@ public final class ExpressionException extends KernelCompilationException {
     return shown;
   }
 
-  /** Returns what is wrong, without the place. */
-  public String problem() {
-    return problem;
+  /** Returns what is wrong, in one line, with the column that it has in another text. */
+  public String problemAt(int otherColumn) {
+    return placed(problem, " at column " + otherColumn);
+  }
+
+  /** Returns whether a character is at the place. */
+  public boolean isAt(char character) {
+    return position < source.length() && source.charAt(position) == character;
   }
 
   /** Returns the source that was refused. */

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -288,7 +289,10 @@ public final class Parser {
     }
     Set<String> known = new HashSet<>(Op.FUNCTIONS.keySet());
     known.addAll(Reduction.Kind.names());
-    return Spelling.suggestion(function, known);
+    String suggestion = Spelling.suggestion(function, known);
+    return suggestion.isEmpty()
+        ? "; the functions are " + String.join(", ", new TreeSet<>(Op.FUNCTIONS.keySet()))
+        : suggestion;
   }
 
   private Apply apply(Op op, List<Syntax> args, int position) {

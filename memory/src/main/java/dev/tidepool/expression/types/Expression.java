@@ -115,7 +115,15 @@ public final class Expression {
    *     is bound
    */
   public TypedProgram resolve(Map<String, Operand> operands) {
-    return Resolver.resolve(this, operands);
+    return resolve(operands, "give it an array or a value");
+  }
+
+  /**
+   * Like {@link #resolve(Map)}, but the message about a name that is not bound tells how the
+   * caller's users bind one.
+   */
+  public TypedProgram resolve(Map<String, Operand> operands, String advice) {
+    return Resolver.resolve(this, operands, advice);
   }
 
   /** Like {@link #resolve(Map)}, but takes the parameters of a kernel. */

@@ -27,18 +27,20 @@ import java.util.Map;
 final class Resolver {
   private final Expression expression;
   private final Map<String, Operand> operands;
+  private final String advice;
   private final Promotion promotion;
   private final Map<String, Value> values = new HashMap<>();
   private final Map<String, Integer> arrayIndex = new LinkedHashMap<>();
 
-  private Resolver(Expression expression, Map<String, Operand> operands) {
+  private Resolver(Expression expression, Map<String, Operand> operands, String advice) {
     this.expression = expression;
     this.operands = operands;
+    this.advice = advice;
     this.promotion = new Promotion(expression.text());
   }
 
-  static TypedProgram resolve(Expression expression, Map<String, Operand> operands) {
-    return new Resolver(expression, Map.copyOf(operands)).program();
+  static TypedProgram resolve(Expression expression, Map<String, Operand> operands, String advice) {
+    return new Resolver(expression, Map.copyOf(operands), advice).program();
   }
 
   private TypedProgram program() {
@@ -95,13 +97,7 @@ final class Resolver {
     int position = position(name);
     if (operand == null) {
       if (name.access().reads()) {
-        List<String> candidates = new ArrayList<>(operands.keySet());
-        expression.names().stream()
-            .filter(other -> other.access() == Access.OUT)
-            .forEach(other -> candidates.add(other.name()));
-        throw error(
-            position,
-            "unknown name '" + name.name() + "'" + Spelling.suggestion(name.name(), candidates));
+        throw error(position, "unknown name '" + name.name() + "'" + adviceFor(name.name()));
       }
     } else if (operand instanceof Operand.Array(ScalarType type)) {
       int index = arrayIndex.size();
@@ -121,6 +117,15 @@ final class Resolver {
       }
       arrayIndex.put(name.name(), arrayIndex.size());
     }
+  }
+
+  private String adviceFor(String name) {
+    List<String> candidates = new ArrayList<>(operands.keySet());
+    expression.names().stream()
+        .filter(other -> other.access() == Access.OUT)
+        .forEach(other -> candidates.add(other.name()));
+    String suggestion = Spelling.suggestion(name, candidates);
+    return suggestion.isEmpty() ? "; " + advice : suggestion;
   }
 
   private int position(Name name) {

@@ -105,7 +105,8 @@ final class MethodTranslator {
     try {
       statements = translator.translate(operands);
     } catch (KernelCompilationException e) {
-      throw called.isOfJava() ? place.refuseCall(called, e) : e;
+      // The length is that of the kernel, whatever the method in which it is exceeded.
+      throw called.isOfJava() && !isTooLong() ? place.refuseCall(called, e) : e;
     }
     return new Called(
         List.of(new Block(Objects.requireNonNull(translator.leaving), statements)),
@@ -135,7 +136,8 @@ final class MethodTranslator {
           ? place.refuse("a pattern of a record", "use numbers and arrays")
           : place.refuse("try", "check before instead of catching");
     }
-    if (made.count(code.instructions().size()) > MOST_INSTRUCTIONS) {
+    made.count(code.instructions().size());
+    if (isTooLong()) {
       throw Refusal.of(
           callers.getFirst().shown(),
           "has, with the methods that it calls, more than "
@@ -164,6 +166,10 @@ final class MethodTranslator {
     }
     statements.addAll(Structurer.structure(code, graph, blocks, made));
     return statements;
+  }
+
+  private boolean isTooLong() {
+    return made.instructions() > MOST_INSTRUCTIONS;
   }
 
   /** Returns the frame at the start of each block. */

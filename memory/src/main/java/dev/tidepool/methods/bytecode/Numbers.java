@@ -55,9 +55,13 @@ final class Numbers {
     return site;
   }
 
-  /** Counts the instructions of a method that becomes a part of the tree; returns the sum. */
-  int count(int more) {
+  /** Counts the instructions of a method that becomes a part of the tree. */
+  void count(int more) {
     instructions += more;
+  }
+
+  /** Returns the instructions of all methods that were counted. */
+  int instructions() {
     return instructions;
   }
 

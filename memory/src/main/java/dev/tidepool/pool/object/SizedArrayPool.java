@@ -205,4 +205,16 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
   boolean isClosed() {
     return closed;
   }
+
+  @Override
+  public String toString() {
+    ArrayPoolStatistics now = statistics();
+    return "ArrayPool["
+        + type
+        + ", "
+        + now.idleArrays()
+        + " idle, "
+        + now.rentedArrays()
+        + " rented]";
+  }
 }

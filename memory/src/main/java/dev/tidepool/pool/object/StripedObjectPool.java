@@ -424,4 +424,10 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     FailureLog.warn(
         described(object), " could not be ", what + "; the pool has let it go", failure);
   }
+
+  @Override
+  public String toString() {
+    ObjectPoolStatistics now = statistics();
+    return "ObjectPool[" + now.idle() + " idle, " + now.leased() + " leased]";
+  }
 }

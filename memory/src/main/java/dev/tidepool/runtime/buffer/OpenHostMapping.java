@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.buffer;
 
+import dev.tidepool.ByteSize;
 import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
 import dev.tidepool.runtime.order.Exceptions;
@@ -169,5 +170,14 @@ final class OpenHostMapping implements HostMapping {
     if (arena.scope().isAlive()) {
       arena.close();
     }
+  }
+
+  @Override
+  public String toString() {
+    return "HostMapping["
+        + mode
+        + " of "
+        + ByteSize.format(segment.byteSize())
+        + (arena.scope().isAlive() ? "]" : ", closed]");
   }
 }

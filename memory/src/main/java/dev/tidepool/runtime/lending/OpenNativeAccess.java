@@ -8,6 +8,7 @@ import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.NativeQueue;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** The users' access to lent buffers. Keeps the buffers' handles reachable. */
 final class OpenNativeAccess implements NativeAccess {
@@ -71,5 +72,12 @@ final class OpenNativeAccess implements NativeAccess {
     StackReserve.check();
     lending.end();
     lending.awaitClosed();
+  }
+
+  @Override
+  public String toString() {
+    return uses.stream()
+        .map(use -> use.buffer().toString())
+        .collect(Collectors.joining(", ", "NativeAccess[", lending.isOpen() ? "]" : ", closed]"));
   }
 }

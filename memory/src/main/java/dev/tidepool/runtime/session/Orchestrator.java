@@ -207,4 +207,9 @@ final class Orchestrator implements ComputeOrchestrator {
         .map(Map.Entry::getKey)
         .orElse(null);
   }
+
+  @Override
+  public String toString() {
+    return "ComputeOrchestrator" + names();
+  }
 }

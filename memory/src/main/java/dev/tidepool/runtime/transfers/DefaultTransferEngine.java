@@ -131,4 +131,9 @@ public record DefaultTransferEngine(
   public TransferStatistics statistics() {
     return context.meter().statistics(link.calibration());
   }
+
+  @Override
+  public String toString() {
+    return "TransferEngine[" + context.accelerator().id() + "]";
+  }
 }

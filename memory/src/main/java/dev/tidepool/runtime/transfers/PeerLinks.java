@@ -27,6 +27,7 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   private record Pair(Device from, Device to) {}
 
   private final OpenSession session;
+  private final List<DeviceAccelerator> accelerators;
   // In the order of the accelerators.
   private final Map<Pair, PeerLink> ways = new LinkedHashMap<>();
   private final boolean permitted;
@@ -45,6 +46,7 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
       boolean permitted,
       Executor callbacks) {
     this.session = session;
+    this.accelerators = List.copyOf(accelerators);
     this.permitted = permitted;
     this.callbacks = callbacks;
     for (DeviceAccelerator from : accelerators) {
@@ -236,5 +238,10 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
           "no way leads from " + from.id() + " to itself; name two accelerators");
     }
     return way;
+  }
+
+  @Override
+  public String toString() {
+    return "PeerAccess" + accelerators;
   }
 }

@@ -353,11 +353,13 @@ public final class ChunkScheduler {
     }
   }
 
-  /** Returns whether the pipeline was cancelled before all elements were done. */
+  /**
+   * Returns whether the pipeline was cancelled before all elements were done, or had none to do.
+   */
   public boolean isCancelled() {
     lock.lock();
     try {
-      return cancelled && done < length;
+      return cancelled && (done < length || length == 0);
     } finally {
       lock.unlock();
     }

@@ -6,9 +6,15 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.MemoryRange;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /** A buffer as a source or a sink, wherever its bytes are; a mapped file may exceed memory. */
 public record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements Source, Sink {
+  /** Checks that there is a buffer. */
+  public BufferEndpoint {
+    Objects.requireNonNull(buffer, "buffer");
+  }
+
   @Override
   public ElementType<A> elementType() {
     return buffer.elementType();

@@ -188,7 +188,7 @@ public record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> ta
       }
     }
     expression
-        .resolve(operands)
+        .resolve(operands, "add a source for it, or set a number by with(name, number)")
         .arrays()
         .forEach(array -> arrays.put(array.name(), array.type().elementType()));
   }

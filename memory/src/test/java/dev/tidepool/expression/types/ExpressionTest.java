@@ -58,7 +58,9 @@ class ExpressionTest {
         "true = x        | 1  | 'true' is a value and can't be assigned",
         "sin = x         | 1  | 'sin' is a function and can't be assigned",
         "y = sni(x)      | 5  | unknown function 'sni'; did you mean 'sin'?",
-        "y = frobnicate(x)| 5 | unknown function 'frobnicate'",
+        "y = frobnicate(x)| 5 | unknown function 'frobnicate'; the functions are abs, acos, asin,"
+            + " atan, atan2, cbrt, ceil, cos, cosh, exp, exp2, expm1, floor, fma, hypot, log,"
+            + " log10, log1p, log2, max, min, pow, rint, sin, sinh, sqrt, tan, tanh, where",
         "y = summ(x)     | 5  | unknown function 'summ'; did you mean 'sum'?",
         "y = prod(x)     | 5  | unknown function 'prod'; the reductions that pipelines and eval"
             + " take are sum, min, max, mean and histogram",
@@ -84,11 +86,10 @@ class ExpressionTest {
 
     assertThat(refusal.column()).isEqualTo(column);
     assertThat(refusal.line()).isEqualTo(1);
+    // The place is before the advice.
     assertThat(refusal.getMessage())
         .isEqualTo(
-            problem
-                + " at column "
-                + column
+            problem.replaceFirst("(; .*)?$", " at column " + column + "$1")
                 + "\n  "
                 + source
                 + "\n  "
@@ -112,7 +113,10 @@ class ExpressionTest {
             () ->
                 expression.resolve(
                     Map.of("x", Operand.array(ScalarType.FLOAT32), "z", Operand.output())))
-        .withMessage("unknown name 'q' at column 10 of line 2\n  \ty = 2*x+q\n  \t        ^");
+        .withMessage(
+            "unknown name 'q' at column 10 of line 2; give it an array or a value\n"
+                + "  \ty = 2*x+q\n"
+                + "  \t        ^");
   }
 
   @Test
@@ -123,7 +127,7 @@ class ExpressionTest {
                 Expression.parse("y = wieght*2")
                     .resolve(
                         Map.of("weight", Operand.array(ScalarType.FLOAT32), "y", Operand.output())))
-        .withMessageStartingWith("unknown name 'wieght'; did you mean 'weight'?")
+        .withMessageStartingWith("unknown name 'wieght' at column 5; did you mean 'weight'?")
         .matches(e -> e.column() == 5);
   }
 
@@ -151,7 +155,8 @@ class ExpressionTest {
   void anEmptySourceSaysWhatToWrite() {
     assertThatExceptionOfType(ExpressionException.class)
         .isThrownBy(() -> Expression.parse(" ; \n "))
-        .withMessageStartingWith("the expression is empty; write an assignment such as 'y = 2*x'");
+        .withMessageStartingWith(
+            "the expression is empty at column 3 of line 1; write an assignment such as 'y = 2*x'");
   }
 
   @Test
@@ -197,7 +202,8 @@ class ExpressionTest {
         }) {
       assertThatExceptionOfType(ExpressionException.class)
           .isThrownBy(() -> Expression.parseReducing(source))
-          .withMessageStartingWith(problem + " at column " + (1 + source.indexOf(text)))
+          .withMessageStartingWith(
+              problem.replace(";", " at column " + (1 + source.indexOf(text)) + ";"))
           .satisfies(refusal -> assertThat(refusal.getMessage()).hasSizeLessThan(400));
     }
     assertThatExceptionOfType(ExpressionException.class)
@@ -211,7 +217,7 @@ class ExpressionTest {
     assertThatExceptionOfType(ExpressionException.class)
         .isThrownBy(() -> Expression.parse("y = " + sum + "2x + " + sum + "x"))
         .withMessage(
-            "unexpected 'x' after the number 2; write '*' between a number and a name at column 806"
+            "unexpected 'x' after the number 2 at column 806; write '*' between a number and a name"
                 + "\n  \u2026"
                 + "x + ".repeat(200).substring(800 - 58)
                 + "2x + "

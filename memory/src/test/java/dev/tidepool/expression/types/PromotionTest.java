@@ -183,8 +183,8 @@ class PromotionTest {
                 Expression.parse("y = x/2")
                     .resolve(Map.of("x", Operand.array(INT64), "y", Operand.array(INT64))))
         .withMessageStartingWith(
-            "the float64 result can't be stored into 'y' of int64 without losing its kind; give 'y'"
-                + " the type float64, or another of its kind");
+            "the float64 result can't be stored into 'y' of int64 without losing its kind at column"
+                + " 6; give 'y' the type float64, or another of its kind");
   }
 
   @Test
@@ -192,7 +192,7 @@ class PromotionTest {
     assertThatExceptionOfType(ExpressionException.class)
         .isThrownBy(() -> natural("y = x ^ 2 + a", FLOAT32, Operand.scalar(1)))
         .withMessageStartingWith(
-            "'^' is not defined for float32; it takes integers, and '**' is the power");
+            "'^' is not defined for float32 at column 7; it takes integers, and '**' is the power");
   }
 
   @Test

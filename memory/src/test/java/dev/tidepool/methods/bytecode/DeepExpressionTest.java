@@ -1,13 +1,17 @@
 package dev.tidepool.methods.bytecode;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.methods.tree.Walk;
 import java.lang.classfile.CodeBuilder;
+import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
+import java.lang.constant.MethodTypeDesc;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -15,6 +19,7 @@ import org.junit.jupiter.api.Test;
 class DeepExpressionTest {
   private static final int TERMS = 5000;
   private static final int CASTS = 1000;
+  private static final int CALLS = 1500;
 
   /** {@code x[i] = i + i + i ...}. */
   private static void sum(CodeBuilder code) {
@@ -35,6 +40,20 @@ class DeepExpressionTest {
     code.aload(1).iload(0).iload(2 + CASTS).iastore().return_();
   }
 
+  /** {@code x[i] = Math.ceilMod(i, 7) + Math.ceilMod(i, 7) + ...}, with calls that are inlined. */
+  private static void calls(CodeBuilder code) {
+    code.aload(1).iload(0).iconst_0();
+    for (int term = 0; term < CALLS; term++) {
+      code.iload(0).bipush(7);
+      code.invokestatic(
+          ClassDesc.of("java.lang.Math"),
+          "ceilMod",
+          MethodTypeDesc.of(ConstantDescs.CD_int, ConstantDescs.CD_int, ConstantDescs.CD_int));
+      code.iadd();
+    }
+    code.iastore().return_();
+  }
+
   private static KernelSource.Method kernel(Consumer<CodeBuilder> body) {
     return GeneratedMethod.of("Sum", "sum", ConstantDescs.CD_int, body);
   }
@@ -51,6 +70,16 @@ class DeepExpressionTest {
   void expressionsOfATreeNestAFewTimesOnly() {
     requireShallow(DeepExpressionTest::sum);
     requireShallow(DeepExpressionTest::casts);
+  }
+
+  @Test
+  void aKernelThatIsTooLongWithMethodsOfJavaIsRefusedForItsLength() {
+    KernelSource.Method source = kernel(DeepExpressionTest::calls);
+    assertThatThrownBy(() -> MethodReader.read(source))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessage(
+            "Sum.sum has, with the methods that it calls, more than 20000 instructions; divide it"
+                + " into several kernels");
   }
 
   @Test

@@ -45,7 +45,9 @@ final class GeneratedMethod {
 
       @Override
       public InputStream getResourceAsStream(String name) {
-        return new ByteArrayInputStream(bytes);
+        return name.equals("generated/" + type + ".class")
+            ? new ByteArrayInputStream(bytes)
+            : super.getResourceAsStream(name);
       }
     }
     return KernelSource.method(MethodHandles.publicLookup().in(new Loader().type()), name);
