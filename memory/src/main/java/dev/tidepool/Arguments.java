@@ -22,6 +22,9 @@ import java.util.Objects;
  * }
  */
 public final class Arguments {
+  private static final String VALUES_ALONE =
+      "; Arguments.inOrder(...) takes values alone, for Java methods and hand-written kernels";
+
   private final Map<String, Object> values;
   private final boolean inOrder;
 
@@ -43,13 +46,20 @@ public final class Arguments {
   public static Arguments of(Object... namesAndValues) {
     if (namesAndValues.length % 2 != 0) {
       throw new IllegalArgumentException(
-          "arguments are names and values in turn, but there are " + namesAndValues.length);
+          "arguments are names and values in turn, but there are "
+              + namesAndValues.length
+              + VALUES_ALONE);
     }
     Map<String, Object> values = new LinkedHashMap<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {
       if (!(namesAndValues[i] instanceof String name)) {
         throw new IllegalArgumentException(
-            "argument " + i / 2 + " has the name " + namesAndValues[i] + ", which is no string");
+            "argument "
+                + i / 2
+                + " has "
+                + described(namesAndValues[i])
+                + " in place of its name"
+                + VALUES_ALONE);
       }
       if (values.put(name, checked(name, namesAndValues[i + 1])) != null) {
         throw new IllegalArgumentException("argument '" + name + "' is given twice");
@@ -121,6 +131,10 @@ public final class Arguments {
               + " file");
     }
     return value;
+  }
+
+  private static String described(Object value) {
+    return value == null ? "null" : "a value of type " + value.getClass().getTypeName();
   }
 
   @Override

@@ -143,17 +143,44 @@ final class KernelArgumentTest {
             Arguments.of("out", 1, "n", 1),
             "argument 'out' is a scalar, but the Java kernel takes an array of DOUBLE",
             Arguments.of("out", new float[2], "n", 1),
-            "argument 'out' is a float[], but the Java kernel takes an array of DOUBLE; pass a"
-                + " double[], or a buffer of DOUBLE",
+            "argument 'out' is of type float[], but the Java kernel takes an array of DOUBLE; pass"
+                + " a double[], or a buffer of DOUBLE",
             Arguments.of("out", memory.copyOf(new float[2]), "n", 1),
             "argument 'out' is a buffer of FLOAT, but the Java kernel takes an array of DOUBLE;"
-                + " pass a buffer of DOUBLE, for as(type) reads the same bytes and converts no"
+                + " pass a buffer of DOUBLE, because as(type) reads the same bytes and converts no"
                 + " value")
         .forEach(
             (wrong, message) ->
                 assertThatThrownBy(() -> kernel.execute(wrong))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage(message));
+  }
+
+  @Test
+  void aBufferOfTheOtherSignednessIsPassedByAView() {
+    Kernel kernel =
+        memory.compile(
+            KernelSource.java(item -> {}, KernelParameter.inout("pixels", ElementType.BYTE)));
+    UnifiedBuffer<byte[]> pixels = memory.allocate(ElementType.UNSIGNED_BYTE, 2);
+    assertThatThrownBy(() -> kernel.execute(Arguments.of("pixels", pixels)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "argument 'pixels' is a buffer of UNSIGNED_BYTE, but the Java kernel takes an array of"
+                + " BYTE; pass its as(ElementType.BYTE), the same bits");
+    kernel.execute(Arguments.of("pixels", pixels.as(ElementType.BYTE)));
+  }
+
+  @Test
+  void valuesWithoutNamesAreToldTheFormThatTakesThem() {
+    float[] array = new float[2];
+    String inOrder =
+        "; Arguments.inOrder(...) takes values alone, for Java methods and hand-written kernels";
+    assertThatThrownBy(() -> Arguments.of(array, array))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("argument 0 has a value of type float[] in place of its name" + inOrder);
+    assertThatThrownBy(() -> Arguments.of("x", array, array))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("arguments are names and values in turn, but there are 3" + inOrder);
   }
 
   @Test

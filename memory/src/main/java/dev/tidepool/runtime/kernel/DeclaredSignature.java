@@ -118,15 +118,13 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
               + "' is "
               + (value instanceof UnifiedBuffer<?> buffer
                   ? "a buffer of " + buffer.elementType()
-                  : "a " + value.getClass().getSimpleName())
+                  : "of type " + value.getClass().getSimpleName())
               + ", but "
               + kernel
               + " takes an array of "
               + parameter.type()
-              + (value instanceof UnifiedBuffer<?>
-                  ? "; pass a buffer of "
-                      + parameter.type()
-                      + ", for as(type) reads the same bytes and converts no value"
+              + (value instanceof UnifiedBuffer<?> buffer
+                  ? otherBuffer(buffer.elementType(), parameter.type())
                   : "; pass a "
                       + parameter.type().arrayClass().getSimpleName()
                       + ", or a buffer of "
@@ -135,6 +133,15 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
     if (!isArray) {
       Objects.requireNonNull(scalar(parameter, value));
     }
+  }
+
+  /** Tells what to pass in place of a buffer of another type. */
+  private static String otherBuffer(ElementType<?> given, ElementType<?> declared) {
+    return given.arrayClass() == declared.arrayClass()
+        ? "; pass its as(ElementType." + declared + "), the same bits"
+        : "; pass a buffer of "
+            + declared
+            + ", because as(type) reads the same bytes and converts no value";
   }
 
   private static boolean carries(ElementType<?> type, Object value) {
