@@ -86,6 +86,7 @@ public final class ElementType<A> {
 
   private final String name;
   private final Class<?> component;
+  private final Class<?> arrayClass;
   private final MemoryLayout layout;
   private final long byteSize;
   // The largest length of a buffer whose bytes fit in a long. Computed once, because a division
@@ -102,6 +103,7 @@ public final class ElementType<A> {
       ElementCopier<A> copier) {
     this.name = name;
     this.component = component;
+    this.arrayClass = component.arrayType();
     this.layout = layout;
     this.byteSize = layout.byteSize();
     this.mostElements = Long.MAX_VALUE / byteSize;
@@ -209,7 +211,7 @@ public final class ElementType<A> {
   /** Returns the class of the carrier array, such as {@code float[].class}. */
   @SuppressWarnings("unchecked")
   public Class<A> arrayClass() {
-    return (Class<A>) component.arrayType();
+    return (Class<A>) arrayClass;
   }
 
   /** Returns a new carrier array. */
@@ -218,9 +220,28 @@ public final class ElementType<A> {
     return (A) Array.newInstance(component, length);
   }
 
-  /** Returns the number of elements in a carrier array. */
+  /**
+   * Returns the number of elements in a carrier array.
+   *
+   * @throws IllegalArgumentException if the array is of another class, which an unchecked cast of a
+   *     buffer or a type makes possible
+   */
   public int length(A array) {
+    if (array.getClass() != arrayClass) {
+      throw otherArray(array.getClass());
+    }
     return Array.getLength(array);
+  }
+
+  private IllegalArgumentException otherArray(Class<?> given) {
+    return new IllegalArgumentException(
+        "elements of "
+            + this
+            + " are carried by "
+            + arrayClass.getTypeName()
+            + ", not by "
+            + given.getTypeName()
+            + "; look for an unchecked cast of the buffer or of its type");
   }
 
   /**

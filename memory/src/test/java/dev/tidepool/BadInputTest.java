@@ -3,6 +3,7 @@ package dev.tidepool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.SoftAssertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -106,6 +108,54 @@ class BadInputTest {
     assertThatThrownBy(() -> buffer.slice(1, 2).copyTo(new float[1]))
         .isInstanceOf(IndexOutOfBoundsException.class)
         .hasMessageContainingAll("1 elements, but FLOAT[2] at byte 4 of", "'short'", "needs 2");
+  }
+
+  @Test
+  @SuppressWarnings({"unchecked", "rawtypes"}) // that is the mistake
+  void anArrayOfAnotherTypeIsToldWithTheCast() {
+    UnifiedBuffer buffer = memory.allocate(ElementType.FLOAT, 4);
+    String told =
+        "elements of FLOAT are carried by float[], not by int[]; look for an unchecked cast of the"
+            + " buffer or of its type";
+    List.<ThrowingCallable>of(
+            () -> buffer.copyFrom(new int[4]),
+            () -> buffer.copyFrom(new int[4], 0, 0, 4),
+            () -> buffer.copyFromAsync(new int[4]),
+            () -> buffer.copyTo(new int[4]),
+            () -> buffer.copyTo(0, new int[4], 0, 4),
+            () -> buffer.copyToAsync(new int[4]),
+            () -> buffer.fill(new int[] {1}))
+        .forEach(
+            mistake ->
+                assertThatThrownBy(mistake)
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(told));
+  }
+
+  @Test
+  void aSliceOfAClosedBufferSaysThatItEndedWithTheBuffer() {
+    UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 4);
+    UnifiedBuffer<float[]> slice = buffer.slice(1, 2);
+    buffer.close();
+    assertThatThrownBy(() -> slice.copyTo(new float[2]))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage(
+            "buffer (FLOAT[4] in DEVICE) is closed, and so are its slices and views; allocate"
+                + " another, or close it later");
+  }
+
+  @Test
+  void aMappingThatAnotherThreadClosesSaysHowToMakeOneForAll() throws InterruptedException {
+    AtomicReference<Throwable> thrown = new AtomicReference<>();
+    try (UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 4);
+        HostMapping mapping = buffer.map(MapMode.READ)) {
+      Thread other = Thread.ofPlatform().start(() -> thrown.set(catchThrowable(mapping::close)));
+      other.join();
+      assertThat(thrown.get())
+          .isInstanceOf(WrongThreadException.class)
+          .hasMessageContainingAll("belongs to the thread that made it", "map(mode, true)");
+      assertThat(mapping.segment().byteSize()).isEqualTo(16);
+    }
   }
 
   @Test

@@ -81,7 +81,7 @@ class BadTransfersTest {
       List<Pair> pairs =
           List.of(
               new Pair(Transfer.of(pattern(1), first), ""),
-              new Pair(Transfer.of(pattern(9), readOnly), "is for reading only"),
+              new Pair(Transfer.of(pattern(9), readOnly), "look at it by asReadOnlySegment()"),
               new Pair(Transfer.of(closed, new float[10]), "closed; take another"),
               new Pair(Transfer.of(new float[10], closed), "closed; take another"),
               new Pair(Transfer.of(withoutMemory, first), "its arena was closed"),

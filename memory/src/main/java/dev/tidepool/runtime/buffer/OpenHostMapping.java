@@ -168,7 +168,16 @@ final class OpenHostMapping implements HostMapping {
   public synchronized void close() {
     StackReserve.check();
     if (arena.scope().isAlive()) {
-      arena.close();
+      try {
+        arena.close();
+      } catch (WrongThreadException e) {
+        WrongThreadException told =
+            new WrongThreadException(
+                "the mapping belongs to the thread that made it; close it there, or make one for"
+                    + " all threads by map(mode, true)");
+        told.initCause(e);
+        throw told;
+      }
     }
   }
 

@@ -299,7 +299,8 @@ public final class BufferCore {
         this
             + (context().state().isClosed()
                 ? " is closed, and so is its memory manager; close that later"
-                : " is closed; allocate another, or close it later"));
+                : " is closed, and so are its slices and views; allocate another, or close it"
+                    + " later"));
   }
 
   /** Closes the buffer, to be freed after operations and mappings; returns whether it was open. */

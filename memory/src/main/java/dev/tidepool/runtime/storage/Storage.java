@@ -163,7 +163,8 @@ public final class Storage extends PendingReleases.Link {
       throw new UnsupportedOperationException(
           this
               + " is for reading only: it was mapped or adopted for READ, or another library"
-              + " exported it so; ask for READ_WRITE, or copy it");
+              + " exported it so; ask for READ_WRITE, copy it, or look at it by"
+              + " asReadOnlySegment()");
     }
     String conflict = holds.conflict(use.purpose(), use.writes(), exclusive);
     if (conflict != null) {
