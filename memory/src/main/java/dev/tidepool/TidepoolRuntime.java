@@ -41,7 +41,9 @@ public interface TidepoolRuntime {
      * @throws IllegalArgumentException if there is none; the message lists those that exist
      */
     default Accelerator accelerator(String id) {
-      return find(id).orElseThrow(() -> absent("no accelerator '" + id + "'"));
+      return find(id)
+          .orElseThrow(
+              () -> absent("no accelerator '" + id + "'", " (write an id, its kind, or auto)"));
     }
 
     /** Like {@link #accelerator}, but returns empty if there is none. */
@@ -64,14 +66,15 @@ public interface TidepoolRuntime {
       return byPreference().stream()
           .filter(condition)
           .findFirst()
-          .orElseThrow(() -> absent("no accelerator satisfies the condition"));
+          .orElseThrow(() -> absent("no accelerator satisfies the condition", ""));
     }
 
-    private IllegalArgumentException absent(String what) {
+    private IllegalArgumentException absent(String what, String names) {
       return new IllegalArgumentException(
           what
               + "; this machine has "
               + accelerators().stream().map(Accelerator::id).collect(Collectors.joining(", "))
+              + names
               + (notes().isEmpty()
                   ? "; a kind whose module (tidepool-opencl, tidepool-cuda, tidepool-metal) is not"
                       + " on the path is not looked for, nor one whose META-INF/services was lost"

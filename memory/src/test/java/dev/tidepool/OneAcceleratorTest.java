@@ -81,7 +81,9 @@ class OneAcceleratorTest {
     assertThat(discoveries).hasValue(1);
     assertThatThrownBy(() -> Discovery.using(List.of(other), () -> Tidepool.open("other")))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("no accelerator 'other'; this machine has cpu:0; other: no devices");
+        .hasMessageContaining(
+            "no accelerator 'other'; this machine has cpu:0 (write an id, its kind, or auto);"
+                + " other: no devices");
     assertThatThrownBy(() -> Discovery.using(List.of(), () -> Tidepool.open("cuda")))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContainingAll("no accelerator 'cuda'", "tidepool-cuda", "META-INF/services");
