@@ -112,7 +112,8 @@ class EvalReductionsTest {
     refuses("s = histogram(x, 2, 1, 0)", x).contains("from 1.0 to 0.0");
     refuses("s = histogram(x, 2, y, 1)", x).contains("add y=NUMBER");
     refuses("s = sum(x)", x, "s=out.npy").contains("goes to no file");
-    refuses("s = sum(x)", x, "--dtype", "float32").contains("no result goes to one");
+    refuses("s = sum(x)", x, "--dtype", "float32")
+        .contains("the type float32 is for results in files, but no result goes to one");
     refuses("s = sum(q)", x).contains("q (column 9 of the expression) has no value");
     refuses("s = min(x)", empty).contains("no elements");
   }

@@ -210,7 +210,10 @@ public final class NpyEvaluation implements AutoCloseable {
     NpyType type = request.type();
     if (type != null && request.outputs().isEmpty()) {
       throw new IllegalArgumentException(
-          type.numpyName() + " is asked for, the type of files, but no result goes to one");
+          "the type "
+              + type.numpyName()
+              + " is for results in files, but no result goes to one; leave it out, or name a .npy"
+              + " file");
     }
     NpyOutputs.checkApart(request.inputs(), request.outputs(), false);
   }

@@ -110,7 +110,13 @@ public record NpyHeader(
     int width = type.byteSize();
     if (bytes % width != 0) {
       throw new IllegalArgumentException(
-          "a segment of " + bytes + " bytes; it must be a multiple of " + width);
+          "a segment of "
+              + bytes
+              + " bytes is no whole number of elements of the file, which are "
+              + type.numpyName()
+              + " of "
+              + width
+              + " bytes");
     }
     Objects.checkFromIndexSize(elementOffset, bytes / width, elementCount());
     return dataOffset + elementOffset * width;

@@ -203,6 +203,17 @@ class NpyHeaderTest {
   }
 
   @Test
+  void aPieceOfHalfAnElementIsToldWithTheTypeOfTheFile() {
+    NpyHeader header = NpyHeader.of(NpyType.FLOAT64, false, List.of(4L));
+    assertThat(header.position(1, 16)).isEqualTo(header.dataOffset() + 8);
+    assertThatThrownBy(() -> header.position(0, 12))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "a segment of 12 bytes is no whole number of elements of the file, which are float64"
+                + " of 8 bytes");
+  }
+
+  @Test
   void aHeaderTooLongForVersion1IsWrittenAsVersion2() {
     NpyHeader header = NpyHeader.of(NpyType.INT8, false, Collections.nCopies(30_000, 1L));
 
