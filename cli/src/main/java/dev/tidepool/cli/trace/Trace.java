@@ -45,6 +45,17 @@ public final class Trace {
     return events.length;
   }
 
+  /** Returns the most bytes allocated at one time. */
+  public long peakBytes() {
+    long live = 0;
+    long peak = 0;
+    for (int event : events) {
+      live += event >= 0 ? bytes[event] : -bytes[~event];
+      peak = Math.max(peak, live);
+    }
+    return peak;
+  }
+
   /** Visits a range of the events. */
   public void visit(int from, int to, Visitor visitor) {
     for (int i = from; i < to; i++) {

@@ -66,6 +66,7 @@ class TraceFileTest {
   void numbers_may_have_gaps_and_buffers_may_stay_live() throws IOException {
     Trace trace = TraceFile.read(file("tidepool-trace 1\n+ 7 5 PINNED\n+ 900 6 HOST\n- 7\n"));
     assertThat(events(trace)).containsExactly("+ 0 5 PINNED", "+ 1 6 HOST", "- 0");
+    assertThat(trace.peakBytes()).isEqualTo(11);
   }
 
   @ParameterizedTest
