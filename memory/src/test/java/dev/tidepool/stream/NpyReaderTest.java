@@ -198,7 +198,8 @@ class NpyReaderTest {
           .isInstanceOf(IndexOutOfBoundsException.class);
       assertThatThrownBy(() -> reader.read(0, MemorySegment.ofArray(new byte[3])))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("multiple of 4");
+          .hasMessageContaining(
+              "3 bytes is no whole number of elements of the file, which are float32");
       assertThatThrownBy(() -> reader.read(0, MemorySegment.ofArray(new int[3]).asReadOnly()))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("read-only");
