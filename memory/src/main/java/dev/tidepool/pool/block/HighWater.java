@@ -2,7 +2,7 @@ package dev.tidepool.pool.block;
 
 import dev.tidepool.pool.SizeClasses;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 
 /**
  * Keeps the size of a pool close to the bytes in use. Before a new request to the source, idle
@@ -28,16 +28,17 @@ final class HighWater {
 
   private final IdleBlocks idle;
   private final PoolCounters counters;
-  private final BooleanSupplier evict;
+  private final LongSupplier evict;
   private final AtomicLong mostLive = new AtomicLong();
   private final AtomicLong evictions = new AtomicLong();
 
   /**
    * Creates a high-water mark of zero.
    *
-   * @param evict returns an idle block or slab to the source; false if there is none
+   * @param evict returns an idle block or slab to the source; returns its bytes, or 0 if there is
+   *     none
    */
-  HighWater(IdleBlocks idle, PoolCounters counters, BooleanSupplier evict) {
+  HighWater(IdleBlocks idle, PoolCounters counters, LongSupplier evict) {
     this.idle = idle;
     this.counters = counters;
     this.evict = evict;
@@ -51,11 +52,18 @@ final class HighWater {
   long makeRoomFor(long bytes) {
     // Charged blocks are idle, or leased with their credit. This lower bound is fast to compute.
     long live = counters.heldBytes() + bytes - idle.chargedBytes();
-    if (isExceededBy(bytes, live)) {
+    if (excess(bytes, live) > 0) {
       live += leasedCredits();
     }
-    while (isExceededBy(bytes, live) && mayEvict() && evict.getAsBoolean()) {
+    // Not more than the excess at first: other threads may allocate as fast as this one frees.
+    long left = excess(bytes, live);
+    while (left > 0 && excess(bytes, live) > 0 && mayEvict()) {
+      long evicted = evict.getAsLong();
+      if (evicted == 0) {
+        break;
+      }
       evictions.incrementAndGet();
+      left -= evicted;
     }
     return live;
   }
@@ -75,9 +83,10 @@ final class HighWater {
     mostLive.set(0);
   }
 
-  private boolean isExceededBy(long bytes, long live) {
+  /** Returns the bytes that the pool would hold too much with this many more. */
+  private long excess(long bytes, long live) {
     long most = Math.max(mostLive.get(), live);
-    return counters.heldBytes() + bytes > Math.max(FREE_BYTES, most + most / 4);
+    return counters.heldBytes() + bytes - Math.max(FREE_BYTES, most + most / 4);
   }
 
   private boolean mayEvict() {

@@ -3,8 +3,8 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pool.SizeClasses;
 import dev.tidepool.pooling.EvictionPolicy;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -42,15 +42,15 @@ final class IdleBlocks implements IdleSet {
   private final Consumer<PooledBlock> evict;
   // Created once: returning a block allocates nothing, even if another block is evicted for it.
   private final Predicate<PooledBlock> reclaiming = this::reclaimCredit;
-  private final BooleanSupplier evictSlab;
+  private final LongSupplier evictSlab;
 
   /**
    * Creates a set without blocks.
    *
    * @param evict takes ownership of an evicted block
-   * @param evictSlab frees an idle slab, if there is one
+   * @param evictSlab frees an idle slab; returns its bytes, or 0 if there is none
    */
-  IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
+  IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, LongSupplier evictSlab) {
     this.budget = new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass());
     this.policy = limits.policy();
     this.evict = evict;
@@ -209,7 +209,9 @@ final class IdleBlocks implements IdleSet {
       boolean inClass = result == IdleBudget.ChargeResult.CLASS_IS_FULL;
       int first = inClass ? block.sizeClass : 0;
       int last = inClass ? block.sizeClass : SizeClasses.BEYOND;
-      if (!reclaimCredits(first, last) && !evictFirst(first, last) && !evictSlab.getAsBoolean()) {
+      if (!reclaimCredits(first, last)
+          && evictFirst(first, last) == 0
+          && evictSlab.getAsLong() == 0) {
         return false;
       }
     }
@@ -275,10 +277,10 @@ final class IdleBlocks implements IdleSet {
   }
 
   /**
-   * Evicts the block that the policy chooses, never a part of a slab. Returns false if there was
-   * none. Blocks returned before this call count as older than blocks returned after it.
+   * Evicts the block that the policy chooses, never a part of a slab. Returns its bytes, or 0 if
+   * there was none. Blocks returned before this call count as older than blocks returned after it.
    */
-  boolean evictFirst() {
+  long evictFirst() {
     clock.incrementAndGet();
     return evictFirst(0, SizeClasses.BEYOND);
   }
@@ -356,8 +358,11 @@ final class IdleBlocks implements IdleSet {
     return true;
   }
 
-  /** Evicts the block of some classes that the policy chooses. Returns false if there is none. */
-  private boolean evictFirst(int first, int last) {
+  /**
+   * Evicts the block of some classes that the policy chooses. Returns its bytes, or 0 if there is
+   * none.
+   */
+  private long evictFirst(int first, int last) {
     PooledBlock evicted = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
       evicted = sharedLists[sizeClass].firstToEvict(policy, evicted);
@@ -366,12 +371,12 @@ final class IdleBlocks implements IdleSet {
       }
     }
     if (evicted == null) {
-      return false;
+      return 0;
     }
     if (take(evicted)) {
       evict.accept(evicted);
     }
     // If another thread took it, fewer bytes are idle too.
-    return true;
+    return evicted.bytes;
   }
 }

@@ -445,7 +445,7 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
     // Parts of slabs are kept beyond the caps while their slab is in use.
     boolean evicting = idle.isOverfull();
     while (evicting) {
-      evicting = evictSlab() && idle.isOverfull();
+      evicting = evictSlab() > 0 && idle.isOverfull();
     }
     calls.incrementAndGet();
     try {
@@ -462,25 +462,29 @@ public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
 
   /**
    * Frees the idle block that the policy chooses, or else the newest idle slab, whatever the
-   * policy. Returns false if there was none.
+   * policy. Returns its bytes, or 0 if there was none.
    */
-  private boolean evictNow() {
-    boolean evicted = idle.evictFirst() || evictSlab();
+  private long evictNow() {
+    long block = idle.evictFirst();
+    long evicted = block > 0 ? block : evictSlab();
     drain();
     return evicted;
   }
 
-  /** Queues the newest idle slab, by its first part, for freeing. Returns false without one. */
-  private boolean evictSlab() {
+  /**
+   * Queues the newest idle slab, by its first part, for freeing. Returns its bytes, or 0 if there
+   * is none.
+   */
+  private long evictSlab() {
     for (Slab slab = counters.slabs().first(); slab != null; slab = slab.next) {
       if (slab.isAllIdle() && slab.claim(idle)) {
         counters.evicted();
         counters.retired(slab);
         pendingFrees.add(slab.parts().getFirst());
-        return true;
+        return slab.bytes();
       }
     }
-    return false;
+    return 0;
   }
 
   private boolean readyToKeep(PooledBlock block) {

@@ -23,6 +23,9 @@ final class CountedBlock implements Block {
     volatile boolean refusesFrees;
     volatile @Nullable Arena arena;
 
+    /** What happens elsewhere when a block is freed. */
+    volatile Runnable whenFreed = () -> {};
+
     /** How the host reaches blocks without memory; mapped ones are not cut. */
     volatile HostAccess access = HostAccess.MAPPED;
 
@@ -89,6 +92,7 @@ final class CountedBlock implements Block {
     }
     memory.live.decrementAndGet();
     memory.liveBytes.addAndGet(-bytes);
+    memory.whenFreed.run();
     if (memory.refusesFrees) {
       throw new AcceleratorException("free", -1, "LOST", "the device is gone");
     }

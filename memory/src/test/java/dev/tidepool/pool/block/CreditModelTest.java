@@ -19,7 +19,7 @@ public class CreditModelTest {
   private static final PoolLimits LIMITS =
       new PoolLimits(true, 1 << 20, BYTES, 0, EvictionPolicy.LRU, false);
 
-  private final IdleBlocks idle = new IdleBlocks(LIMITS, this::own, () -> false);
+  private final IdleBlocks idle = new IdleBlocks(LIMITS, this::own, () -> 0);
   private final PooledBlock[] blocks = {
     new PooledBlock(Owners.NO_POOL, new BareBlock(), BYTES, CLASS, null),
     new PooledBlock(Owners.NO_POOL, new BareBlock(), BYTES, CLASS, null)

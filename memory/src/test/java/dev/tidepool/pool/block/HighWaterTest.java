@@ -70,6 +70,15 @@ class HighWaterTest {
     assertThat(pool.statistics()).returns(1L, PoolStatistics::evictions);
   }
 
+  /** Else a request would free what others return, for as long as they ask for more. */
+  @Test
+  void whatOthersAskForMeanwhileFreesNoMore() {
+    acquire(16, 4 * MIB).forEach(Lease::release);
+    memory.whenFreed = () -> pool.take(4 * MIB, 1, false);
+    acquire(1, 32 * MIB);
+    assertThat(pool.statistics()).returns(4L, PoolStatistics::evictions);
+  }
+
   @Test
   void theLeastRecentlyUsedGoesFirst() {
     List<Lease> leases = acquire(8, 8 * MIB);
