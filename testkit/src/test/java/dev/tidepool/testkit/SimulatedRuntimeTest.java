@@ -327,4 +327,16 @@ class SimulatedRuntimeTest {
     }
     throw new AssertionError("it was done");
   }
+
+  /** Such a launch consists of several operations: two transfers and the kernel. */
+  @Test
+  void whenAllOperationsHaveEndedTheFutureOfALaunchOverArraysIsDone() {
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = y + 1"));
+    float[] y = new float[16];
+    for (int i = 0; i < 3000; i++) {
+      CompletableFuture<Void> launch = kernel.executeAsync(Arguments.of("y", y));
+      memory.synchronize();
+      assertThat(launch).as("round " + i).isDone();
+    }
+  }
 }

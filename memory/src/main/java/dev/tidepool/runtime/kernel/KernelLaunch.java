@@ -241,7 +241,7 @@ final class KernelLaunch implements DeviceLaunch.Command, AutoCloseable {
     used.copyIn(parts);
     parts.add(submitLaunch());
     used.copyOut(parts);
-    return CompositeFuture.of(parts, context.callbackExecutor());
+    return context.track(CompositeFuture.of(parts, context.callbackExecutor()));
   }
 
   private CompletableFuture<Void> submitLaunch() {

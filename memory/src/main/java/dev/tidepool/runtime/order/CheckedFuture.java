@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.order;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -12,15 +13,14 @@ import org.jspecify.annotations.Nullable;
  * <p>The body of a kernel that the operation waits for cannot wait for this future: {@code join()}
  * and {@code get()} throw instead of waiting forever. A failure is logged if the future becomes
  * unreachable before any code has waited for it, has asked for its result or has added a stage
- * ({@link UnseenFailure}).
+ * ({@link UnseenFailure}). {@code allOf} and {@code anyOf} read a failure that is there already
+ * without calling this object, so it is logged, too.
  */
 public abstract class CheckedFuture extends CompletableFuture<Void> {
-  private static final CompletableFuture<?> DONE = CompletableFuture.completedFuture(null);
-
   private volatile boolean seen;
   private volatile @Nullable UnseenFailure failure;
-  // The stages that awaitEnd has added; written under the monitor.
-  private volatile int ownStages;
+  // The stages that afterEnd has added; guarded by the monitor.
+  private int ownStages;
 
   /**
    * Checks that the calling thread may wait for the operation, and requests a prompt report of its
@@ -34,20 +34,29 @@ public abstract class CheckedFuture extends CompletableFuture<Void> {
   final void fail(Throwable thrown) {
     UnseenFailure unseen = new UnseenFailure(thrown);
     failure = unseen;
-    // CompletableFuture.allOf adds a stage without calling a method of this future.
-    boolean isAwaited = seen || getNumberOfDependents() > ownStages;
+    boolean isAwaited;
+    synchronized (this) {
+      // CompletableFuture.allOf adds a stage without calling a method of this future.
+      isAwaited = seen || getNumberOfDependents() > ownStages;
+    }
     if (completeExceptionally(thrown) && !isAwaited) {
       unseen.watch(this);
     }
   }
 
-  /** Waits for the end of the operation without looking at its result. Not interruptible. */
-  final void awaitEnd() {
+  /**
+   * Adds a stage that does not count as code that looks at the result. The stage needs no free heap
+   * when it completes.
+   */
+  final CompletableFuture<Boolean> afterEnd(Runnable action) {
     synchronized (this) {
       ownStages++;
+      return handle(
+          (_, _) -> {
+            action.run();
+            return true;
+          });
     }
-    // With a second future: for one alone, allOf adds two stages.
-    CompletableFuture.allOf(this, DONE).handle((_, _) -> true).join();
   }
 
   private void see() {
@@ -115,10 +124,19 @@ public abstract class CheckedFuture extends CompletableFuture<Void> {
     return this;
   }
 
-  /** Called by each method that adds a stage to this future. */
+  @Override
+  public CompletionStage<Void> minimalCompletionStage() {
+    see();
+    return super.minimalCompletionStage();
+  }
+
+  /** Called by each other method that adds a stage to this future. */
   @Override
   public <U> CompletableFuture<U> newIncompleteFuture() {
-    see();
+    // The thread that holds the monitor is in afterEnd.
+    if (!Thread.holdsLock(this)) {
+      see();
+    }
     return super.newIncompleteFuture();
   }
 }

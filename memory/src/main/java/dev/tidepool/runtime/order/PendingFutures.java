@@ -95,7 +95,7 @@ public final class PendingFutures {
     add(entry);
     boolean tracked = false;
     try {
-      var _ = future.whenComplete((_, _) -> remove(entry));
+      var _ = afterEnd(future, () -> remove(entry));
       tracked = true;
     } finally {
       if (!tracked) {
@@ -174,12 +174,18 @@ public final class PendingFutures {
       }
     }
     for (CompletableFuture<?> future : kept) {
-      // The owner of the future handles its failure.
-      if (future instanceof CheckedFuture checked) {
-        checked.awaitEnd();
-      } else {
-        future.handle((_, _) -> true).join();
-      }
+      var _ = afterEnd(future, () -> {}).join();
     }
+  }
+
+  /** Adds a stage that ignores the result. The owner of the future handles a failure. */
+  private static CompletableFuture<Boolean> afterEnd(CompletableFuture<?> future, Runnable action) {
+    return future instanceof CheckedFuture checked
+        ? checked.afterEnd(action)
+        : future.handle(
+            (_, _) -> {
+              action.run();
+              return true;
+            });
   }
 }

@@ -12,7 +12,10 @@ final class UnseenFailure implements Runnable {
   /** A program that drops all futures may fail often. */
   private static final long PAUSE_NANOS = 1_000_000_000;
 
-  private static final Cleaner CLEANER = Cleaner.create();
+  /** Created in the first {@link #watch}, because its thread may fail to start. */
+  private static final class Watch {
+    static final Cleaner CLEANER = Cleaner.create();
+  }
 
   // Used by the thread of the cleaner only.
   private static long nextNanos = System.nanoTime();
@@ -27,7 +30,7 @@ final class UnseenFailure implements Runnable {
   /** Logs the failure when a future is unreachable, unless {@link #see} is called before. */
   void watch(Object future) {
     try {
-      var _ = CLEANER.register(future, this);
+      var _ = Watch.CLEANER.register(future, this);
     } catch (RuntimeException | Error e) {
       // A missing line is better than a thread that does not end the operation.
       return;
