@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
     description = {
       "Check this machine's accelerators, and measure how fast they move bytes.",
       "",
-      "Runs the conformance suite on each accelerator, which takes a minute or so each.",
+      "Runs the conformance suite on each accelerator, a minute or so for each.",
       "Run it first on a new machine.",
       "",
       "With --random, four threads then do random work on many buffers, and compare",

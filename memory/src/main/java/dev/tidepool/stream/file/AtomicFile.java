@@ -381,18 +381,35 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Of several processes that want to make the target, one succeeds: a link replaces nothing. */
+  /**
+   * Puts the file in its place, which must be free. Of several processes that create the target,
+   * one succeeds, because a link replaces nothing.
+   */
   private void appear() throws IOException {
     try {
       Files.createLink(target, partial);
     } catch (FileAlreadyExistsException e) {
       throw e;
-    } catch (IOException | UnsupportedOperationException _) {
-      // The file system has no links. A move looks first, so a file in between may be replaced.
-      Files.move(partial, target);
+    } catch (IOException | UnsupportedOperationException noLinks) {
+      moveInPlace(noLinks);
       return;
     }
-    Files.delete(partial);
+    try {
+      Files.delete(partial);
+    } catch (IOException _) {
+      // The target is complete. Its hidden second name does no harm.
+      return;
+    }
+  }
+
+  /** Moves the file on a file system without links. A file that appears meanwhile is replaced. */
+  private void moveInPlace(Exception noLinks) throws IOException {
+    try {
+      Files.move(partial, target);
+    } catch (IOException e) {
+      e.addSuppressed(noLinks);
+      throw e;
+    }
   }
 
   private void replace() throws IOException {
