@@ -273,14 +273,17 @@ public final class SimulatedDevice implements Device {
     }
     reserve(bytes, kind);
     try {
+      if (kind == BlockKind.PINNED) {
+        // Before the block exists, because the call may fail in tests of a full heap.
+        lockedUnder = ThreadNumaPolicy.policy();
+        lockedBy = Thread.currentThread();
+      }
       SimulatedBlock block =
           new SimulatedBlock(
               this, NUMBERS.incrementAndGet(), bytes, alignment, kind, accessOf(kind));
       blocks.add(block);
       if (kind == BlockKind.PINNED) {
         pinned.add(block.store().address(), bytes);
-        lockedUnder = ThreadNumaPolicy.policy();
-        lockedBy = Thread.currentThread();
       }
       return block;
     } catch (Throwable e) {
