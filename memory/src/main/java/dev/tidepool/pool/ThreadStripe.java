@@ -18,6 +18,14 @@ public final class ThreadStripe {
   }
 
   /**
+   * Returns the number of stripes of a pool on this machine, at most that for 32 processors,
+   * because each stripe has places for idle members.
+   */
+  public static int stripesOfPool() {
+    return stripes(Math.min(Runtime.getRuntime().availableProcessors(), 32));
+  }
+
+  /**
    * Returns the calling thread's stripe, from 0.
    *
    * @param stripes the number of stripes, a power of two

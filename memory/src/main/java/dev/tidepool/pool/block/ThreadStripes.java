@@ -35,8 +35,7 @@ final class ThreadStripes {
 
   private static final int LARGE_PLACES = 2;
 
-  private final int count =
-      ThreadStripe.stripes(Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 32));
+  private final int count = ThreadStripe.stripesOfPool();
 
   // The places of all stripes, or null while no block has one. Written under the monitor of the
   // array and read without it: the word of the block decides.

@@ -54,8 +54,7 @@ final class ObjectSlots<T> {
     this.order = order;
     this.quota = quota;
     this.charge = charge;
-    this.stripes =
-        ThreadStripe.stripes(Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 32));
+    this.stripes = ThreadStripe.stripesOfPool();
     this.stripeBits = Integer.numberOfTrailingZeros(stripes);
     this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,18 +45,11 @@ public abstract class CheckedFuture extends CompletableFuture<Void> {
     }
   }
 
-  /**
-   * Adds a stage that does not count as code that looks at the result. The stage needs no free heap
-   * when it completes.
-   */
-  final CompletableFuture<Boolean> afterEnd(Runnable action) {
+  /** Adds a stage that does not count as code that looks at the result. */
+  final <T> CompletableFuture<T> afterEnd(BiFunction<Object, @Nullable Throwable, T> stage) {
     synchronized (this) {
       ownStages++;
-      return handle(
-          (_, _) -> {
-            action.run();
-            return true;
-          });
+      return handle(stage);
     }
   }
 

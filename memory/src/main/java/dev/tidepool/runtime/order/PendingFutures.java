@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,14 +179,16 @@ public final class PendingFutures {
     }
   }
 
-  /** Adds a stage that ignores the result. The owner of the future handles a failure. */
+  /**
+   * Adds a stage that ignores the result. The owner of the future handles a failure. The stage
+   * needs no free heap when it completes.
+   */
   private static CompletableFuture<Boolean> afterEnd(CompletableFuture<?> future, Runnable action) {
-    return future instanceof CheckedFuture checked
-        ? checked.afterEnd(action)
-        : future.handle(
-            (_, _) -> {
-              action.run();
-              return true;
-            });
+    BiFunction<Object, @Nullable Throwable, Boolean> stage =
+        (_, _) -> {
+          action.run();
+          return true;
+        };
+    return future instanceof CheckedFuture checked ? checked.afterEnd(stage) : future.handle(stage);
   }
 }
