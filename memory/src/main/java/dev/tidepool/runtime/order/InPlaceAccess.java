@@ -91,11 +91,16 @@ abstract class InPlaceAccess {
   }
 
   private boolean enterToRead(int seen) {
-    return (seen & WRITER) == 0 && WORD.compareAndSet(this, seen, seen + READER);
+    return !isBlocked(seen, false) && WORD.compareAndSet(this, seen, seen + READER);
   }
 
   private boolean enterToWrite(int seen) {
-    return !isBusy(seen) && WORD.compareAndSet(this, seen, (seen & ~WANTED) | WRITER);
+    return !isBlocked(seen, true) && WORD.compareAndSet(this, seen, (seen & ~WANTED) | WRITER);
+  }
+
+  /** Returns whether a copy under way excludes this one. */
+  private static boolean isBlocked(int seen, boolean writing) {
+    return writing ? isBusy(seen) : (seen & WRITER) != 0;
   }
 
   private static boolean isBusy(int seen) {
@@ -103,7 +108,7 @@ abstract class InPlaceAccess {
   }
 
   /** Like {@link #enterInPlace}, but the thread waits on the monitor whenever it may not begin. */
-  private boolean enterLater(boolean writing) {
+  boolean enterLater(boolean writing) {
     boolean entered = false;
     boolean interrupted = false;
     boolean waited = false;
@@ -116,8 +121,10 @@ abstract class InPlaceAccess {
           // copy is under way and no other thread waits, no thread would wake this one.
           boolean yields =
               !writing && !waited && (seen & WANTED) != 0 && (isBusy(seen) || waiters > 1);
-          entered = !yields && (writing ? enterToWrite(seen) : enterToRead(seen));
-          if (!entered && awaitEnd(seen, writing)) {
+          if (!yields && !isBlocked(seen, writing)) {
+            // Does not wait if this fails: that copy may have ended since, and wakes no thread.
+            entered = writing ? enterToWrite(seen) : enterToRead(seen);
+          } else if (awaitEnd(seen, writing)) {
             interrupted |= pause();
             waited = true;
           }
