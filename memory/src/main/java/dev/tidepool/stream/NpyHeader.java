@@ -1,5 +1,6 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.UnifiedBuffer;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -7,6 +8,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -120,6 +122,21 @@ public record NpyHeader(
     }
     Objects.checkFromIndexSize(elementOffset, bytes / width, elementCount());
     return dataOffset + elementOffset * width;
+  }
+
+  /** Refuses a buffer whose elements are not of the file's type. */
+  void checkType(Path path, UnifiedBuffer<?> buffer) {
+    if (!buffer.elementType().equals(type.elementType())) {
+      throw new IllegalArgumentException(
+          path
+              + " has elements of "
+              + type.elementType()
+              + " ("
+              + type.numpyName()
+              + "), and the buffer is a "
+              + buffer
+              + "; nothing is converted: allocate the buffer with the elementType() of the file");
+    }
   }
 
   /** Returns the number of elements. */

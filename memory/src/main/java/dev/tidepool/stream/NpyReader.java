@@ -1,6 +1,8 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.MapMode;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -180,6 +182,25 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
       MemoryOperations.swapBytes(header.type().byteSize(), destination);
+    }
+  }
+
+  /**
+   * Fills a buffer with the elements that start at {@code elementOffset}, in the order of the file.
+   * The host's copy of the buffer is the newest afterwards.
+   *
+   * @throws IndexOutOfBoundsException if the file has fewer elements
+   * @throws IllegalArgumentException if the buffer's element type is not the file's
+   * @throws UnsupportedOperationException if the buffer is read-only
+   * @throws TransferException if the bytes cannot be read; the buffer's contents are then undefined
+   * @throws IllegalStateException if the reader or the buffer is closed
+   */
+  public void read(long elementOffset, UnifiedBuffer<?> destination) {
+    header.checkType(path, destination);
+    // Before the mapping, which makes the contents undefined.
+    header.position(elementOffset, destination.byteSize());
+    try (HostMapping mapping = destination.map(MapMode.WRITE)) {
+      read(elementOffset, mapping.segment());
     }
   }
 

@@ -1,7 +1,10 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.MapMode;
 import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.stream.file.AtomicFile;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
@@ -144,6 +147,22 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   @Override
   public void write(long elementOffset, MemorySegment source) {
     file.write(header.position(elementOffset, source.byteSize()), source);
+  }
+
+  /**
+   * Writes the elements of a buffer, starting at {@code elementOffset}, in the order of the file.
+   * Newer bytes of the device are fetched first.
+   *
+   * @throws IndexOutOfBoundsException if the array has fewer elements
+   * @throws IllegalArgumentException if the buffer's element type is not the file's
+   * @throws TransferException if the disk is full or fails; the file can then not be committed
+   * @throws IllegalStateException if the writer is committed or closed, or the buffer is closed
+   */
+  public void write(long elementOffset, UnifiedBuffer<?> source) {
+    header.checkType(target(), source);
+    try (HostMapping mapping = source.map(MapMode.READ)) {
+      write(elementOffset, mapping.segment());
+    }
   }
 
   private void writeHeader() {
