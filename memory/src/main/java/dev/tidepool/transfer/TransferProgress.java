@@ -12,7 +12,8 @@ public interface TransferProgress {
    * bytes than before, and none after the report. Exceptions are logged. The listener must not
    * close the manager, which would wait for the transfer: this throws {@link
    * IllegalStateException}. Nor may it wait for operations on a buffer of the list, or for all
-   * operations of the manager: these wait for the transfer, which waits for the listener.
+   * operations of the manager: these wait for the transfer, which waits for the listener. Nor may
+   * it wait for other asynchronous transfers, which may need its thread.
    *
    * @param bytes the bytes of all pairs that were submitted to a device or have arrived
    * @param totalBytes the bytes of all pairs that could be started

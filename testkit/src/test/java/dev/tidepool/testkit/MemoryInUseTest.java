@@ -276,6 +276,28 @@ class MemoryInUseTest {
         });
   }
 
+  /** Otherwise requests that wait for each other's buffers would wait for the mapping, too. */
+  @Test
+  void aMappingThatWaitsForARequestDoesNotCountAsGoingOn() {
+    on(
+        MemoryOptions.builder(),
+        memory -> {
+          try (UnifiedBuffer<byte[]> busy = memory.allocate(ElementType.BYTE, 3 * MEBIBYTE);
+              UnifiedBuffer<byte[]> x =
+                  memory.allocate(ElementType.BYTE, 2 * MEBIBYTE, MemoryLocation.HOST)) {
+            HeldKernel ofBusy = new HeldKernel(memory, busy);
+            Request request = new Request(x::synchronize);
+            request.awaitWaiting();
+            Request mapping = new Request(() -> x.map(MapMode.READ).close());
+            await().until(() -> MemoryWaiters.isBlocked(mapping.thread));
+            ofBusy.end();
+            request.assertServed();
+            mapping.assertServed();
+            assertThat(MemoryWaiters.isBlocked(mapping.thread)).isFalse();
+          }
+        });
+  }
+
   @Test
   void whatIsExportedFromTheDeviceIsNotEvictedBeforeTheExportEnds() {
     on(MemoryOptions.builder(), this::assertStaysWhileExported);

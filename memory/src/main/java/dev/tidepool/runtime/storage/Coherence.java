@@ -676,7 +676,7 @@ public final class Coherence {
    * which the device may read.
    */
   public void publish() {
-    try (MovingLock _ = moving().locked()) {
+    try (MovingLock _ = lockMoving()) {
       releaseToDeviceUnlessMapped();
     }
   }
