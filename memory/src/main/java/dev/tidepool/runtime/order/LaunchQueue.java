@@ -140,19 +140,23 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   /** Gives a place to the launch that waited longest; null if none waits or no place is free. */
   private synchronized @Nullable DeviceLaunch nextWaiting() {
-    DeviceLaunch launch = firstWaiting;
-    if (launch == null || taken == PLACES) {
-      return null;
+    for (DeviceLaunch launch = firstWaiting;
+        launch != null && taken < PLACES;
+        launch = firstWaiting) {
+      firstWaiting = launch.next;
+      if (firstWaiting == null) {
+        lastWaiting = null;
+      }
+      launch.next = null;
+      launch.isListed = false;
+      // An operation that was handed in twice may have ended while it was listed.
+      if (!launch.isEnded()) {
+        launch.hasPlace = true;
+        taken++;
+        return launch;
+      }
     }
-    firstWaiting = launch.next;
-    if (firstWaiting == null) {
-      lastWaiting = null;
-    }
-    launch.next = null;
-    launch.isListed = false;
-    launch.hasPlace = true;
-    taken++;
-    return launch;
+    return null;
   }
 
   /** Adds a launch that was submitted. A thread waits for its end from now on. */

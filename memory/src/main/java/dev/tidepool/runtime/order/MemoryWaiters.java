@@ -75,7 +75,11 @@ public final class MemoryWaiters {
   /** Marks the calling thread as waiting inside of an operation, until {@link #endBlocked}. */
   public void beginBlocked() {
     BLOCKED.add(Thread.currentThread());
-    // Notify requests that wait for this operation: it does not continue now.
+    stopped();
+  }
+
+  /** Notifies requests that wait for an operation: it does not continue now. */
+  void stopped() {
     if (waiting > 0) {
       tell(null, null);
     }

@@ -317,6 +317,8 @@ abstract class RunningOperation extends OrderedOperation implements HandoffExecu
       synchronized (this) {
         commandSubmitted();
       }
+      // Native code may keep the bytes for long.
+      uses[0].storage().context().waiters().stopped();
     } else if (launch.isSubmitted()) {
       try {
         own = thrown;

@@ -9,7 +9,8 @@ import org.junit.jupiter.api.Test;
  * no thread waits for ever.
  */
 public class InPlaceAccessModelTest {
-  private final InPlaceAccess access = new UseState(new Object());
+  private final Object monitor = new Object();
+  private final InPlaceAccess access = new UseState(monitor);
   private int number;
 
   /** Creates an access that allows reads and writes. */
@@ -31,7 +32,7 @@ public class InPlaceAccessModelTest {
 
   private int written(boolean entered) {
     if (!entered) {
-      return -1;
+      return writeInOrder();
     }
     int written = ++number;
     access.leaveInPlace(true);
@@ -52,11 +53,31 @@ public class InPlaceAccessModelTest {
 
   private int found(boolean entered) {
     if (!entered) {
-      return -1;
+      return readInOrder();
     }
     int found = number;
     access.leaveInPlace(false);
     return found;
+  }
+
+  /** An operation that changes the bytes: copies in place are not allowed meanwhile. */
+  @Operation
+  public int writeInOrder() {
+    return inOrder(1);
+  }
+
+  private int readInOrder() {
+    return inOrder(0);
+  }
+
+  private int inOrder(int more) {
+    synchronized (monitor) {
+      access.stop();
+      number += more;
+      int found = number;
+      access.allow(true, true);
+      return found;
+    }
   }
 
   @Test

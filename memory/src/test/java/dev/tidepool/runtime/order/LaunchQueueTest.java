@@ -7,6 +7,7 @@ import dev.tidepool.runtime.threads.FutureCompleter;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.LaunchOrder;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -134,5 +135,29 @@ class LaunchQueueTest {
   void thereIsAPauseAgainWhenTheHostHasGotWhatItWaitedFor() {
     launchedInThePause().join();
     assertThat(launchedInThePause()).as("it is told after the pause").isNotDone();
+  }
+
+  @Test
+  void anOperationThatEndedWhileItWaitedForAPlaceGetsNone() {
+    LaunchQueue queue = queues.next();
+    List<DeviceLaunch> all = new ArrayList<>();
+    for (int i = 0; i < LaunchQueue.PLACES; i++) {
+      all.add(Launches.launch(queues));
+      assertThat(queue.tryPlace(all.getLast())).isTrue();
+    }
+    DeviceLaunch launch = Launches.launch(queues);
+    Operation waits =
+        Operation.of(
+                List.of(ResourceAccess.onDevice(bytes, true)),
+                Runnable::run,
+                () -> launch.submit((_, _) -> new Ended()))
+            .launching(launch);
+    waits.submit(_ -> {});
+    assertThat(waits.cancel()).isTrue();
+    // The maintenance thread hands an operation in again if no thread could be started.
+    waits.run();
+    assertThat(waits.isDone()).isTrue();
+    all.forEach(queue::leavePlace);
+    assertThat(queue.isIdle()).as("all places are free").isTrue();
   }
 }

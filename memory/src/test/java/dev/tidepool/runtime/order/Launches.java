@@ -21,16 +21,19 @@ final class Launches {
 
   /** Returns a launch for which nothing has to be made or moved. */
   static DeviceLaunch launch(LaunchQueues queues) {
-    return new DeviceLaunch(
-        queues,
-        new DeviceLaunch.Command() {
-          @Override
-          public boolean isInPlace() {
-            return true;
-          }
+    return new DeviceLaunch(queues, command());
+  }
 
-          @Override
-          public void settled(@Nullable Throwable failure) {}
-        });
+  /** Returns a command that needs nothing and does nothing at its end. */
+  static DeviceLaunch.Command command() {
+    return new DeviceLaunch.Command() {
+      @Override
+      public boolean isInPlace() {
+        return true;
+      }
+
+      @Override
+      public void settled(@Nullable Throwable failure) {}
+    };
   }
 }

@@ -3,6 +3,8 @@ package dev.tidepool.runtime.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.tidepool.spi.LaunchOrder;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -63,6 +65,23 @@ final class MemoryWaitersTest {
             assertThat(MemoryWaiters.isBlocked(Thread.currentThread())).isFalse();
           });
       changes = waiter.await(LONG);
+      assertThat(changes.any).isTrue();
+      assertThat(changes.anyFreed()).isFalse();
+    }
+  }
+
+  @Test
+  void aLendingThatBeginsIsNewsButFreesNothing() throws InterruptedException {
+    Bytes bytes = new Bytes(waiters);
+    LaunchQueues queues =
+        new LaunchQueues(List.of(Launches.queue()), LaunchOrder.IN_QUEUE, Runnable::run);
+    Operation lending =
+        Operation.of(List.of(ResourceAccess.lending(bytes, true)), Runnable::run, () -> {})
+            .launching(DeviceLaunch.lending(queues, null, true, Launches.command()));
+    try (MemoryWaiters.Waiter waiter = waiters.enter(device)) {
+      elsewhere(() -> lending.perform(true));
+      assertThat(lending.isLent()).isTrue();
+      MemoryWaiters.Changes changes = waiter.await(0);
       assertThat(changes.any).isTrue();
       assertThat(changes.anyFreed()).isFalse();
     }
