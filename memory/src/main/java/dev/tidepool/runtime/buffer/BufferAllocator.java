@@ -189,7 +189,10 @@ public final class BufferAllocator {
     }
   }
 
-  /** Allocates on a thread of the library; closes the buffer if its future is already complete. */
+  /**
+   * Allocates on a thread of its own; closes the buffer if its future is already complete. On a
+   * transfer thread it could wait for memory that only transfers release.
+   */
   public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
@@ -205,12 +208,12 @@ public final class BufferAllocator {
         () -> {
           if (!future.isDone()) {
             result.compute(work);
-            result.completeElsewhere();
+            result.run();
           }
         };
     var _ = context.track(future);
     try {
-      context.transferThreads().execute(task);
+      context.callbackExecutor().execute(task);
     } catch (RuntimeException | Error e) {
       context.untrack(future);
       throw e;
