@@ -23,6 +23,10 @@ import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.host.system.TruncatedMapCheck;
+import dev.tidepool.stream.NpyHeader;
+import dev.tidepool.stream.NpyReader;
+import dev.tidepool.stream.NpyType;
+import dev.tidepool.stream.NpyWriter;
 import dev.tidepool.stream.Pipeline;
 import dev.tidepool.stream.Reductions;
 import dev.tidepool.stream.StreamOptions;
@@ -143,6 +147,7 @@ public final class VanishedMemory {
   private final UnifiedMemoryManager memory;
   private final int calls;
   private final List<Operation> operations = new ArrayList<>();
+  private Path folder = Path.of("");
 
   private VanishedMemory(Tidepool tidepool, UnifiedMemoryManager memory, int calls) {
     this.tidepool = tidepool;
@@ -155,6 +160,7 @@ public final class VanishedMemory {
     transfers();
     reductions();
     others();
+    npyFiles();
   }
 
   /**
@@ -571,7 +577,29 @@ public final class VanishedMemory {
                 .run(StreamOptions.defaults()));
   }
 
+  private void npyFiles() {
+    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, List.of((long) LENGTH));
+    add(
+        "NpyWriter.write(long,UnifiedBuffer)",
+        s -> {
+          try (NpyWriter writer = NpyWriter.create(folder.resolve("y.npy"), header, false)) {
+            writer.write(0, s.buffer);
+          }
+        });
+    add(
+        "NpyReader.read(long,UnifiedBuffer)",
+        s -> {
+          try (NpyWriter writer = NpyWriter.create(folder.resolve("x.npy"), header, true)) {
+            writer.commit();
+          }
+          try (NpyReader reader = NpyReader.open(folder.resolve("x.npy"))) {
+            reader.read(0, s.buffer);
+          }
+        });
+  }
+
   private void run() throws IOException {
+    folder = Files.createTempDirectory("vanishing");
     tidepool.orchestrator().register("vanished", KernelSource.elementwise("y = x * 2.0"));
     JavaKernel body = item -> item.array(0).setAtIndex(JAVA_FLOAT_UNALIGNED, item.globalId(0), 1);
     try (StructOfArrays<Pair> columns = memory.allocateStructOfArrays(Pair.class, LENGTH / 2);
@@ -596,6 +624,8 @@ public final class VanishedMemory {
             new Kernels(scale, fill, java, few));
       }
     }
+    Files.deleteIfExists(folder.resolve("x.npy"));
+    Files.delete(folder);
     System.out.println("the sweep has ended");
   }
 
