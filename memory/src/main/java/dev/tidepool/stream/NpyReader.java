@@ -23,9 +23,10 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a {@code .npy} file at positions into segments, in the platform's byte order. A file that
- * the {@code lz4} command compressed is decompressed, if the module {@code dev.tidepool.lz4} is
- * present. The reader detects compression by the first bytes of the file, not by its name.
+ * Reads a {@code .npy} file at positions into buffers and segments, in the platform's byte order. A
+ * file that the {@code lz4} command compressed is decompressed, if the module {@code
+ * dev.tidepool.lz4} is present. The reader detects compression by the first bytes of the file, not
+ * by its name.
  *
  * <p>Thread-safe. Reads of several threads run concurrently. An interrupt does not stop a read, and
  * stays set. The file must not be changed while it is open: if it shrinks, reads throw {@link
@@ -193,7 +194,8 @@ public final class NpyReader implements ElementSource, AutoCloseable {
    * @throws IllegalArgumentException if the buffer's element type is not the file's
    * @throws UnsupportedOperationException if the buffer is read-only
    * @throws TransferException if the bytes cannot be read; the buffer's contents are then undefined
-   * @throws IllegalStateException if the reader or the buffer is closed
+   * @throws IllegalStateException if the buffer is closed or lent to native code; also if the
+   *     reader is closed, and the buffer's contents are then undefined
    */
   public void read(long elementOffset, UnifiedBuffer<?> destination) {
     header.checkType(path, destination);

@@ -155,8 +155,10 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *
    * @throws IndexOutOfBoundsException if the array has fewer elements
    * @throws IllegalArgumentException if the buffer's element type is not the file's
-   * @throws TransferException if the disk is full or fails; the file can then not be committed
-   * @throws IllegalStateException if the writer is committed or closed, or the buffer is closed
+   * @throws TransferException if the disk is full or fails, and the file can then not be committed;
+   *     also if the newer bytes cannot be fetched
+   * @throws IllegalStateException if the writer is committed or closed, or the buffer is closed or
+   *     lent to native code that writes it
    */
   public void write(long elementOffset, UnifiedBuffer<?> source) {
     header.checkType(target(), source);

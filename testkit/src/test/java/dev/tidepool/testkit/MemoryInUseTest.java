@@ -276,6 +276,27 @@ class MemoryInUseTest {
         });
   }
 
+  /** The time until then is no part of the second that it waits for native code. */
+  @Test
+  void aRequestThatWaitedLongWaitsForABufferThatIsLentThen() throws InterruptedException {
+    SimulatedProvider slow = new SimulatedProvider(hardware.withBandwidth(2 * MEBIBYTE));
+    MemoryOptions options = MemoryOptions.builder().pooling(false).build();
+    try (Tidepool tidepool = Discovery.using(List.of(slow), () -> Tidepool.open(options))) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
+      try (UnifiedBuffer<byte[]> lent =
+          memory.allocate(ElementType.BYTE, 3 * MEBIBYTE, MemoryLocation.HOST)) {
+        lent.fill((byte) 1);
+        CompletableFuture<NativeAccess> lending = memory.lendAsync(NativeUse.read(lent));
+        await().until(() -> slow.device("simulated:0").liveBlocks() > 0);
+        Request request = increment(memory, 2 * MEBIBYTE);
+        try (NativeAccess _ = lending.join()) {
+          Thread.sleep(300);
+        }
+        request.assertServed();
+      }
+    }
+  }
+
   /** Otherwise requests that wait for each other's buffers would wait for the mapping, too. */
   @Test
   void aMappingThatWaitsForARequestDoesNotCountAsGoingOn() {

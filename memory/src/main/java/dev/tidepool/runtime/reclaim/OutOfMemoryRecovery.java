@@ -205,8 +205,8 @@ public final class OutOfMemoryRecovery {
 
     /**
      * Waits for closed buffers whose last operations are unfinished, in the order of their
-     * requested releases. Threads of the library do not wait here, because those operations may be
-     * queued behind theirs.
+     * requested releases. Threads that run operations do not wait here, because those operations
+     * may be queued behind theirs.
      */
     private long waitForClosing(long bytes) {
       List<Storage> closing = context.pendingReleases().all();

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Waits for memory that other operations use, for one request. It queues an operation that frees
  * each buffer's memory behind the operations that use it. The request waits while these run and do
- * not wait for memory themselves, at most ten seconds. It waits at most one second for buffers that
- * are lent or mapped, because their end is unknown. Not thread-safe.
+ * not wait for memory themselves, and then at most one second for buffers that are lent or mapped,
+ * because their end is unknown; at most ten seconds in all. Not thread-safe.
  *
  * <p>It waits without polling; see {@link MemoryWaiters}. After each change only the released
  * storages are examined. The exception is the end: memory that a thread has just taken, or is about
@@ -121,12 +121,16 @@ final class ReleaseWait implements AutoCloseable {
     if (left <= 0) {
       return end();
     }
-    long longest = longestWait(left);
+    boolean helpComes = helpComes();
+    long longest = helpComes ? left : Math.min(left, longestWaitWithoutHelp());
     if (longest == 0) {
       return awaitNoHelp(waiter);
     }
     searchedInVain = false;
     MemoryWaiters.Changes changes = waiter.await(longest);
+    if (helpComes) {
+      lastHelp = System.nanoTime();
+    }
     if (changes.missed()) {
       beginSearch();
     } else if (!changes.released().isEmpty()) {
@@ -135,20 +139,14 @@ final class ReleaseWait implements AutoCloseable {
     return 1;
   }
 
-  /** Returns how long to wait now for a release; 0 if none is expected. */
-  private long longestWait(long left) {
-    if (helpComes()) {
-      lastHelp = System.nanoTime();
-      return left;
-    }
-    long heldLeft = left - WAIT_NANOS + HELD_WAIT_NANOS;
-    if (heldLeft > 0 && reclaimer.anyStorage(this::isHeldForNow)) {
+  /** Returns how long to wait although no release is expected; 0 if the wait must end. */
+  private long longestWaitWithoutHelp() {
+    long withoutHelp = System.nanoTime() - lastHelp;
+    if (withoutHelp < HELD_WAIT_NANOS && reclaimer.anyStorage(this::isHeldForNow)) {
       waitsForHeld = true;
-      return heldLeft;
+      return HELD_WAIT_NANOS - withoutHelp;
     }
-    return System.nanoTime() - lastHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockInTransition()
-        ? TAKING_NANOS
-        : 0;
+    return withoutHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockInTransition() ? TAKING_NANOS : 0;
   }
 
   /** Searches once more, because no release is expected, and ends if that finds nothing. */

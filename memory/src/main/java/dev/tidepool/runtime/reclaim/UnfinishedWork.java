@@ -48,7 +48,7 @@ final class UnfinishedWork {
   }
 
   /**
-   * Returns the operations to wait for. A thread of the library waits only for running operations,
+   * Returns the operations to wait for. A thread that runs operations waits only for running ones,
    * because queued ones may be behind its own.
    */
   private List<OrderedOperation> workOn(Storage storage) {

@@ -112,8 +112,8 @@ public final class SessionExecutors implements AutoCloseable {
   }
 
   /**
-   * Returns the executor that calls users' code. Each task has a virtual thread, which it may
-   * block.
+   * Returns the executor that calls users' code, and that allocates in the background. Each task
+   * has a virtual thread, which it may block.
    */
   public Executor callbackExecutor() {
     return callbacks;
